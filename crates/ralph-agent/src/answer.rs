@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::known;
 use super::lines::from_line;
-use super::stream::{End, FINAL_TEXT_BYTES, StreamReader};
+use super::stream::{FINAL_TEXT_BYTES, StreamReader};
 use ralph_core::record::Parser;
 
 /// Returns how to read what an agent of this name printed in a session with this recorded configuration.
@@ -29,8 +29,7 @@ pub fn answer(parser: Parser, transcript: &[u8]) -> String {
     let mut stream = StreamReader::new(parser, &Redactor::default());
     stream.lines(transcript, &mut |_| {});
     // Nothing lies beside it.
-    let end = End { code: 0, stdout: Utf8Path::new("/dev/null") };
-    stream.finish(&end).map(|report| report.final_text).unwrap_or_default()
+    stream.finish(0, Utf8Path::new("/dev/null")).map(|report| report.final_text).unwrap_or_default()
 }
 
 #[cfg(test)]

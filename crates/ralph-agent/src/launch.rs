@@ -9,7 +9,7 @@ use super::interface::AgentInput;
 use super::lines::{LineReader, tail};
 use super::rollout;
 use super::stream::{
-    AgentReport, End, Failure, StreamReader, class_of, class_of_words, reset_time_in, usage_file,
+    AgentReport, Failure, StreamReader, class_of, class_of_words, reset_time_in, usage_file,
 };
 use super::watchdog::Watchdog;
 use ralph_core::record::{
@@ -195,7 +195,7 @@ impl Launch {
             counts.map(|counts| StreamCounts { too_long: counts.too_long + lines.too_long, ..counts });
         // What did not exit by itself ended as its stream says.
         let code = if ended.exit.reason == Some(ExitReason::Lingered) { 0 } else { ended.exit.code };
-        let mut report = stream.finish(&End { code, stdout: turn.stdout })?;
+        let mut report = stream.finish(code, turn.stdout)?;
         if let (Some(home), Some(thread)) = (&self.codex_home, &report.thread) {
             let private = turn.sandbox.map(|sandbox| sandbox.home().join(".codex"));
             let rollout = rollout::of_thread(private.as_ref().unwrap_or(home), thread);

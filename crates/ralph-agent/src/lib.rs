@@ -30,7 +30,7 @@ use adapter::Adapter;
 use command::Command;
 use known::SCRIPTED;
 use scripted::Scripted;
-use stream::{End, StreamReader};
+use stream::StreamReader;
 
 pub use detect::{AgentListing, detect, list, passed_over};
 pub use interface::{Agent, AgentInput, Lookup, Surroundings};
@@ -53,7 +53,7 @@ pub fn read_streams(output: &[u8]) {
     for parser in Parser::iter() {
         let mut stream = StreamReader::new(parser, &Redactor::default());
         stream.lines(output, &mut |_| ());
-        drop(stream.finish(&End { code: 0, stdout: Utf8Path::new("/nowhere") }));
+        drop(stream.finish(0, Utf8Path::new("/nowhere")));
     }
 }
 

@@ -1,9 +1,10 @@
 //! The text that `aider --message-file` prints.
 
 use anyhow::Result;
+use camino::Utf8Path;
 
 use super::failure::class_of;
-use super::parser::{End, LineParser};
+use super::parser::LineParser;
 use super::text::show_line;
 use super::transcript::{Failure, Transcript};
 use ralph_core::record::{FailureClass, Tokens};
@@ -24,7 +25,7 @@ impl LineParser for AiderParser {
         show_line(line, transcript);
     }
 
-    fn finish(&mut self, _: &End<'_>, transcript: &mut Transcript) -> Result<()> {
+    fn finish(&mut self, _: i32, _: &Utf8Path, transcript: &mut Transcript) -> Result<()> {
         if let Some(words) = &self.error {
             transcript.set_failure(Failure::new(class_of_exception(words), words));
         }

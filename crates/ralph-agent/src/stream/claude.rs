@@ -1,11 +1,12 @@
 //! The events of Claude Code (`--output-format stream-json`), and of Qwen Code, which speaks almost the same.
 
 use anyhow::Result;
+use camino::Utf8Path;
 use serde_json::Value;
 
 use super::failure::{class_of, class_of_status, class_of_words};
 use super::fields::{inclusive_tokens, text, texts, tokens};
-use super::parser::{End, EventParser};
+use super::parser::EventParser;
 use super::transcript::{Failure, Transcript};
 use ralph_core::record::{FailureClass, Timestamp, Tokens};
 
@@ -47,7 +48,7 @@ impl EventParser for ClaudeParser {
         }
     }
 
-    fn finish(&mut self, _: &End<'_>, transcript: &mut Transcript) -> Result<()> {
+    fn finish(&mut self, _: i32, _: &Utf8Path, transcript: &mut Transcript) -> Result<()> {
         if let Some((text, tokens)) = &self.result {
             transcript.tokens = *tokens;
             if transcript.is_complete() && !text.is_empty() {

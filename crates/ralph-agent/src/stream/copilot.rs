@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::command_result::ToolResult;
 use super::failure::{class_of, class_of_words};
 use super::fields::{inclusive_tokens, text};
-use super::parser::{End, EventParser};
+use super::parser::EventParser;
 use super::transcript::{Failure, Transcript};
 use ralph_core::record::{FailureClass, Tokens};
 use ralph_project::project_files::{MAX_SETTINGS_BYTES, open_plain, read_at_most, refused};
@@ -62,8 +62,8 @@ impl EventParser for CopilotParser {
         }
     }
 
-    fn finish(&mut self, end: &End<'_>, transcript: &mut Transcript) -> Result<()> {
-        let (tokens, busiest) = usage(&usage_file(end.stdout))?;
+    fn finish(&mut self, _: i32, stdout: &Utf8Path, transcript: &mut Transcript) -> Result<()> {
+        let (tokens, busiest) = usage(&usage_file(stdout))?;
         transcript.tokens = tokens;
         transcript.model = transcript.model.take().or(busiest);
         Ok(())

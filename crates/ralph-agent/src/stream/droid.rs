@@ -1,10 +1,11 @@
 //! The events of `droid exec -o stream-json`.
 
 use anyhow::Result;
+use camino::Utf8Path;
 use serde_json::Value;
 
 use super::fields::{is_nothing, text, texts, tokens};
-use super::parser::{End, EventParser};
+use super::parser::EventParser;
 use super::transcript::{Failure, Transcript};
 
 const TOKENS: [&str; 4] =
@@ -48,7 +49,7 @@ impl EventParser for DroidParser {
         }
     }
 
-    fn finish(&mut self, _: &End<'_>, transcript: &mut Transcript) -> Result<()> {
+    fn finish(&mut self, _: i32, _: &Utf8Path, transcript: &mut Transcript) -> Result<()> {
         // It takes an answer that was cut for a whole one, but then nothing was counted.
         if transcript.is_complete() && is_nothing(&transcript.tokens) {
             transcript.set_failure(Failure::cut_answer());

@@ -1,11 +1,12 @@
 //! The events of `gemini --output-format stream-json`.
 
 use anyhow::Result;
+use camino::Utf8Path;
 use serde_json::Value;
 
 use super::failure::{class_of, class_of_words};
 use super::fields::text;
-use super::parser::{End, EventParser};
+use super::parser::EventParser;
 use super::transcript::{Failure, Transcript};
 use ralph_core::record::{FailureClass, Tokens};
 
@@ -46,12 +47,12 @@ impl EventParser for GeminiParser {
         }
     }
 
-    fn finish(&mut self, end: &End<'_>, transcript: &mut Transcript) -> Result<()> {
-        if end.code != 0 {
+    fn finish(&mut self, code: i32, _: &Utf8Path, transcript: &mut Transcript) -> Result<()> {
+        if code != 0 {
             transcript.reopen();
         }
         let words = transcript.take_failure().map(|failure| failure.message);
-        let class = class_of_code(end.code).or_else(|| Some(class_of_error(end.code, words.as_deref()?)));
+        let class = class_of_code(code).or_else(|| Some(class_of_error(code, words.as_deref()?)));
         if let Some(class) = class {
             // Without words they are on stderr.
             transcript.set_failure(Failure::new(class, words.as_deref().unwrap_or_default()));

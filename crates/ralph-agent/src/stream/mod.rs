@@ -24,6 +24,7 @@ mod tool_calls;
 mod transcript;
 
 use anyhow::Result;
+use camino::Utf8Path;
 use redact_stream::Redactor;
 
 use ralph_core::record::{AgentEvent, Parser, StreamCounts};
@@ -34,7 +35,6 @@ use transcript::Transcript;
 pub(super) use codex::codex_tokens;
 pub(super) use copilot::usage_file;
 pub(super) use failure::{class_of, class_of_words};
-pub(super) use parser::End;
 pub(super) use reset_time::reset_time_in;
 pub(super) use text::FINAL_TEXT_BYTES;
 pub(super) use transcript::{AgentReport, Failure};
@@ -96,9 +96,9 @@ impl StreamReader {
         self.counts().map(|counts| counts.lines).filter(|_| self.transcript.is_complete())
     }
 
-    /// Returns what the whole output says, of a program that ended like this.
-    pub(super) fn finish(mut self, end: &End<'_>) -> Result<AgentReport> {
-        self.parser.finish(end, &mut self.transcript)?;
+    /// Returns what the whole output in the file `stdout` says, of a program that exited with `code`.
+    pub(super) fn finish(mut self, code: i32, stdout: &Utf8Path) -> Result<AgentReport> {
+        self.parser.finish(code, stdout, &mut self.transcript)?;
         Ok(self.transcript.into_report())
     }
 }

@@ -1,12 +1,13 @@
 //! The events of `opencode run --format json`, and of its fork `kilo`.
 
 use anyhow::Result;
+use camino::Utf8Path;
 use serde_json::Value;
 
 use super::command_result::ToolResult;
 use super::failure::class_of;
 use super::fields::{cost, text};
-use super::parser::{End, EventParser};
+use super::parser::EventParser;
 use super::transcript::{Failure, Transcript};
 use ralph_core::record::{FailureClass, Timestamp, Tokens};
 
@@ -48,7 +49,7 @@ impl EventParser for OpencodeParser {
         }
     }
 
-    fn finish(&mut self, _: &End<'_>, transcript: &mut Transcript) -> Result<()> {
+    fn finish(&mut self, _: i32, _: &Utf8Path, transcript: &mut Transcript) -> Result<()> {
         if transcript.is_complete() || transcript.failure().is_some() {
             return Ok(());
         }

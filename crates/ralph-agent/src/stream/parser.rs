@@ -13,8 +13,8 @@ pub(super) trait LineParser {
     /// Parses the next line.
     fn line(&mut self, line: &[u8], transcript: &mut Transcript);
 
-    /// Completes the transcript at the end of the output.
-    fn finish(&mut self, _: &End<'_>, _: &mut Transcript) -> Result<()> {
+    /// Completes the transcript at the end of an output in the file `stdout`, of a program that exited with `code`.
+    fn finish(&mut self, _code: i32, _stdout: &Utf8Path, _: &mut Transcript) -> Result<()> {
         Ok(())
     }
 }
@@ -24,8 +24,8 @@ pub(super) trait EventParser {
     /// Parses the next event.
     fn event(&mut self, event: &Value, transcript: &mut Transcript);
 
-    /// Completes the transcript at the end of the output.
-    fn finish(&mut self, _: &End<'_>, _: &mut Transcript) -> Result<()> {
+    /// Completes the transcript at the end of an output in the file `stdout`, of a program that exited with `code`.
+    fn finish(&mut self, _code: i32, _stdout: &Utf8Path, _: &mut Transcript) -> Result<()> {
         Ok(())
     }
 }
@@ -68,10 +68,10 @@ impl OutputParser {
         }
     }
 
-    pub(super) fn finish(&mut self, end: &End<'_>, transcript: &mut Transcript) -> Result<()> {
+    pub(super) fn finish(&mut self, code: i32, stdout: &Utf8Path, transcript: &mut Transcript) -> Result<()> {
         match self {
-            Self::Text(parser) => parser.finish(end, transcript),
-            Self::Json(_, parser) => parser.finish(end, transcript),
+            Self::Text(parser) => parser.finish(code, stdout, transcript),
+            Self::Json(_, parser) => parser.finish(code, stdout, transcript),
         }
     }
 
@@ -82,11 +82,4 @@ impl OutputParser {
             Self::Json(lines, _) => Some(lines.counts),
         }
     }
-}
-
-/// How the agent ended.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct End<'a> {
-    pub code: i32,
-    pub stdout: &'a Utf8Path,
 }

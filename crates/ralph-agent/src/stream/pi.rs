@@ -1,10 +1,11 @@
 //! The events of `pi --mode json`.
 
 use anyhow::Result;
+use camino::Utf8Path;
 use serde_json::Value;
 
 use super::fields::{cost, is_nothing, text, texts, tokens};
-use super::parser::{End, EventParser};
+use super::parser::EventParser;
 use super::transcript::{Failure, Transcript};
 use ralph_core::record::FailureClass;
 
@@ -59,7 +60,7 @@ impl EventParser for PiParser {
         }
     }
 
-    fn finish(&mut self, _: &End<'_>, transcript: &mut Transcript) -> Result<()> {
+    fn finish(&mut self, _: i32, _: &Utf8Path, transcript: &mut Transcript) -> Result<()> {
         // pi always exits with 0, and treats an answer that was cut short as complete.
         let is_complete = self.has_ended && self.reason == "stop";
         if transcript.failure().is_some() || self.reason.is_empty() {

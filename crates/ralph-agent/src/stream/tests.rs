@@ -31,11 +31,11 @@ fn transcript(agent: &str, case: &str) -> Utf8PathBuf {
     Utf8PathBuf::from(format!("{root}/{agent}/{case}.{extension}"))
 }
 
-fn parse(parser: Parser, bytes: &[u8], end: &End<'_>) -> (AgentReport, Vec<AgentEvent>) {
+fn parse(parser: Parser, bytes: &[u8], code: i32, stdout: &Utf8Path) -> (AgentReport, Vec<AgentEvent>) {
     let mut stream = StreamReader::new(parser, &Redactor::default());
     let mut said = Vec::new();
     stream.lines(bytes, &mut |event| said.push(event));
-    (stream.finish(end).unwrap(), said)
+    (stream.finish(code, stdout).unwrap(), said)
 }
 
 fn report_of_fixture(agent: &str, parser: Parser, case: &str, code: i32) -> (AgentReport, Vec<AgentEvent>) {
@@ -43,7 +43,7 @@ fn report_of_fixture(agent: &str, parser: Parser, case: &str, code: i32) -> (Age
     let bytes = fs::read(&path).unwrap_or_else(|error| panic!("read {path}: {error}"));
     // Beside `happy.jsonl` stands what would be `happy.usage.json` beside a stdout called `happy`.
     let stdout = path.with_extension("");
-    parse(parser, &bytes, &End { code, stdout: &stdout })
+    parse(parser, &bytes, code, &stdout)
 }
 
 fn tokens_of(input: u64, cache_read: u64, cache_write: Option<u64>, output: u64) -> Tokens {
@@ -85,8 +85,7 @@ fn a_stream_that_ends_before_its_end_is_no_success() {
         let lines: Vec<&str> = text.lines().collect();
         for count in 0..lines.len() {
             let cut = format!("{}\n{}", lines[..count].join("\n"), &lines[count][..lines[count].len() / 2]);
-            let end = End { code: 0, stdout: Utf8Path::new("/nowhere/stdout") };
-            let (report, _) = parse(parser, cut.as_bytes(), &end);
+            let (report, _) = parse(parser, cut.as_bytes(), 0, Utf8Path::new("/nowhere/stdout"));
             assert!(!report.succeeded, "{agent}, {count} lines");
         }
     }
@@ -118,7 +117,7 @@ fn a_command_that_ran_when_the_agent_was_stopped_failed() {
         let start = text.find("cargo test").unwrap();
         let end = start + text[start..].find('\n').unwrap();
         let stdout = Utf8Path::new("/nowhere/stdout");
-        let (report, _) = parse(parser, &text.as_bytes()[..end], &End { code: -1, stdout });
+        let (report, _) = parse(parser, &text.as_bytes()[..end], -1, stdout);
         let [call] = report.tool_calls.as_slice() else { panic!("{agent}: {:?}", report.tool_calls) };
         // Opencode reports a command when it has ended.
         let last_line = if agent == "opencode" { "2 failed" } else { "did not end" };
@@ -165,9 +164,9 @@ fn the_prompt_is_not_taken_for_the_agents_words() {
 
 #[test]
 fn gemini_says_with_its_code_what_it_says_nowhere_else() {
-    let end = |code| End { code, stdout: Utf8Path::new("/nowhere/stdout") };
+    let stdout = Utf8Path::new("/nowhere/stdout");
     for (code, class) in [(41, FailureClass::Auth), (55, FailureClass::Refused)] {
-        let (report, _) = parse(Parser::Gemini, b"", &end(code));
+        let (report, _) = parse(Parser::Gemini, b"", code, stdout);
         assert_eq!(report.failure, Some(Failure::new(class, "")));
     }
     let failed = br#"{"type":"result","status":"error","error":{"message":"no"}}"#;
@@ -177,7 +176,7 @@ fn gemini_says_with_its_code_what_it_says_nowhere_else() {
         (247, FailureClass::Overloaded),
         (1, FailureClass::Other),
     ] {
-        let (report, _) = parse(Parser::Gemini, failed, &end(code));
+        let (report, _) = parse(Parser::Gemini, failed, code, stdout);
         assert_eq!(report.failure.map(|failure| failure.class), Some(class), "{code}");
     }
 }
@@ -196,7 +195,7 @@ fn copilot_without_its_file_has_unknown_tokens() {
     let stdout = Utf8PathBuf::from_path_buf(folder.path().join("stdout")).unwrap();
     for broken in ["", "{", "[]", r#"{"modelMetrics": 3}"#] {
         fs::write(usage_file(&stdout), broken).unwrap();
-        let (report, _) = parse(Parser::Copilot, b"", &End { code: 0, stdout: &stdout });
+        let (report, _) = parse(Parser::Copilot, b"", 0, &stdout);
         assert!(report.tokens.is_unknown(), "{broken}");
     }
 }
@@ -241,7 +240,7 @@ proptest! {
         }
         bytes.truncate(cut.index(bytes.len() + 1));
         let parser = if is_own { own_parser } else { other_parser };
-        let (report, said) = parse(parser, &bytes, &End { code, stdout: Utf8Path::new("/nowhere/stdout") });
+        let (report, said) = parse(parser, &bytes, code, Utf8Path::new("/nowhere/stdout"));
         // A byte that is no text becomes a character of three.
         prop_assert!(report.final_text.len() <= bytes.len() * 3 + 1);
         // Even an empty output may cause one event.
@@ -262,7 +261,7 @@ proptest! {
             let text = fs::read_to_string(transcript(agent, "happy")).unwrap();
             let odd = numbers.replace_all(&text, format!(": {number}"));
             assert!(numbers.is_match(&text), "{agent}");
-            parse(parser, odd.as_bytes(), &End { code: 0, stdout: Utf8Path::new("/nowhere/stdout") });
+            parse(parser, odd.as_bytes(), 0, Utf8Path::new("/nowhere/stdout"));
         }
     }
 }

@@ -1,8 +1,9 @@
 //! Plain output of any program: its end is the final message.
 
 use anyhow::Result;
+use camino::Utf8Path;
 
-use super::parser::{End, LineParser};
+use super::parser::LineParser;
 use super::transcript::Transcript;
 use crate::lines::tail;
 
@@ -21,9 +22,9 @@ impl LineParser for TextParser {
         show_line(line, transcript);
     }
 
-    fn finish(&mut self, end: &End<'_>, transcript: &mut Transcript) -> Result<()> {
+    fn finish(&mut self, _: i32, stdout: &Utf8Path, transcript: &mut Transcript) -> Result<()> {
         transcript.complete();
-        transcript.set_final_message(&tail(end.stdout, FINAL_TEXT_BYTES)?);
+        transcript.set_final_message(&tail(stdout, FINAL_TEXT_BYTES)?);
         Ok(())
     }
 }

@@ -1,4 +1,3 @@
-use camino::Utf8Path;
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -7,7 +6,7 @@ use super::*;
 use ralph_core::record::{AgentEvent, Parser, ToolKind};
 
 fn report(stream: StreamReader) -> AgentReport {
-    stream.finish(&End { code: 0, stdout: Utf8Path::new("/nowhere") }).unwrap()
+    stream.finish(0, Utf8Path::new("/nowhere")).unwrap()
 }
 
 fn read(events: &[Value]) -> (AgentReport, Vec<AgentEvent>) {

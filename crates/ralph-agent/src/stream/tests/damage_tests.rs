@@ -74,7 +74,7 @@ fn follow(parser: Parser, longest: usize, write: impl FnOnce(&mut File)) -> Stre
     let mut stream = StreamReader::new(parser, &Redactor::default());
     let mut said = Vec::new();
     lines.read_rest(&mut |line| stream.line(line, &mut |event| said.push(event))).unwrap();
-    let report = stream.finish(&End { code: 0, stdout: Utf8Path::new("/nowhere") }).unwrap();
+    let report = stream.finish(0, Utf8Path::new("/nowhere")).unwrap();
     Stream { report, said, too_long: lines.too_long }
 }
 
@@ -158,11 +158,8 @@ fn a_line_that_cannot_be_read_ends_all_tools() {
         let text = fs::read_to_string(transcript(agent, "tool-failure")).unwrap();
         let start = text.find("cargo test").unwrap();
         let end = start + text[start..].find('\n').unwrap();
-        let (report, said) = parse(
-            parser,
-            format!("{}\n{{\"type\":\"x\n", &text[..end]).as_bytes(),
-            &End { code: -1, stdout: Utf8Path::new("/") },
-        );
+        let (report, said) =
+            parse(parser, format!("{}\n{{\"type\":\"x\n", &text[..end]).as_bytes(), -1, Utf8Path::new("/"));
         assert!(said.iter().any(|event| matches!(event, AgentEvent::ToolEnded { .. })), "{agent}");
         assert_eq!(report.tool_calls.len(), 1, "{agent}");
     }

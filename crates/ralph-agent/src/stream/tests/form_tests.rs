@@ -128,8 +128,8 @@ const KINDS: &[Kind] = &[
 #[test]
 fn each_form_has_its_meaning() {
     for kind in KINDS {
-        let end = End { code: i32::from(!kind.succeeded), stdout: Utf8Path::new("/nowhere") };
-        let (report, _) = parse(kind.parser, kind.lines.as_bytes(), &end);
+        let code = i32::from(!kind.succeeded);
+        let (report, _) = parse(kind.parser, kind.lines.as_bytes(), code, Utf8Path::new("/nowhere"));
         let lines = kind.lines;
         assert_eq!(report.succeeded, kind.succeeded, "{lines}");
         let Tokens { input, cache_read, output, .. } = report.tokens;

@@ -462,7 +462,8 @@ impl Backend for Records {
                 let read = self.part(file, *ask)?;
                 let author = file.author.as_ref().filter(|_| file.stream == Stream::AgentStdout);
                 let events = author.and_then(|author| self.events(author, &read.bytes));
-                Answer::Part(rows_of_part(file, &read, events.as_deref()))
+                let rows = rows_of_part(file, &read.bytes, events.as_deref());
+                Answer::Part { range: read.range, total: read.total, rows }
             }
             Request::Iteration(commit) => Answer::Iteration(Box::new(self.iteration(commit)?)),
             Request::Session(id) => Answer::Session(Box::new(self.detail(id)?)),

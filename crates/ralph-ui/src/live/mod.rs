@@ -11,11 +11,13 @@ mod spinner;
 use std::io::{self, Write};
 use std::time::Instant;
 
+use indicatif::ProgressBar;
+
 use ralph_core::record::{AgentEvent, Event};
 
 use self::lines::Lines;
 use self::now::{Now, Redraw};
-use self::spinner::Spinner;
+use self::spinner::spinner;
 use crate::style::Paint;
 
 pub use self::frame::columns as terminal_columns;
@@ -42,7 +44,7 @@ pub struct Live<W> {
     keys: Option<Keys>,
     started: Instant,
     paint: Paint,
-    spinner: Option<Spinner>,
+    spinner: Option<ProgressBar>,
     root: String,
     is_verbose: bool,
 }
@@ -87,9 +89,9 @@ impl<W: Write> Live<W> {
         self.write_lines()?;
         match (change, &self.spinner) {
             (Redraw::Begun, _) if self.moving == Moving::Stderr => {
-                self.spinner = Some(Spinner::start(&self.now, self.started, self.keys.as_ref(), self.paint));
+                self.spinner = Some(spinner(&self.now, self.started, self.keys.as_ref(), self.paint));
             }
-            (Redraw::Words, Some(spinner)) => spinner.say(&self.now),
+            (Redraw::Words, Some(spinner)) => spinner.set_message(self.now.doing().to_owned()),
             _ => {}
         }
         Ok(())

@@ -147,10 +147,10 @@ pub(super) fn facts(report: &Report) -> Vec<Value> {
         facts.push(context! { name => "Changed", value, notes => [notes], link });
     }
     let mut idle: Vec<(&str, u64)> = Vec::new();
-    for gap in gaps(report) {
-        match idle.iter_mut().find(|(name, _)| *name == gap.names[1]) {
-            Some((_, ms)) => *ms += gap.ms,
-            None => idle.push((gap.names[1], gap.ms)),
+    for (_, [_, why], took) in gaps(report) {
+        match idle.iter_mut().find(|(name, _)| *name == why) {
+            Some((_, ms)) => *ms += took,
+            None => idle.push((why, took)),
         }
     }
     let idle =

@@ -26,17 +26,9 @@ const MIN_STOP_MS: u64 = 900_000;
 /// More gaps have no room.
 const MAX_GAPS: usize = 4;
 
-/// A time in which no attempt ran.
-pub(super) struct Gap {
-    /// The iteration in front of it.
-    pub after: u32,
-    /// Why, short and at length.
-    pub names: [&'static str; 2],
-    pub ms: u64,
-}
-
-/// Returns all gaps that are worth a word.
-pub(super) fn gaps(report: &Report) -> Vec<Gap> {
+/// Returns all times without an attempt that are worth a word: the iteration in front of each, why, short and at length, and how
+/// many milliseconds it took.
+pub(super) fn gaps(report: &Report) -> Vec<(u32, [&'static str; 2], u64)> {
     report
         .iterations
         .windows(2)
@@ -50,7 +42,7 @@ pub(super) fn gaps(report: &Report) -> Vec<Gap> {
                 _ => ["stopped", "stopped"],
             };
             let least = if before.outcome == Outcome::Interrupted { MIN_WAIT_MS } else { MIN_STOP_MS };
-            (ms >= least).then_some(Gap { after: before.iteration, names, ms })
+            (ms >= least).then_some((before.iteration, names, ms))
         })
         .collect()
 }
@@ -58,7 +50,7 @@ pub(super) fn gaps(report: &Report) -> Vec<Gap> {
 /// Returns the picture as the template wants it, or `None` if there is no attempt.
 pub(super) fn strip(report: &Report) -> Option<Value> {
     let mut drawn = gaps(report);
-    drawn.sort_by_key(|gap| std::cmp::Reverse(gap.ms));
+    drawn.sort_by_key(|(.., ms)| std::cmp::Reverse(*ms));
     drawn.truncate(MAX_GAPS);
     let attempts: Vec<(&ReportIteration, Kind)> = report
         .iterations
@@ -75,9 +67,9 @@ pub(super) fn strip(report: &Report) -> Option<Value> {
     let mut last = 0;
     for chunk in &chunks {
         let first = &chunk[0].0.record;
-        let before = drawn.iter().find(|gap| (last..first.iteration).contains(&gap.after));
-        if let Some(gap) = before.filter(|_| last > 0) {
-            picture.gap(gap);
+        let before = drawn.iter().find(|(after, ..)| (last..first.iteration).contains(after));
+        if let Some((_, [why, _], ms)) = before.filter(|_| last > 0) {
+            picture.gap(why, *ms);
         }
         last = first.iteration;
         picture.hour(first.started_at);
@@ -131,14 +123,13 @@ impl Picture {
         self.x += width + BETWEEN;
     }
 
-    fn gap(&mut self, gap: &Gap) {
+    fn gap(&mut self, why: &str, ms: u64) {
         let (from, to) = (self.x + 4.0, self.x + GAP_WIDTH - 8.0);
         let middle = f64::midpoint(from, to);
         self.svg.push_str(&format!(
             "<line x1=\"{from:.1}\" x2=\"{to:.1}\" y1=\"30\" y2=\"30\"/>\
-             <text x=\"{middle:.1}\" y=\"22\" text-anchor=\"middle\">{} {}</text>",
-            gap.names[0],
-            brief_duration(gap.ms)
+             <text x=\"{middle:.1}\" y=\"22\" text-anchor=\"middle\">{why} {}</text>",
+            brief_duration(ms)
         ));
         self.x += GAP_WIDTH;
         self.hour.clear();

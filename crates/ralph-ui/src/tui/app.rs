@@ -365,8 +365,8 @@ impl App {
     /// Takes in what was read.
     pub fn answered(&mut self, request: Request, answer: anyhow::Result<Answer>) {
         match (request, answer) {
-            (Request::Part(file, ask), Ok(Answer::Part(part))) => {
-                self.page.take(&file, ask, part);
+            (Request::Part(file, ask), Ok(Answer::Part { range, total, rows })) => {
+                self.page.take(&file, ask, range, total, rows);
                 self.fit();
             }
             (Request::Part(file, ask), Err(error)) => {

@@ -1,6 +1,7 @@
 //! What the screen asks for, and the values that it gets.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use anyhow::Result;
@@ -51,20 +52,16 @@ impl Request {
 /// What was read.
 #[derive(Debug, Clone)]
 pub enum Answer {
-    Part(WindowPart),
+    /// A part of a file in rows, and how long the file is.
+    Part {
+        range: Range<u64>,
+        total: u64,
+        rows: Vec<Row>,
+    },
     Iteration(Box<Iteration>),
     Session(Box<SessionDetail>),
     Diff(Patch),
     Unfinished(Unfinished),
-}
-
-/// A part of a file in rows.
-#[derive(Debug, Clone, Default)]
-pub struct WindowPart {
-    pub start: u64,
-    pub end: u64,
-    pub total: u64,
-    pub rows: Vec<Row>,
 }
 
 /// A file of an iteration.

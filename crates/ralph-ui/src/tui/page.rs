@@ -6,7 +6,7 @@ use std::ops::Range;
 use crate::style::size;
 use ralph_store::Ask;
 
-use super::model::{File, WindowPart};
+use super::model::File;
 use super::row::{Look, Row};
 use super::window::{PART, Window, signed};
 
@@ -317,7 +317,7 @@ impl Page {
     }
 
     /// Takes in a part of a file, with what is on the screen staying where it is.
-    pub fn take(&mut self, file: &File, ask: Ask, part: WindowPart) {
+    pub fn take(&mut self, file: &File, ask: Ask, range: Range<u64>, total: u64, rows: Vec<Row>) {
         let mut windows = self.sections.iter().map(Section::window);
         let place = windows.position(|window| window.is_some_and(|window| window.file == *file));
         let Some(place) = place else { return };
@@ -325,7 +325,7 @@ impl Page {
         let is_below = self.section_at(self.cursor).is_some_and(|at| at > place);
         let before = signed(self.sections[place].len());
         let Body::Window(window) = &mut self.sections[place].body else { return };
-        let moved = window.take(ask, part);
+        let moved = window.take(ask, range, total, rows);
         let moved = if is_below { signed(self.sections[place].len()) - before } else { moved };
         for line in [&mut self.cursor, &mut self.top] {
             if *line > start {

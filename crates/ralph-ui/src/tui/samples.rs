@@ -258,7 +258,8 @@ impl Backend for Sample {
                 let is_agent = file.stream == Stream::AgentStdout
                     && (matches!(file.place, Place::Record(_)) || !self.overview.live.is_empty());
                 let events = is_agent.then(|| events(&String::from_utf8_lossy(&read.bytes)));
-                Answer::Part(rows_of_part(file, &read, events.as_deref()))
+                let rows = rows_of_part(file, &read.bytes, events.as_deref());
+                Answer::Part { range: read.range, total: read.total, rows }
             }
             Request::Iteration(commit) => Answer::Iteration(Box::new(self.record(commit)?)),
             Request::Session(id) => {

@@ -1,10 +1,11 @@
 //! A window on a file of any size: the rows around the current position, read part by part.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use ralph_store::Ask;
 
-use super::model::{File, WindowPart};
+use super::model::File;
 use super::row::Row;
 
 /// Maximum number of parts of a file that a window keeps.
@@ -54,8 +55,8 @@ impl Window {
     }
 
     /// Takes in what was asked for. Gives by how many rows those that stay have moved down.
-    pub fn take(&mut self, ask: Ask, part: WindowPart) -> isize {
-        let WindowPart { start, end, total, rows } = part;
+    pub fn take(&mut self, ask: Ask, range: Range<u64>, total: u64, rows: Vec<Row>) -> isize {
+        let Range { start, end } = range;
         if total < self.end {
             // It has just become a record: what was read of it stays until that is shown.
             self.jump = None;

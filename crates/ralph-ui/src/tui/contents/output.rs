@@ -1,12 +1,12 @@
 //! What was printed and what was asked.
 
 use crate::style::cut;
-use crate::tui::model::{Attempt, File, Night, Place, Stream, WindowPart};
+use crate::tui::model::{Attempt, File, Night, Place, Stream};
 use crate::tui::page::{Body, Fold, PREVIEW, Page, Section};
 use crate::tui::row::{Look, Row, shown};
 use crate::tui::window::Window;
 use ralph_core::record::AgentEvent;
-use ralph_store::{Ask, FilePart};
+use ralph_store::Ask;
 
 use super::words::{brief, exit, look_of_exit};
 
@@ -14,14 +14,13 @@ use super::words::{brief, exit, look_of_exit};
 const MAX_RESULT: usize = 32;
 
 /// Turns a part of a file into rows; `events` are what an agent did by it, if it is no text.
-pub fn rows_of_part(file: &File, part: &FilePart, events: Option<&[AgentEvent]>) -> WindowPart {
-    let text = String::from_utf8_lossy(&part.bytes);
-    let rows = match events {
+pub fn rows_of_part(file: &File, bytes: &[u8], events: Option<&[AgentEvent]>) -> Vec<Row> {
+    let text = String::from_utf8_lossy(bytes);
+    match events {
         Some(events) => transcript_rows(events),
         None if file.stream == Stream::Prompt => markdown(&text),
         None => Row::lines(&text, Look::Plain),
-    };
-    WindowPart { start: part.range.start, end: part.range.end, total: part.total, rows }
+    }
 }
 
 /// What an attempt printed, the validation first if that is what failed.

@@ -193,7 +193,7 @@ fn check_story(store: &Store) -> Result<()> {
         bail!("the false claim was not detected");
     }
     let cheat = log.iteration(CHEAT).context("find the cheat")?;
-    if cheat.evidence.refused != Some(FlagCode::Skip) {
+    if cheat.refused != Some(FlagCode::Skip) {
         bail!("the skipped test was not detected");
     }
     Ok(())

@@ -122,8 +122,8 @@ pub fn read(
         begin,
         waiting,
         tasks_before: TaskCounts {
-            done: first.tasks.tasks_done.saturating_sub(first.closed.len()),
-            open: first.tasks.tasks_open + first.closed.len(),
+            done: first.tasks_done.saturating_sub(first.closed.len()),
+            open: first.tasks_open + first.closed.len(),
         },
         changes,
         uncommitted,

@@ -377,8 +377,8 @@ pub fn describe(store: &Store, log: &SessionLog, running: &[Holder]) -> Result<S
     for entry in log.iterations() {
         let closed = entry.closed.iter();
         session.tasks_completed += closed.filter(|&task| session.closed.insert(task.clone())).count();
-        session.tasks_done = entry.tasks.tasks_done;
-        session.tasks_remaining = entry.tasks.tasks_open;
+        session.tasks_done = entry.tasks_done;
+        session.tasks_remaining = entry.tasks_open;
         session.duration_ms = session.duration_ms.plus(&entry.duration_ms);
         session.tokens = session.tokens.plus(&entry.tokens);
         let cost = session.cost().plus(entry.cost());

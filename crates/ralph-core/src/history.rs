@@ -164,10 +164,10 @@ impl History {
             ticked: Vec::new(),
             is_progress: false,
             is_taken_back: false,
-            is_passed: entry.evidence.refused.is_none()
+            is_passed: entry.refused.is_none()
                 && (entry.exit.validation == Some(0) || outcome == Outcome::Success),
-            is_refused: entry.evidence.refused.is_some(),
-            reopened: entry.evidence.reopened.clone(),
+            is_refused: entry.refused.is_some(),
+            reopened: entry.reopened.clone(),
             failure: FailureKey::of_entry(entry),
             asks: is_question(outcome, entry.failure_class),
             is_conflict: entry.failure_class.is_some_and(FailureClass::is_conflict),

@@ -5,7 +5,7 @@ use tasklist::{Item, Mark, TaskList};
 
 use ralph_core::record::{
     Acceptance, ArtifactStatus, Event, Evidence, Flag, FlagCode, Iteration, Outcome, RALPH, RecordKind,
-    Refusal, Session, SessionId, Status, StopReason, Task, TaskName, Timestamp, TrailerEvidence,
+    Refusal, Session, SessionId, Status, StopReason, Task, TaskName, Timestamp,
 };
 use ralph_project::tasks::{self, set_marks};
 use ralph_store::{
@@ -91,7 +91,7 @@ fn refused_attempt(plan: &Plan<'_>, item: &Item) -> Result<(SessionLog, FlagCode
         let Some(last) = attempts.rev().find(|entry| entry.task.as_ref() == Some(&item.name)) else {
             continue;
         };
-        let TrailerEvidence { refused: Some(refused), .. } = last.evidence else {
+        let Some(refused) = last.refused else {
             return Err(Refusal::new(format!("the last attempt at {} was not refused", item.name))
                 .with_hint(format!("`{RALPH} show {}` says how it ended", item.name))
                 .into());

@@ -294,8 +294,8 @@ pub(super) fn ended(plan: &Plan<'_>, place: &SpoolMeta, log: &SessionLog) -> Res
         if let Some(iteration) = plan.store.readable_iteration(entry) {
             totals.add(&iteration);
         }
-        session.tasks_done = entry.tasks.tasks_done;
-        session.tasks_remaining = entry.tasks.tasks_open;
+        session.tasks_done = entry.tasks_done;
+        session.tasks_remaining = entry.tasks_open;
     }
     // The spool has the session as it was before its validation ran.
     let begun = log.entries.iter().rfind(|entry| entry.kind.begins());

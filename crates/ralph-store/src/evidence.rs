@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use ralph_core::record::{FLAG_SEPARATOR, FLAGS_LINE, FlagCode, Iteration, TestCounts, TrailerEvidence};
+use ralph_core::record::{FLAG_SEPARATOR, FLAGS_LINE, FlagCode, Iteration, TestCounts};
 
 use super::message::Trailers;
 use super::trailer_value::{Fields, known, names, optional};
@@ -27,30 +27,26 @@ pub(super) fn trailers(iteration: &Iteration) -> Vec<(&'static str, String)> {
     lines
 }
 
-/// Reads them back.
-pub(super) fn read(message: &str, trailers: &Trailers<'_>) -> Result<TrailerEvidence> {
-    let flags = names(trailers.find("Flags"));
-    Ok(TrailerEvidence {
-        tests: trailers.find("Tests").map(|tests| test_counts(&Fields::of(Some(tests)))).transpose()?,
-        flags: flags.iter().map(|code| FlagCode::of_record(code)).collect::<Result<_>>()?,
-        first_flag: first_flag(message),
-        refused: trailers.find("Refused").map(FlagCode::of_record).transpose()?,
-        reopened: names(trailers.find("Reopened")),
-    })
+/// Reads the counts of tests back.
+pub(super) fn tests(trailers: &Trailers<'_>) -> Result<Option<TestCounts>> {
+    let Some(tests) = trailers.find("Tests") else { return Ok(None) };
+    let fields = Fields::of(Some(tests));
+    Ok(Some(TestCounts {
+        passed: fields.number("passed")?,
+        failed: fields.number("failed")?,
+        skipped: fields.number("skipped")?,
+    }))
+}
+
+/// Reads the codes of the flags back.
+pub(super) fn flags(trailers: &Trailers<'_>) -> Result<Vec<FlagCode>> {
+    names(trailers.find("Flags")).iter().map(|code| FlagCode::of_record(code)).collect()
 }
 
 /// Returns the text of the first flag, from the first lines of the entry: its trailer has the codes alone.
-fn first_flag(message: &str) -> Option<String> {
+pub(super) fn first_flag(message: &str) -> Option<String> {
     let mut lines = message.lines().skip(2).skip_while(|line| !line.starts_with("**Task**: ")).take(4);
     lines.find(|line| line.starts_with("**Status**: "))?;
     let flags = lines.next()?.strip_prefix(FLAGS_LINE)?;
     Some(flags.split(FLAG_SEPARATOR).next().unwrap_or_default().to_owned())
-}
-
-fn test_counts(fields: &Fields<'_>) -> Result<TestCounts> {
-    Ok(TestCounts {
-        passed: fields.number("passed")?,
-        failed: fields.number("failed")?,
-        skipped: fields.number("skipped")?,
-    })
 }

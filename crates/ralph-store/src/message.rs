@@ -6,9 +6,8 @@ use anyhow::{Context, Result, bail};
 use std::borrow::Cow;
 
 use ralph_core::record::{
-    Claim, Durations, Exits, FailureClass, Iteration, Limit, LogEntry, MAX_TITLE_CHARS, ObjectId, Outcome,
-    RecordKind, SCHEMA, Session, SessionId, Status, StopReason, TaskCounts, Timestamp, Tokens,
-    TrailerEvidence,
+    Claim, Durations, Exits, FailureClass, FlagCode, Iteration, Limit, LogEntry, MAX_TITLE_CHARS, ObjectId,
+    Outcome, RecordKind, SCHEMA, Session, SessionId, Status, StopReason, TaskCounts, Timestamp, Tokens,
 };
 
 use super::evidence;
@@ -368,9 +367,14 @@ fn read_entry(
         tokens: tokens_of(&Fields::of(trailers.find("Tokens")))?,
         cost_usd: trailers.find("Cost-Usd").map(str::parse).transpose().context("read Ralph-Cost-Usd")?,
         closed: names(tasks.text("closed")),
-        tasks: counts(&tasks)?.into(),
+        tasks_done: tasks.number("done")?.unwrap_or_default(),
+        tasks_open: tasks.number("open")?.unwrap_or_default(),
         fingerprint: trailers.find("Fingerprint").map(str::to_owned),
-        evidence: evidence::read(message, trailers)?,
+        tests: evidence::tests(trailers)?,
+        flags: evidence::flags(trailers)?,
+        first_flag: evidence::first_flag(message),
+        refused: trailers.find("Refused").map(FlagCode::of_record).transpose()?,
+        reopened: names(trailers.find("Reopened")),
         head_before: work.text("before").filter(|id| *id != "-").map(str::parse).transpose()?,
         head_after: work.text("after").filter(|id| *id != "-").map(str::parse).transpose()?,
         snapshot: trailers.find("Snapshot").map(str::parse).transpose()?,
@@ -400,13 +404,6 @@ fn tokens_of(fields: &Fields<'_>) -> Result<Tokens> {
         cache_read: fields.number("cache_read")?,
         cache_write: fields.number("cache_write")?,
         output: fields.number("output")?,
-    })
-}
-
-fn counts(fields: &Fields<'_>) -> Result<TaskCounts> {
-    Ok(TaskCounts {
-        done: fields.number("done")?.unwrap_or_default(),
-        open: fields.number("open")?.unwrap_or_default(),
     })
 }
 
@@ -452,9 +449,14 @@ pub fn unreadable(
         tokens: Tokens::default(),
         cost_usd: None,
         closed: Vec::new(),
-        tasks: TaskCounts { done: 0, open: 0 }.into(),
+        tasks_done: 0,
+        tasks_open: 0,
         fingerprint: None,
-        evidence: TrailerEvidence::default(),
+        tests: None,
+        flags: Vec::new(),
+        first_flag: None,
+        refused: None,
+        reopened: Vec::new(),
         head_before: None,
         head_after: None,
         snapshot: None,
@@ -507,13 +509,13 @@ mod tests {
             assert!(message.contains(&format!("\n{line}\n")), "{message}");
         }
         let entry = read(&message);
-        assert_eq!(entry.evidence.flags, [FlagCode::Fewer, FlagCode::Others]);
-        assert_eq!(entry.evidence.first_flag.as_deref(), Some("39 tests ran"));
-        assert_eq!(entry.evidence.reopened, iteration.reopened);
-        assert_eq!(entry.evidence.tests.unwrap().passed, Some(39));
+        assert_eq!(entry.flags, [FlagCode::Fewer, FlagCode::Others]);
+        assert_eq!(entry.first_flag.as_deref(), Some("39 tests ran"));
+        assert_eq!(entry.reopened, iteration.reopened);
+        assert_eq!(entry.tests.unwrap().passed, Some(39));
         assert_eq!(entry.duration_ms, iteration.duration_ms);
         let planted = "## Iteration 4\n**Task**: T004 x\n**Status**: ok\n- a\n**Flags**: planted\n";
-        assert_eq!(read(&compose(Subject::Iteration(&iteration), planted)).evidence.first_flag, None);
+        assert_eq!(read(&compose(Subject::Iteration(&iteration), planted)).first_flag, None);
     }
 
     #[test]
@@ -593,7 +595,7 @@ mod tests {
             prop_assert_eq!(read.exit, iteration.exit);
             prop_assert_eq!(read.duration_ms, iteration.duration_ms);
             prop_assert_eq!(read.tokens, iteration.tokens);
-            prop_assert_eq!(read.tasks.tasks_done, iteration.tasks_done);
+            prop_assert_eq!(read.tasks_done, iteration.tasks_done);
             prop_assert_eq!(read.head_before, iteration.head_before);
         }
 

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use ralph_core::record::{
     DiffStat, FailureClass, LogEntry, Outcome, Session, SessionId, SessionTotals, Status, StopReason,
-    Summary, Timestamp, TrailerCounts,
+    Summary, TaskCounts, Timestamp,
 };
 use ralph_store::{RemoteRun, Row};
 
@@ -64,7 +64,7 @@ pub struct SessionHead {
     status: Status,
     stop_reason: Option<StopReason>,
     totals: SessionTotals,
-    tasks: TrailerCounts,
+    tasks: TaskCounts,
     elsewhere: Option<RemoteRun>,
     /// What is said below its line; `None` where nothing is said.
     pub summary: Option<Summary>,
@@ -85,7 +85,7 @@ impl SessionHead {
             status,
             stop_reason: None,
             totals: SessionTotals::default(),
-            tasks: TrailerCounts::default(),
+            tasks: TaskCounts { done: 0, open: 0 },
             elsewhere: None,
             summary: None,
             false_claims: Vec::new(),
@@ -109,7 +109,7 @@ impl SessionHead {
     }
 
     /// Takes in the newest record.
-    pub fn end(&mut self, tip: &LogEntry, tasks: TrailerCounts) {
+    pub fn end(&mut self, tip: &LogEntry, tasks: TaskCounts) {
         self.tasks = tasks;
         self.stop_reason = tip.stop_reason;
         self.status = tip.status.unwrap_or(self.status);
@@ -384,7 +384,7 @@ fn write_head(out: &mut dyn Write, head: &SessionHead, paint: Paint, width: Opti
     let name = one_line(feature_name(&head.feature));
     let span = head.started_at.zip(head.last_at).map(|(from, to)| span_of(from, to));
     let tasks = head.tasks;
-    let done = format!("{} of {} done", tasks.tasks_done, tasks.tasks_done + tasks.tasks_open);
+    let done = format!("{} of {} done", tasks.done, tasks.done + tasks.open);
     let mut parts: Vec<String> = span.into_iter().chain([done, state]).collect();
     parts.extend(head.summary.as_ref().and_then(needs_you));
     parts.push(attempts(&head.totals));
@@ -541,7 +541,7 @@ mod tests {
             let mut tip = samples::log_entries("T1!").remove(0);
             (tip.kind, tip.status, tip.stop_reason) =
                 (RecordKind::End, Some(Status::Failed), Some(StopReason::Stuck));
-            head.end(&tip, TrailerCounts { tasks_done: 31, tasks_open: 4 });
+            head.end(&tip, TaskCounts { done: 31, open: 4 });
             let changes = Some(DiffStat { files: 53, added: 1411, removed: 0 });
             (head.summary, head.false_claims, head.changes) = (Some(summary()), vec![2], changes);
             let listed = Listed {

@@ -130,7 +130,7 @@ impl Stats {
             with_cause += usize::from(noted.is_some());
             let is_repeated = noted == Some(true);
             counts.add(entry, is_repeated);
-            for code in &entry.evidence.flags {
+            for code in &entry.flags {
                 *flags.entry(code.as_str().to_owned()).or_default() += 1;
             }
             tokens = tokens.plus(&entry.tokens);
@@ -141,7 +141,7 @@ impl Stats {
             }
             // What is tried again was opened again; what is closed beside another was done without an attempt of its own.
             let is_again = entry.task.iter().filter(|_| entry.is_run());
-            for name in is_again.chain(&entry.evidence.reopened) {
+            for name in is_again.chain(&entry.reopened) {
                 if let Some(of_task) = tasks.get_mut(&(entry.feature.as_str(), name.as_str())) {
                     of_task.is_done = false;
                 }
@@ -249,8 +249,8 @@ mod tests {
     #[test]
     fn flags_are_counted_by_their_codes() {
         let mut entries = entries("T1+ T2+ T3+");
-        entries[0].evidence.flags = vec![FlagCode::Fewer, FlagCode::Judge];
-        entries[2].evidence.flags = vec![FlagCode::Fewer];
+        entries[0].flags = vec![FlagCode::Fewer, FlagCode::Judge];
+        entries[2].flags = vec![FlagCode::Fewer];
         let flags: Vec<_> = Stats::of(&entries).flags.into_iter().collect();
         assert_eq!(flags, [("fewer".to_owned(), 2), ("judge".to_owned(), 1)]);
     }

@@ -5,7 +5,7 @@ use strum::{EnumString, IntoStaticStr};
 
 use super::{
     Claim, Cost, Durations, Exits, FailureClass, FlagCode, Limit, ObjectId, Outcome, SessionId, Status,
-    StopReason, TaskCounts, TaskName, Timestamp, Tokens,
+    StopReason, TaskName, Timestamp, Tokens,
 };
 
 /// Longest [`LogEntry::title`].
@@ -68,11 +68,17 @@ pub struct LogEntry {
     pub tokens: Tokens,
     pub cost_usd: Option<f64>,
     pub closed: Vec<TaskName>,
-    #[serde(flatten)]
-    pub tasks: TrailerCounts,
+    pub tasks_done: usize,
+    pub tasks_open: usize,
     pub fingerprint: Option<String>,
-    #[serde(flatten)]
-    pub evidence: TrailerEvidence,
+    /// `None` in older records, and if no validation ran.
+    pub tests: Option<TestCounts>,
+    pub flags: Vec<FlagCode>,
+    /// The text of the first flag, as the entry in the message has it.
+    #[serde(skip)]
+    pub first_flag: Option<String>,
+    pub refused: Option<FlagCode>,
+    pub reopened: Vec<TaskName>,
     pub head_before: Option<ObjectId>,
     pub head_after: Option<ObjectId>,
     pub snapshot: Option<ObjectId>,
@@ -84,38 +90,12 @@ pub struct LogEntry {
     pub limit: Option<Limit>,
 }
 
-/// The part of [`Evidence`](super::Evidence) that lists show.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct TrailerEvidence {
-    /// `None` in older records, and if no validation ran.
-    pub tests: Option<TestCounts>,
-    pub flags: Vec<FlagCode>,
-    /// The text of the first flag, as the entry in the message has it.
-    #[serde(skip)]
-    pub first_flag: Option<String>,
-    pub refused: Option<FlagCode>,
-    pub reopened: Vec<TaskName>,
-}
-
 /// Counts of tests that a validation printed; `None` if they are not known.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct TestCounts {
     pub passed: Option<u64>,
     pub failed: Option<u64>,
     pub skipped: Option<u64>,
-}
-
-/// Counts of tasks under the names that `iteration.json` has for them.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub struct TrailerCounts {
-    pub tasks_done: usize,
-    pub tasks_open: usize,
-}
-
-impl From<TaskCounts> for TrailerCounts {
-    fn from(counts: TaskCounts) -> Self {
-        Self { tasks_done: counts.done, tasks_open: counts.open }
-    }
 }
 
 impl LogEntry {
@@ -131,7 +111,7 @@ impl LogEntry {
 
     /// Returns true if it is an attempt; see [`Outcome::is_attempt`].
     pub fn is_run(&self) -> bool {
-        let is_acceptance = self.evidence.flags.contains(&FlagCode::Accepted);
+        let is_acceptance = self.flags.contains(&FlagCode::Accepted);
         self.outcome.is_some_and(Outcome::is_attempt) && !is_acceptance
     }
 }

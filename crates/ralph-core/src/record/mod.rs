@@ -59,7 +59,7 @@ pub use left_behind::{
     GitState, LOST, MAX_RECORDED_FILES, Remains, UndoneTask, UserFile, lost_files, restore_command,
     undid_flag, undone_command,
 };
-pub use log_entry::{LogEntry, MAX_TITLE_CHARS, RecordKind, TestCounts, TrailerCounts, TrailerEvidence};
+pub use log_entry::{LogEntry, MAX_TITLE_CHARS, RecordKind, TestCounts};
 pub use outcome::{
     ArtifactStatus, CANNOT_RUN, Claim, Exit, ExitReason, FailureClass, FlagCode, GitStateKind, Limit,
     Outcome, Status, StopReason, ToolKind, UserFileChange,

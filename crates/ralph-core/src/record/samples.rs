@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::{
     Claims, Durations, Exits, Facts, Iteration, LogEntry, Outcome, RecordKind, SCHEMA, Session, SessionId,
-    Timestamp, Tokens, TrailerCounts, TrailerEvidence,
+    Timestamp, Tokens,
 };
 
 /// Iteration 3 of a session, at T004; its agent ended well, and its validation exited 101.
@@ -145,9 +145,14 @@ pub fn log_entries(words: &str) -> Vec<LogEntry> {
             tokens: Tokens { output: Some(5), ..Tokens::default() },
             cost_usd: None,
             closed: if outcome == Outcome::Success { vec![task.to_owned()] } else { Vec::new() },
-            tasks: TrailerCounts::default(),
+            tasks_done: 0,
+            tasks_open: 0,
             fingerprint,
-            evidence: TrailerEvidence::default(),
+            tests: None,
+            flags: Vec::new(),
+            first_flag: None,
+            refused: None,
+            reopened: Vec::new(),
             head_before: None,
             head_after: None,
             snapshot: None,

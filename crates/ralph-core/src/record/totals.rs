@@ -304,8 +304,8 @@ impl<'a> IterationFacts<'a> {
             cause: entry.cause.as_deref().map(Cow::from),
             closed: entry.closed.iter().map(Cow::from).collect(),
             fingerprint: entry.fingerprint.as_deref().map(Cow::from),
-            flags: entry.evidence.flags.clone(),
-            first_flag: entry.evidence.first_flag.as_deref().map(Cow::from),
+            flags: entry.flags.clone(),
+            first_flag: entry.first_flag.as_deref().map(Cow::from),
             started_at: Some(entry.started_at),
             ended_at: entry.ended_at,
         })

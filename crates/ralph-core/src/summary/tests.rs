@@ -233,8 +233,8 @@ fn a_task_is_flagged_by_the_attempt_that_did_it() {
         [("T1+ T2+", 0, "T1"), ("T1+ T1- T1+", 0, ""), ("T1- T1+", 1, "T1"), ("T1-", 0, "")]
     {
         let mut sessions = sessions(words);
-        sessions[0][flagged_at].evidence.flags = vec![FlagCode::NoTests];
-        sessions[0][flagged_at].evidence.first_flag = Some("no test ran".to_owned());
+        sessions[0][flagged_at].flags = vec![FlagCode::NoTests];
+        sessions[0][flagged_at].first_flag = Some("no test ran".to_owned());
         let flagged = summarize("x", &facts(&sessions), &list, &[], None, None).flagged;
         let names: Vec<&str> = flagged.iter().map(|task| task.task.as_str()).collect();
         assert_eq!(names.join(" "), expected, "{words}");

@@ -258,11 +258,8 @@ impl Running<'_> {
         let store = self.plan.store;
         let entries = store.iterations_of(&self.session.feature, MAX_ITERATIONS)?;
         let name = &started.task.name;
-        let done_in = entries
-            .iter()
-            .rev()
-            .find(|entry| entry.evidence.reopened.contains(name))
-            .and_then(|it| it.iteration);
+        let done_in =
+            entries.iter().rev().find(|entry| entry.reopened.contains(name)).and_then(|it| it.iteration);
         let since = entries.iter().rposition(|entry| entry.closed.contains(name)).map_or(0, |at| at + 1);
         let first = entries[since..].iter().find(|entry| entry.task.as_ref() == Some(name));
         let Some(snapshot) = first.and_then(|entry| entry.snapshot.as_ref()) else {

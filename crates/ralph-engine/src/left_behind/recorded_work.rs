@@ -74,8 +74,7 @@ impl Fold<'_> {
         let closed: Vec<_> =
             closed.map(|name| (name.clone(), entry.title.clone().filter(|_| *name == task))).collect();
         self.recorded.work.ended(&task, &closed, &changes);
-        let is_flagged = entry.evidence.flags.contains(&FlagCode::Undid)
-            || entry.evidence.refused == Some(FlagCode::Undid);
+        let is_flagged = entry.flags.contains(&FlagCode::Undid) || entry.refused == Some(FlagCode::Undid);
         let iteration = if is_flagged { self.store.readable_iteration(entry) } else { None };
         let undone = iteration.map_or_else(Vec::new, |iteration| iteration.undone);
         if is_of_session {

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use anyhow::{Error, Result};
 
-use ralph_core::record::{LogEntry, ObjectId, RecordKind, SessionFacts, TrailerCounts};
+use ralph_core::record::{LogEntry, ObjectId, RecordKind, SessionFacts, TaskCounts};
 
 use super::chain::{Chain, ChainWalk};
 use super::listing_cache::{Cache, CachedSession, head, sum};
@@ -134,9 +134,13 @@ impl<'a> SessionRows<'a> {
     }
 
     /// Returns the counts of tasks in its newest record that this version can read.
-    pub fn tasks(&self) -> Result<TrailerCounts> {
+    pub fn tasks(&self) -> Result<TaskCounts> {
         let row = self.rows().rfind(|row| row.kind != RecordKind::Unknown);
-        Ok(row.map(|row| row.entry()).transpose()?.map(|entry| entry.tasks).unwrap_or_default())
+        let entry = row.map(|row| row.entry()).transpose()?;
+        Ok(entry.map_or(TaskCounts { done: 0, open: 0 }, |entry| TaskCounts {
+            done: entry.tasks_done,
+            open: entry.tasks_open,
+        }))
     }
 
     /// Returns its oldest record that is here.

@@ -8,8 +8,7 @@ use anyhow::{Context, Result};
 
 use ralph_core::record::{
     Claim, Cost, Durations, Exits, FailureClass, FlagCode, IterationFacts, Limit, LogEntry, ObjectId,
-    Outcome, RecordKind, SessionId, Status, StopReason, TaskCounts, TestCounts, Timestamp, Tokens,
-    TrailerEvidence,
+    Outcome, RecordKind, SessionId, Status, StopReason, TestCounts, Timestamp, Tokens,
 };
 
 use crate::trailer_value::{escape, unescape};
@@ -215,19 +214,12 @@ impl<'a> Row<'a> {
             cache_write: next(&mut rest)?,
             output: next(&mut rest)?,
         };
-        let tasks = TaskCounts { done: rest.next()?.parse().ok()?, open: rest.next()?.parse().ok()? };
+        let (tasks_done, tasks_open) = (rest.next()?.parse().ok()?, rest.next()?.parse().ok()?);
         let status = word(rest.next()?, Status::of_record)?;
         let stop_reason = word(rest.next()?, StopReason::of_record)?;
         let limit = word(rest.next()?, Limit::of_record)?;
         let refused = word(rest.next()?, FlagCode::of_record)?;
         let reopened = words_of(rest.next()?).map(|name| unescape(name).into_owned()).collect();
-        let evidence = TrailerEvidence {
-            tests: self.tests(),
-            flags: codes(self.flags)?,
-            first_flag: self.first_flag().map(Cow::into_owned),
-            refused,
-            reopened,
-        };
         let closed = rest.map(|name| unescape(name).into_owned()).collect();
         Some(LogEntry {
             commit: self.commit.parse().ok()?,
@@ -254,9 +246,14 @@ impl<'a> Row<'a> {
             tokens,
             cost_usd,
             closed,
-            tasks: tasks.into(),
+            tasks_done,
+            tasks_open,
             fingerprint: self.fingerprint().map(Cow::into_owned),
-            evidence,
+            tests: self.tests(),
+            flags: codes(self.flags)?,
+            first_flag: self.first_flag().map(Cow::into_owned),
+            refused,
+            reopened,
             head_before,
             head_after,
             snapshot,
@@ -318,9 +315,14 @@ pub(super) fn write(entry: &LogEntry, to: &mut String) {
         tokens,
         cost_usd,
         closed,
-        tasks,
+        tasks_done,
+        tasks_open,
         fingerprint,
-        evidence,
+        tests,
+        flags,
+        first_flag,
+        refused,
+        reopened,
         head_before,
         head_after,
         snapshot,
@@ -341,14 +343,14 @@ pub(super) fn write(entry: &LogEntry, to: &mut String) {
     words(to, Some(subject));
     words(to, title.as_deref());
     words(to, cause.as_deref());
-    let tests = evidence.tests.map(|tests| {
+    let tests = tests.map(|tests| {
         let counts = [tests.passed, tests.failed, tests.skipped];
         counts.map(|count| count.map_or_else(|| NONE.to_owned(), |count| count.to_string())).join("/")
     });
     value(to, tests.as_ref());
-    let flags: Vec<&str> = evidence.flags.iter().map(FlagCode::as_str).collect();
+    let flags: Vec<&str> = flags.iter().map(FlagCode::as_str).collect();
     words(to, Some(&flags.join(",")));
-    words(to, evidence.first_flag.as_deref());
+    words(to, first_flag.as_deref());
     value(to, exit.agent.as_ref());
     value(to, exit.validation.as_ref());
     value(to, cost_usd.as_ref());
@@ -367,13 +369,13 @@ pub(super) fn write(entry: &LogEntry, to: &mut String) {
     for count in [tokens.input, tokens.cache_read, tokens.cache_write, tokens.output] {
         value(to, count.as_ref());
     }
-    value(to, Some(&tasks.tasks_done));
-    value(to, Some(&tasks.tasks_open));
+    value(to, Some(tasks_done));
+    value(to, Some(tasks_open));
     value(to, status.as_ref());
     value(to, stop_reason.as_ref());
     value(to, limit.as_ref());
-    value(to, evidence.refused.as_ref());
-    words(to, Some(&evidence.reopened.join(",")));
+    value(to, refused.as_ref());
+    words(to, Some(&reopened.join(",")));
     for name in closed {
         words(to, Some(name));
     }

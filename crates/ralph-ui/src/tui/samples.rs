@@ -82,13 +82,13 @@ pub fn entries(night: u32, feature: &str, words: &str) -> Vec<LogEntry> {
         entry.exit = Exits { agent: Some(0), validation: Some(0) };
         entry.cost_usd = Some(usd);
         entry.snapshot = Some(commit(night + 100, number));
-        entry.evidence.tests = Some(TestCounts { passed: Some(74), failed: Some(0), skipped: None });
+        entry.tests = Some(TestCounts { passed: Some(74), failed: Some(0), skipped: None });
         match kind {
             "+" => entry.closed = vec![task.to_owned()],
             "-" => {
                 entry.exit.validation = Some(101);
                 entry.cause = Some(format!("merge › converges: expected 7, got {}", what[1..].len()));
-                entry.evidence.tests = Some(TestCounts { passed: Some(73), failed: Some(1), skipped: None });
+                entry.tests = Some(TestCounts { passed: Some(73), failed: Some(1), skipped: None });
                 entry.false_claim = vec![Claim::Ticked; usize::from(number % 3 == 0)];
             }
             "?" => {

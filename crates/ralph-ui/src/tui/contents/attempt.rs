@@ -33,8 +33,7 @@ pub fn sections(scene: &Scene<'_>, night: &Night, attempt: &Attempt) -> Vec<Sect
     if !entry.false_claim.is_empty() {
         rows.push(Row::of(Look::Claim, "  the agent said done, and it was not; reopened"));
     }
-    if let Some(flag) = entry.evidence.first_flag.as_deref().filter(|_| attempt.outcome() == Outcome::Success)
-    {
+    if let Some(flag) = entry.first_flag.as_deref().filter(|_| attempt.outcome() == Outcome::Success) {
         rows.push(Row::of(Look::Claim, format!("  ⚑ {}", brief(flag))).indented(4));
     }
     let mut sections = vec![Section::plain(rows)];

@@ -105,7 +105,7 @@ pub fn validation(attempt: &Attempt) -> Option<Row> {
         ..0 => "did not end by itself".to_owned(),
         _ => exit(code),
     };
-    let tests = entry.evidence.tests.and_then(|tests| {
+    let tests = entry.tests.and_then(|tests| {
         Some(match (tests.passed?, tests.failed.unwrap_or_default()) {
             (passed, 0) => Count(passed, "test").to_string(),
             (passed, failed) => format!("{passed} passed, {failed} failed"),

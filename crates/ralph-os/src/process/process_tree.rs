@@ -27,18 +27,12 @@ const POLL_INTERVAL: Duration = Duration::from_millis(10);
 #[derive(Debug)]
 pub(super) struct ProcessTree<'a> {
     marker: &'a Marker,
-    root: Option<Root>,
+    /// The child's pid, which is also its group, and its birth.
+    root: Option<(i32, u64)>,
     /// True until the child is reaped: its pid and group id cannot be reused before.
     holds_group: bool,
     /// Who was seen to belong to it: descent is lost to sight when a parent dies.
     seen: BTreeMap<i32, u64>,
-}
-
-#[derive(Debug, Clone, Copy)]
-struct Root {
-    /// The child's pid, which is also its group.
-    pid: i32,
-    born: u64,
 }
 
 impl<'a> ProcessTree<'a> {
@@ -55,11 +49,11 @@ impl<'a> ProcessTree<'a> {
         }
         // A zombie is still listed, and only we reap it: none means that the system has no list.
         let born = system::process(started.pid()).map_or(u64::MAX, |process| process.born);
-        let root = Root { pid: started.pid(), born };
+        let pid = started.pid();
         if let Some(file) = marker.note() {
-            noted::write(file, root.pid, root.born);
+            noted::write(file, pid, born);
         }
-        Self { marker, root: Some(root), holds_group: true, seen: BTreeMap::new() }
+        Self { marker, root: Some((pid, born)), holds_group: true, seen: BTreeMap::new() }
     }
 
     /// What a dead loop noted as its child's.
@@ -72,8 +66,8 @@ impl<'a> ProcessTree<'a> {
 
     /// Notes that the loop lives, and its child with it.
     fn renew_note(&self) {
-        if let (Some(file), Some(root)) = (self.marker.note(), self.root) {
-            noted::write(file, root.pid, root.born);
+        if let (Some(file), Some((pid, born))) = (self.marker.note(), self.root) {
+            noted::write(file, pid, born);
         }
     }
 
@@ -87,18 +81,18 @@ impl<'a> ProcessTree<'a> {
         let mut spared = ancestors(own_pid, &by_pid);
         spared.extend(detached);
         // The owner of an orphan without a marker is known only while there is a single child.
-        let is_alone = self.root.is_some_and(|root| running.iter().all(|pid| *pid == root.pid));
+        let is_alone = self.root.is_some_and(|(root, _)| running.iter().all(|pid| *pid == root));
 
         let mut belonging = BTreeSet::new();
         for process in all.iter().filter(|process| !spared.contains(&process.pid)) {
-            let is_ours = self.root.is_some_and(|root| {
-                process.pid == root.pid
-                    || process.group == root.pid
-                    || process.session == root.pid
+            let is_ours = self.root.is_some_and(|(root, born)| {
+                process.pid == root
+                    || process.group == root
+                    || process.session == root
                     || (is_alone
                         && process.parent == own_pid
                         && process.group != own_group
-                        && process.born >= root.born
+                        && process.born >= born
                         && self.carried(process) != Carried::Another)
             });
             let was_seen =
@@ -140,13 +134,13 @@ impl<'a> ProcessTree<'a> {
 
     /// Returns true if this process is of the child's own group, and that group surely still its.
     fn is_in_group(&self, process: &Process) -> bool {
-        self.holds_group && self.root.is_some_and(|root| root.pid == process.group)
+        self.holds_group && self.root.is_some_and(|(root, _)| root == process.group)
     }
 
     /// Reaches the whole group at once, those too who were born a moment ago.
     fn send_to_group(&self, signal: Signal) {
-        if let Some(root) = self.root.filter(|_| self.holds_group) {
-            platform::signal_group(root.pid, signal);
+        if let Some((root, _)) = self.root.filter(|_| self.holds_group) {
+            platform::signal_group(root, signal);
         }
     }
 

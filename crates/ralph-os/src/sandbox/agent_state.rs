@@ -78,10 +78,10 @@ impl Sandbox {
         self.renew_home()?;
         self.write_settings()?;
         for path in state.paths() {
-            let (from, to) = (state.original(path, &self.home.real), self.home.dir.join(path));
+            let (from, to) = (state.original(path, &self.real_home), self.home.join(path));
             home::copy(&from, &to).with_context(|| format!("copy {from} for the agent"))?;
         }
-        let before = state.read_credentials(&self.home.real)?;
+        let before = state.read_credentials(&self.real_home)?;
         Ok(SeededState { sandbox: Arc::clone(self), state: state.clone(), before })
     }
 }
@@ -90,19 +90,19 @@ impl SeededState {
     /// Returns the variables that lead the agent to its copies.
     pub fn variables(&self) -> impl Iterator<Item = (String, String)> + '_ {
         let set = self.state.folders.iter().filter(|(.., set)| set.is_some());
-        set.map(|(name, usual, _)| (name.clone(), self.sandbox.home.dir.join(usual).into_string()))
+        set.map(|(name, usual, _)| (name.clone(), self.sandbox.home.join(usual).into_string()))
     }
 
     /// Writes credentials back that the agent changed, and throws all copies away. Returns the names of those that somebody
     /// else changed meanwhile: these stay as they are.
     pub fn give_back(self) -> Result<Vec<String>> {
-        let home = &self.sandbox.home;
-        let current = self.state.read_credentials(&home.real)?;
+        let (real_home, home) = (&self.sandbox.real_home, &self.sandbox.home);
+        let current = self.state.read_credentials(real_home)?;
         let mut conflicts = Vec::new();
         for (path, before) in &self.before {
-            let copy = read_plain(&home.dir, path).with_context(|| format!("read {path} of the agent"))?;
+            let copy = read_plain(home, path).with_context(|| format!("read {path} of the agent"))?;
             let Some(copy) = copy.filter(|copy| copy != before && !copy.is_empty()) else { continue };
-            let original = self.state.original(path, &home.real);
+            let original = self.state.original(path, real_home);
             if current.get(path) == Some(before) {
                 home::replace(&original, &copy).with_context(|| format!("write {original}"))?;
             } else if current.get(path) != Some(&copy) {

@@ -19,70 +19,61 @@ const CACHES: &[&str] = &[".cache", ".npm"];
 /// Largest file that is copied, and that is read back.
 const MAX_FILE_BYTES: u64 = 64 << 20;
 
-#[derive(Debug, Clone)]
-pub(super) struct PrivateHome {
-    /// The user's.
-    pub real: Utf8PathBuf,
-    pub dir: Utf8PathBuf,
+/// Makes the private home `dir` anew, with links to all of the user's, `real`, that is neither hidden, nor an agent's own, nor a
+/// cache. Nothing of the old one is followed: commands may have put links anywhere.
+pub(super) fn renew(
+    real: &Utf8Path,
+    dir: &Utf8Path,
+    hide: &[Utf8PathBuf],
+    show: &[Utf8PathBuf],
+    states: &[AgentState],
+) -> io::Result<()> {
+    let new = Utf8PathBuf::from(format!("{dir}.new"));
+    remove_path(&new)?;
+    fs::create_dir(&new)?;
+    let hidden = hide.iter().filter(|path| !show.contains(path));
+    let hidden = hidden.filter_map(|path| path.strip_prefix(real).ok()).map(Utf8Path::to_owned);
+    let own = states.iter().flat_map(AgentState::roots);
+    let left_out: Vec<_> = hidden.chain(own).chain(EMPTY.iter().map(Utf8PathBuf::from)).collect();
+    link(real, &new, Utf8Path::new(""), &left_out)?;
+    for folder in EMPTY {
+        fs::create_dir_all(new.join(folder))?;
+    }
+    for path in show.iter().filter_map(|path| path.strip_prefix(real).ok()) {
+        let (from, to) = (real.join(path), new.join(path));
+        if to.symlink_metadata().is_err() && from.exists() {
+            to.parent().map_or(Ok(()), fs::create_dir_all)?;
+            symlink(from, to)?;
+        }
+    }
+    for cache in CACHES {
+        let old = dir.join(cache);
+        if old.symlink_metadata().is_ok_and(|metadata| metadata.is_dir()) {
+            fs::rename(old, new.join(cache))?;
+        }
+    }
+    remove_path(dir)?;
+    fs::rename(&new, dir)
 }
 
-impl PrivateHome {
-    /// Makes it anew, with links to all of the user's home that is neither hidden, nor an agent's own, nor a cache. Nothing
-    /// of the old one is followed: commands may have put links anywhere.
-    pub(super) fn renew(
-        &self,
-        hide: &[Utf8PathBuf],
-        show: &[Utf8PathBuf],
-        states: &[AgentState],
-    ) -> io::Result<()> {
-        let new =
-            PrivateHome { real: self.real.clone(), dir: Utf8PathBuf::from(format!("{}.new", self.dir)) };
-        remove_path(&new.dir)?;
-        fs::create_dir(&new.dir)?;
-        let hidden = hide.iter().filter(|path| !show.contains(path));
-        let hidden = hidden.filter_map(|path| path.strip_prefix(&self.real).ok()).map(Utf8Path::to_owned);
-        let own = states.iter().flat_map(AgentState::roots);
-        let left_out: Vec<_> = hidden.chain(own).chain(EMPTY.iter().map(Utf8PathBuf::from)).collect();
-        new.link(Utf8Path::new(""), &left_out)?;
-        for folder in EMPTY {
-            fs::create_dir_all(new.dir.join(folder))?;
+fn link(real: &Utf8Path, dir: &Utf8Path, folder: &Utf8Path, left_out: &[Utf8PathBuf]) -> io::Result<()> {
+    let Some(entries) = fs::read_dir(real.join(folder)).if_there()? else { return Ok(()) };
+    for entry in entries {
+        // A name that is not UTF-8 has no link.
+        let Ok(name) = entry?.file_name().into_string() else { continue };
+        let path = folder.join(name);
+        let (from, to) = (real.join(&path), dir.join(&path));
+        if left_out.contains(&path) {
+            continue;
         }
-        for path in show.iter().filter_map(|path| path.strip_prefix(&self.real).ok()) {
-            let (from, to) = (self.real.join(path), new.dir.join(path));
-            if to.symlink_metadata().is_err() && from.exists() {
-                to.parent().map_or(Ok(()), fs::create_dir_all)?;
-                symlink(from, to)?;
-            }
+        if left_out.iter().any(|other| other.starts_with(&path)) && from.is_dir() {
+            fs::create_dir(&to)?;
+            link(real, dir, &path, left_out)?;
+        } else {
+            symlink(from, to)?;
         }
-        for cache in CACHES {
-            let old = self.dir.join(cache);
-            if old.symlink_metadata().is_ok_and(|metadata| metadata.is_dir()) {
-                fs::rename(old, new.dir.join(cache))?;
-            }
-        }
-        remove_path(&self.dir)?;
-        fs::rename(&new.dir, &self.dir)
     }
-
-    fn link(&self, folder: &Utf8Path, left_out: &[Utf8PathBuf]) -> io::Result<()> {
-        let Some(entries) = fs::read_dir(self.real.join(folder)).if_there()? else { return Ok(()) };
-        for entry in entries {
-            // A name that is not UTF-8 has no link.
-            let Ok(name) = entry?.file_name().into_string() else { continue };
-            let path = folder.join(name);
-            let (from, to) = (self.real.join(&path), self.dir.join(&path));
-            if left_out.contains(&path) {
-                continue;
-            }
-            if left_out.iter().any(|other| other.starts_with(&path)) && from.is_dir() {
-                fs::create_dir(&to)?;
-                self.link(&path, left_out)?;
-            } else {
-                symlink(from, to)?;
-            }
-        }
-        Ok(())
-    }
+    Ok(())
 }
 
 /// Copies a file or a folder with all in it, links as links; nothing if it is not there. What is neither stays away.

@@ -19,7 +19,6 @@ use sha2::{Digest, Sha256};
 
 use crate::platform::{canonicalize, program_names};
 use crate::process::{Tool, create_private_dir, remove_path};
-use home::PrivateHome;
 use ralph_core::record::{IfThere, Refusal, SandboxFacts, hex};
 
 pub use agent_state::{AgentState, SeededState};
@@ -84,7 +83,9 @@ pub struct Sandbox {
     version: Option<String>,
     rules: Rules,
     private_dir: Utf8PathBuf,
-    home: PrivateHome,
+    /// The user's.
+    real_home: Utf8PathBuf,
+    home: Utf8PathBuf,
     /// Of all agents of the session.
     states: Vec<AgentState>,
 }
@@ -232,10 +233,11 @@ impl Sandbox {
             create_private_dir(&private_dir.join(dir))?;
         }
         let private_dir = canonicalize(private_dir).context("find the folder of the sandbox")?;
-        let home = PrivateHome { real: home, dir: private_dir.join("home") };
+        let (real_home, home) = (home, private_dir.join("home"));
         let version = mechanism.version(&program)?;
         let states = states.to_vec();
-        let sandbox = Arc::new(Self { mechanism, program, version, rules, private_dir, home, states });
+        let sandbox =
+            Arc::new(Self { mechanism, program, version, rules, private_dir, real_home, home, states });
         sandbox.renew_home()?;
         sandbox.write_settings()?;
         self_test::run(&sandbox)?;
@@ -304,7 +306,8 @@ impl Sandbox {
 
     fn renew_home(&self) -> Result<()> {
         let Rules { hide, show, .. } = &self.rules;
-        self.home.renew(hide, show, &self.states).context("make the home folder of the sandbox")
+        home::renew(&self.real_home, &self.home, hide, show, &self.states)
+            .context("make the home folder of the sandbox")
     }
 
     /// Returns where a copy of a file of ours can be read inside, and makes it.
@@ -317,12 +320,12 @@ impl Sandbox {
 
     /// Returns what a command wrote into a file of its home folder.
     pub fn read_from_home(&self, file: &str) -> Result<Option<Vec<u8>>> {
-        home::read_plain(&self.home.dir, Utf8Path::new(file)).with_context(|| format!("read {file}"))
+        home::read_plain(&self.home, Utf8Path::new(file)).with_context(|| format!("read {file}"))
     }
 
     /// Returns the home folder that commands have.
     pub fn home(&self) -> &Utf8Path {
-        &self.home.dir
+        &self.home
     }
 }
 
@@ -357,7 +360,7 @@ impl Fence {
                 let values = [
                     ("{folder}", self.sandbox.rules.write.first().map_or("", |path| path.as_str())),
                     ("{directory}", directory.as_str()),
-                    ("{home}", self.sandbox.home.dir.as_str()),
+                    ("{home}", self.sandbox.home.as_str()),
                 ];
                 for word in &own[1..] {
                     if word == COMMAND {
@@ -384,7 +387,7 @@ impl Fence {
         let temporary = self.sandbox.temporary().into_string();
         let name = self.sandbox.mechanism.name().to_owned();
         let mut variables = vec![
-            ("HOME", self.sandbox.home.dir.to_string()),
+            ("HOME", self.sandbox.home.to_string()),
             ("RALPH_SANDBOX", name),
             // Claude Code gives root full permissions in a sandbox alone.
             ("IS_SANDBOX", "1".to_owned()),

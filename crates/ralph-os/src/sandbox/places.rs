@@ -116,7 +116,7 @@ impl Sandbox {
         places.extend(
             rules.read_only.iter().filter_map(|path| real(path)).map(|path| (path, Access::ReadOnly)),
         );
-        let home = self.home.dir.clone();
+        let home = self.home.clone();
         let filters = rules.filters_write.iter().filter(|_| purpose == Purpose::Filter);
         let write = rules.write.iter().chain(filters).filter_map(|path| real(path));
         let temporary = (self.mechanism != Mechanism::Bwrap).then(|| self.temporary());

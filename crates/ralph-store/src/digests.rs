@@ -61,11 +61,7 @@ pub(super) fn chunks(blobs: &Blobs, path: &str) -> Option<Vec<gix::ObjectId>> {
 }
 
 /// A chunk of a file, and the hash and length of the file up to its end.
-struct Hashed {
-    chunk: gix::ObjectId,
-    hash: Sha256,
-    length: u64,
-}
+type Hashed = (gix::ObjectId, Sha256, u64);
 
 /// A name in a folder, its object, and whether that is a folder.
 type FolderEntry = (String, gix::ObjectId, bool);
@@ -137,7 +133,7 @@ impl<'a> Digests<'a> {
     fn digest_of_chunks(&mut self, chunks: &[gix::ObjectId]) -> Result<FileDigest> {
         let Some((last, full)) = chunks.split_last() else { return Ok(FileDigest::of(b"")) };
         let mut known = full.first().and_then(|first| self.beginnings.remove(first)).unwrap_or_default();
-        let shared = known.iter().zip(full).take_while(|(hashed, chunk)| hashed.chunk == **chunk).count();
+        let shared = known.iter().zip(full).take_while(|((hashed, ..), chunk)| hashed == *chunk).count();
         if shared < full.len() {
             known.truncate(shared);
         }
@@ -145,22 +141,23 @@ impl<'a> Digests<'a> {
             let next = self.hash_after(known.last(), *chunk)?;
             known.push(next);
         }
-        let whole = self.hash_after(full.len().checked_sub(1).map(|place| &known[place]), *last)?;
+        let (_, hash, length) =
+            self.hash_after(full.len().checked_sub(1).map(|place| &known[place]), *last)?;
         if let Some(first) = full.first()
             && self.beginnings.len() < MAX_KNOWN_BEGINNINGS
         {
             self.beginnings.insert(*first, known);
         }
-        Ok(FileDigest { length: whole.length, sha256: whole.hash.finalize().into() })
+        Ok(FileDigest { length, sha256: hash.finalize().into() })
     }
 
     fn hash_after(&mut self, before: Option<&Hashed>, chunk: gix::ObjectId) -> Result<Hashed> {
         let (mut hash, length) =
-            before.map_or_else(Default::default, |before| (before.hash.clone(), before.length));
+            before.map_or_else(Default::default, |(_, hash, length)| (hash.clone(), *length));
         let bytes = self.read(&chunk)?;
         hash.update(bytes);
         let length = length + bytes.len() as u64;
-        Ok(Hashed { chunk, hash, length })
+        Ok((chunk, hash, length))
     }
 
     /// Returns the bytes of a file, with their digest.

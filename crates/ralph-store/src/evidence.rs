@@ -5,7 +5,7 @@ use anyhow::Result;
 use ralph_core::record::{FLAG_SEPARATOR, FLAGS_LINE, FlagCode, Iteration, TestCounts};
 
 use super::message::Trailers;
-use super::trailer_value::{Fields, known, names, optional};
+use super::trailer_value::{known, names, number, optional};
 
 /// Returns the trailers about what an iteration was judged by.
 pub(super) fn trailers(iteration: &Iteration) -> Vec<(&'static str, String)> {
@@ -30,11 +30,10 @@ pub(super) fn trailers(iteration: &Iteration) -> Vec<(&'static str, String)> {
 /// Reads the counts of tests back.
 pub(super) fn tests(trailers: &Trailers<'_>) -> Result<Option<TestCounts>> {
     let Some(tests) = trailers.find("Tests") else { return Ok(None) };
-    let fields = Fields::of(Some(tests));
     Ok(Some(TestCounts {
-        passed: fields.number("passed")?,
-        failed: fields.number("failed")?,
-        skipped: fields.number("skipped")?,
+        passed: number(tests, "passed")?,
+        failed: number(tests, "failed")?,
+        skipped: number(tests, "skipped")?,
     }))
 }
 

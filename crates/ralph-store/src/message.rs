@@ -11,7 +11,7 @@ use ralph_core::record::{
 };
 
 use super::evidence;
-use super::trailer_value::{Fields, escape, known, names, optional, unescape};
+use super::trailer_value::{escape, field, known, names, number, optional, unescape};
 
 /// Maximum length of the readable copy of an entry, in bytes; the tree has the whole entry.
 const BODY_LIMIT: usize = 16 * 1024;
@@ -118,7 +118,7 @@ pub fn of_clearing(feature: &str, at: Timestamp) -> String {
 
 /// Returns when a commit of [`of_clearing`] says that the progress was cleared.
 pub fn cleared_at(message: &str, committed_at: Timestamp) -> Timestamp {
-    precise(committed_at, Fields::of(Trailers::of(message).find("Time")).text("cleared"))
+    precise(committed_at, field(Trailers::of(message).find("Time").unwrap_or_default(), "cleared"))
 }
 
 fn of_feature(what: &str, kind: &str, feature: &str, session: Option<&SessionId>) -> String {
@@ -338,8 +338,8 @@ fn read_entry(
     trailers: &Trailers<'_>,
 ) -> Result<LogEntry> {
     let [work, exit, duration, time] =
-        ["Work", "Exit", "Duration-Ms", "Time"].map(|name| Fields::of(trailers.find(name)));
-    let tasks = Fields::of(trailers.find("Tasks"));
+        ["Work", "Exit", "Duration-Ms", "Time"].map(|name| trailers.find(name).unwrap_or_default());
+    let tasks = trailers.find("Tasks").unwrap_or_default();
     Ok(LogEntry {
         kind,
         subject: message.lines().next().unwrap_or_default().to_owned(),
@@ -354,29 +354,29 @@ fn read_entry(
         failure_class: trailers.find("Failure-Class").map(FailureClass::of_record).transpose()?,
         cause: trailers.find("Cause").map(str::to_owned),
         false_claim: claims(trailers.find("False-Claim"))?,
-        started_at: precise(envelope.authored_at, time.text("started")),
-        ended_at: precise(envelope.committed_at, time.text("ended")),
-        exit: Exits { agent: exit.number("agent")?, validation: exit.number("validation")? },
+        started_at: precise(envelope.authored_at, field(time, "started")),
+        ended_at: precise(envelope.committed_at, field(time, "ended")),
+        exit: Exits { agent: number(exit, "agent")?, validation: number(exit, "validation")? },
         duration_ms: Durations {
-            agent: duration.number("agent")?,
-            validation: duration.number("validation")?,
-            second: duration.number("second")?,
+            agent: number(duration, "agent")?,
+            validation: number(duration, "validation")?,
+            second: number(duration, "second")?,
         },
         agent: trailers.find("Agent").map(str::to_owned),
         model: trailers.find("Model").map(str::to_owned),
-        tokens: tokens_of(&Fields::of(trailers.find("Tokens")))?,
+        tokens: tokens_of(trailers.find("Tokens").unwrap_or_default())?,
         cost_usd: trailers.find("Cost-Usd").map(str::parse).transpose().context("read Ralph-Cost-Usd")?,
-        closed: names(tasks.text("closed")),
-        tasks_done: tasks.number("done")?.unwrap_or_default(),
-        tasks_open: tasks.number("open")?.unwrap_or_default(),
+        closed: names(field(tasks, "closed")),
+        tasks_done: number(tasks, "done")?.unwrap_or_default(),
+        tasks_open: number(tasks, "open")?.unwrap_or_default(),
         fingerprint: trailers.find("Fingerprint").map(str::to_owned),
         tests: evidence::tests(trailers)?,
         flags: evidence::flags(trailers)?,
         first_flag: evidence::first_flag(message),
         refused: trailers.find("Refused").map(FlagCode::of_record).transpose()?,
         reopened: names(trailers.find("Reopened")),
-        head_before: work.text("before").filter(|id| *id != "-").map(str::parse).transpose()?,
-        head_after: work.text("after").filter(|id| *id != "-").map(str::parse).transpose()?,
+        head_before: field(work, "before").filter(|id| *id != "-").map(str::parse).transpose()?,
+        head_after: field(work, "after").filter(|id| *id != "-").map(str::parse).transpose()?,
         snapshot: trailers.find("Snapshot").map(str::parse).transpose()?,
         status: trailers.find("Status").map(Status::of_record).transpose()?,
         stop_reason: trailers.find("Stop-Reason").map(StopReason::of_record).transpose()?,
@@ -398,12 +398,12 @@ fn kind_of(word: &str) -> Result<RecordKind> {
     kind.with_context(|| format!("`{word}` is not a kind of record"))
 }
 
-fn tokens_of(fields: &Fields<'_>) -> Result<Tokens> {
+fn tokens_of(trailer: &str) -> Result<Tokens> {
     Ok(Tokens {
-        input: fields.number("input")?,
-        cache_read: fields.number("cache_read")?,
-        cache_write: fields.number("cache_write")?,
-        output: fields.number("output")?,
+        input: number(trailer, "input")?,
+        cache_read: number(trailer, "cache_read")?,
+        cache_write: number(trailer, "cache_write")?,
+        output: number(trailer, "output")?,
     })
 }
 
@@ -472,7 +472,6 @@ mod tests {
 
     use super::super::samples;
     use super::*;
-    use ralph_core::record::FlagCode;
 
     fn read(message: &str) -> LogEntry {
         let envelope = Envelope {

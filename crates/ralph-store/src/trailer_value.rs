@@ -47,27 +47,19 @@ pub fn unescape(value: &str) -> Cow<'_, str> {
     Cow::Owned(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// `agent=0 validation=101` in a trailer.
-pub(super) struct Fields<'a>(&'a str);
+/// Returns the field of that name in a trailer such as `agent=0 validation=101`.
+pub(super) fn field<'a>(trailer: &'a str, name: &str) -> Option<&'a str> {
+    trailer.split(' ').find_map(|field| field.strip_prefix(name)?.strip_prefix('='))
+}
 
-impl<'a> Fields<'a> {
-    pub(super) fn of(value: Option<&'a str>) -> Self {
-        Self(value.unwrap_or_default())
-    }
-
-    pub(super) fn text(&self, name: &str) -> Option<&'a str> {
-        self.0.split(' ').find_map(|field| field.strip_prefix(name)?.strip_prefix('='))
-    }
-
-    /// `-` stands for what is not known.
-    pub(super) fn number<N: std::str::FromStr>(&self, name: &str) -> Result<Option<N>> {
-        match self.text(name) {
-            None | Some("-") => Ok(None),
-            Some(text) => match text.parse() {
-                Ok(number) => Ok(Some(number)),
-                Err(_) => bail!("`{name}={text}` is not a number"),
-            },
-        }
+/// Returns the number of that name in a trailer; `-` stands for what is not known.
+pub(super) fn number<N: std::str::FromStr>(trailer: &str, name: &str) -> Result<Option<N>> {
+    match field(trailer, name) {
+        None | Some("-") => Ok(None),
+        Some(text) => match text.parse() {
+            Ok(number) => Ok(Some(number)),
+            Err(_) => bail!("`{name}={text}` is not a number"),
+        },
     }
 }
 

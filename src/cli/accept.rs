@@ -3,7 +3,6 @@
 use std::io::Write;
 
 use anyhow::Result;
-use clap::Args;
 use serde_json::json;
 
 use ralph_core::record::{Event, Scope};
@@ -17,41 +16,30 @@ use super::run::refuse_within_iteration;
 use super::setup::{Ready, RunRequest, Settings};
 use super::{Context, ExitCode, Flags, Json, lane, refusal, warn};
 
-#[derive(Debug, Args)]
-pub struct AcceptArgs {
-    /// Task whose last attempt was refused
-    #[arg(value_name = "TASK")]
-    pub task: String,
-    #[command(flatten)]
-    pub place: PlaceArgs,
-    #[command(flatten)]
-    pub json: Json,
-}
-
-pub fn run(args: &AcceptArgs, context: &Context) -> Result<ExitCode> {
+pub fn run(task: &str, place: &PlaceArgs, json: Json, context: &Context) -> Result<ExitCode> {
     // An agent does not judge its own work.
     refuse_within_iteration(context)?;
     let store = context.store()?;
-    let feature = context.feature(args.place.feature.as_ref(), args.place.tasks.as_ref())?;
+    let feature = context.feature(place.feature.as_ref(), place.tasks.as_ref())?;
     lane::refuse_to_tick(&feature, context)?;
     let settings = Settings::read(&feature, context, Flags::default(), &Scope::default()).map_err(refusal)?;
     let ready = Ready::new(settings, false, context).map_err(refusal)?;
     let interrupt = Interrupt::install()?;
     let plan = ready.plan(store, context.work_tree()?, &feature, RunRequest::default(), &interrupt)?;
     let by = person(context)?;
-    let accepted = ralph_engine::accept(&plan, &args.task, &by, &mut |event| {
+    let accepted = ralph_engine::accept(&plan, task, &by, &mut |event| {
         if let Event::Warning { message } = event {
             warn(message);
         }
     })?;
     let Accepted { session, iteration, task, refused, is_completed } = &accepted;
-    let json = json!({
+    let report = json!({
         "session": session, "iteration": iteration, "task": task, "refused": refused, "by": by,
         "is_completed": is_completed,
     });
     let completed = if *is_completed { "; the session is completed" } else { "" };
     let text = format!("accepted {}, which was refused ({refused}){completed}", one_line(task));
-    emit(args.json, &json, |out| writeln!(out, "{text}"))
+    emit(json, &report, |out| writeln!(out, "{text}"))
 }
 
 /// Returns who accepts: as git names the author of a commit, else the login.

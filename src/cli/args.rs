@@ -5,7 +5,7 @@ use camino::Utf8PathBuf;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 
 use ralph_core::config::{self, FlagInput, KEYS, Key, ValueKind};
-use ralph_core::record::{Refusal, Scope};
+use ralph_core::record::Refusal;
 
 use super::{Flags, Json, SessionChoice};
 
@@ -41,26 +41,6 @@ pub struct PlaceArgs {
     /// Use any other Markdown file with a task list
     #[arg(long, value_name = "FILE")]
     pub tasks: Option<Utf8PathBuf>,
-}
-
-/// The part of the task list to work on. A task is in it if any of these names it.
-#[derive(Debug, Args)]
-pub struct ScopeArgs {
-    /// Only these tasks: T001,T004-T009 (can be repeated)
-    #[arg(long, value_name = "IDS")]
-    pub task: Vec<String>,
-    /// Only this phase, by number, heading or a part of it (can be repeated)
-    #[arg(long, value_name = "PHASE")]
-    pub phase: Vec<String>,
-    /// Only this story: US1 (can be repeated)
-    #[arg(long, value_name = "STORY")]
-    pub story: Vec<String>,
-}
-
-impl ScopeArgs {
-    pub fn scope(&self) -> Scope {
-        Scope { tasks: self.task.clone(), phases: self.phase.clone(), stories: self.story.clone() }
-    }
 }
 
 /// The flags that are settings; [`SettingArgs::flags`] turns them into a layer of the configuration.

@@ -7,7 +7,7 @@ use std::io::Write;
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
-use clap::{Arg, Args, ColorChoice, Command};
+use clap::{Arg, ColorChoice, Command};
 use clap_complete::Shell;
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
 use clap_complete::env::Shells;
@@ -38,13 +38,6 @@ if [[ -n $service && ${funcstack[1]} == _* ]]; then
 fi
 ";
 
-#[derive(Debug, Args)]
-pub struct CompletionsArgs {
-    /// Shell
-    #[arg(value_name = "SHELL")]
-    pub shell: Shell,
-}
-
 /// Returns what completes `specify ralph` goes where the shell looks for `specify`.
 pub(super) fn examples() -> &'static str {
     if is_specify() { help::COMPLETIONS } else { help::COMPLETIONS_FOR_GIT }
@@ -56,7 +49,7 @@ fn is_specify() -> bool {
 }
 
 /// Prints the script for a shell.
-pub fn run(args: &CompletionsArgs, environment: &Environment) -> Result<ExitCode> {
+pub fn run(shell: Shell, environment: &Environment) -> Result<ExitCode> {
     let call = Call::of_this_process(environment);
     let (name, program) = call.names();
     let mut programs = vec![(name.as_str(), program.as_str())];
@@ -64,16 +57,16 @@ pub fn run(args: &CompletionsArgs, environment: &Environment) -> Result<ExitCode
         programs.push((GIT_PROGRAM, GIT_PROGRAM));
     }
     let mut script = Vec::new();
-    if args.shell == Shell::Zsh {
+    if shell == Shell::Zsh {
         let names: Vec<_> = programs.iter().map(|(name, _)| *name).collect();
         writeln!(script, "#compdef {}", names.join(" "))?;
     }
     let shells = Shells::builtins();
-    let shell = shells.completer(&args.shell.to_string()).context("find the shell")?;
+    let completer = shells.completer(&shell.to_string()).context("find the shell")?;
     for (name, program) in &programs {
-        shell.write_registration(ASKING, name, name, program, &mut script)?;
+        completer.write_registration(ASKING, name, name, program, &mut script)?;
     }
-    match args.shell {
+    match shell {
         Shell::Bash => script.extend_from_slice(BASH_FOR_GIT.as_bytes()),
         Shell::Zsh => script.extend_from_slice(ZSH_CALL.as_bytes()),
         _ => {}

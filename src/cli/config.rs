@@ -3,7 +3,6 @@
 use std::io::{self, Write};
 
 use anyhow::Result;
-use clap::Args;
 
 use ralph_core::config::Origin;
 use ralph_core::record::RALPH;
@@ -14,16 +13,7 @@ use super::settings::{load_here, load_without_file, terminal_redactor};
 use super::trust::load_to_read;
 use super::{Context, ExitCode, Flags, Json, emit, note, warn};
 
-#[derive(Debug, Clone, Copy, Args)]
-pub struct ConfigArgs {
-    /// Also show defaults; JSON always has them
-    #[arg(long)]
-    pub all: bool,
-    #[command(flatten)]
-    pub json: Json,
-}
-
-pub fn run(args: ConfigArgs, context: &Context) -> Result<ExitCode> {
+pub fn run(all: bool, json: Json, context: &Context) -> Result<ExitCode> {
     let (_, config) = load_here(context, Flags::default())?;
     for warning in &config.warnings {
         warn(warning);
@@ -31,20 +21,20 @@ pub fn run(args: ConfigArgs, context: &Context) -> Result<ExitCode> {
     let mut rows: Vec<[String; 3]> = config
         .values
         .iter()
-        .filter(|setting| args.all || setting.origin != Origin::Default)
+        .filter(|setting| all || setting.origin != Origin::Default)
         .map(|setting| [setting.key.clone(), setting.text(), setting.origin.to_string()])
         .collect();
-    let mut json = config.entries_to_json();
+    let mut entries = config.entries_to_json();
     // Approvals are of repositories.
     let trusted = if context.store().is_ok() { load_to_read(context)? } else { load_without_file(context)? };
     if let Some(redactor) = terminal_redactor(&trusted)? {
         for [_, value, _] in &mut rows {
             *value = redactor.redact_text(value).0;
         }
-        json = redacted(&redactor, &json)?;
+        entries = redacted(&redactor, &entries)?;
     }
-    let code = emit(args.json, &json, |out| write_table(&rows, out))?;
-    if !args.all && !args.json.json {
+    let code = emit(json, &entries, |out| write_table(&rows, out))?;
+    if !all && !json.json {
         let rest = if rows.is_empty() {
             "nothing is set: these are the defaults"
         } else {

@@ -1,31 +1,19 @@
 //! `specify ralph stop`: asks a running loop to end, from another terminal.
 
 use anyhow::Result;
-use clap::Args;
 
 use ralph_core::record::{RALPH, Refusal, SessionName};
 use ralph_store::{Control, Holder, LoopLock, Stop};
 
 use super::{Context, ExitCode, say};
 
-#[derive(Debug, Args)]
-pub struct StopArgs {
-    /// Stop the agent too, and record its iteration as interrupted
-    #[arg(long)]
-    pub now: bool,
-    /// Session [default: the one of this work tree, or the only one that runs]
-    #[arg(long, value_name = "SESSION")]
-    pub session: Option<SessionName>,
-}
-
-pub fn stop(args: &StopArgs, context: &Context) -> Result<ExitCode> {
-    let (stop, when) = if args.now {
+pub fn stop(now: bool, session: Option<&SessionName>, context: &Context) -> Result<ExitCode> {
+    let (stop, when) = if now {
         (Stop::Now, "now; the running iteration is recorded as interrupted")
     } else {
         (Stop::AfterIteration, "after this attempt")
     };
     let store = context.store()?;
-    let session = args.session.as_ref();
     let Some(holder) = running(context, session)? else {
         return Err(no_loop(match session {
             Some(id) => format!("session {id} is not running"),

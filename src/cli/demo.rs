@@ -5,7 +5,6 @@ use std::io::Write;
 
 use anyhow::{Context as _, Result, bail};
 use camino::{Utf8Path, Utf8PathBuf};
-use clap::Args;
 
 use ralph_core::config::FlagInput;
 use ralph_core::record::{Claim, FlagCode, LogEntry, Outcome, RALPH, Refusal};
@@ -19,13 +18,6 @@ use super::run::{self, Voice};
 use super::settings::load_in;
 use super::setup::RunRequest;
 use super::{Context, ExitCode, Flags, stdout};
-
-#[derive(Debug, Args)]
-pub struct DemoArgs {
-    /// Create the project in this folder, and keep it
-    #[arg(long, value_name = "DIR")]
-    pub dir: Option<Utf8PathBuf>,
-}
 
 /// The files of the project.
 const FILES: [(&str, &str); 7] = [
@@ -60,9 +52,9 @@ const LIE: u32 = 5;
 /// The iteration in which it makes a test pass by skipping it.
 const CHEAT: u32 = 11;
 
-pub fn run(args: &DemoArgs, context: &Context) -> Result<ExitCode> {
+pub fn run(dir: Option<&Utf8Path>, context: &Context) -> Result<ExitCode> {
     let paint = context.paint;
-    let project = Project::make(args.dir.as_deref(), context)?;
+    let project = Project::make(dir, context)?;
     let mut out = stdout();
     writeln!(out, "{}", paint.paint(Look::Bold, &format!("A project in {}", project.dir)))?;
     writeln!(

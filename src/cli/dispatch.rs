@@ -105,11 +105,13 @@ fn act(ralph: Ralph, arguments: &[OsString]) -> Result<ExitCode> {
         Action::Run(args) => run::run(&args, &context),
         Action::Resume(args) if args.tui => tui::resume_beside(arguments, &args, &context),
         Action::Resume(args) => resume::run(&args, &context),
-        Action::Stop(args) => control::stop(&args, &context),
-        Action::Accept(args) => accept::run(&args, &context),
+        Action::Stop { now, session } => control::stop(now, session.as_ref(), &context),
+        Action::Accept { task, place, json } => accept::run(&task, &place, json, &context),
         Action::Hint(args) => hint::hint(&args, &context),
         Action::Status(args) => status::run(&args, &context),
-        Action::Tasks(args) => tasks::run(&args, &context),
+        Action::Tasks { file, feature, json } => {
+            tasks::run(file.as_deref(), feature.as_ref(), json, &context)
+        }
         Action::Log(args) => log::run(&args, &context),
         Action::Show(args) => show::run(&args, &context),
         Action::Bisect(args) => bisect::run(&args, &context),
@@ -123,23 +125,25 @@ fn act(ralph: Ralph, arguments: &[OsString]) -> Result<ExitCode> {
         Action::Progress(args) => memory::run(&args, MemoryPart::Newest, &context),
         Action::History(args) => memory::run(&args, MemoryPart::Older, &context),
         Action::Tui(only) => tui::run(&only, &context),
-        Action::Config(json) => config::run(json, &context),
+        Action::Config { all, json } => config::run(all, json, &context),
         Action::Trust(args) => trust::run(&args, &context),
         Action::Sync(args) => sync::run(&args, &context),
-        Action::Fsck(args) => fsck::run(&args, &context),
+        Action::Fsck { repair, read } => fsck::run(repair, &read, &context),
         Action::Clean(args) => clean::run(&args, &context),
         Action::Purge(args) => clean::purge(&args, &context),
         Action::Hooks(action) => hooks::run(&action, &context),
         Action::Notes(action) => notes::run(&action, &context),
-        Action::Demo(args) => demo::run(&args, &context),
-        Action::Doctor(args) => doctor::run(&args, &context),
+        Action::Demo { dir } => demo::run(dir.as_deref(), &context),
+        Action::Doctor { remote, json } => doctor::run(remote.as_deref(), json, &context),
         Action::Init(args) => init::run(&args, &context),
         Action::Shim(action) => shim::run(&action, &context),
-        Action::Completions(args) => completions::run(&args, &context.environment),
-        Action::Man(args) => man::run(&args, grammar),
-        Action::Excerpt(args) => excerpt::run(&args, &context),
-        Action::Replay(args) => replay::run(&args, &context),
-        Action::Help(args) => help_topic::run(&args, grammar(RALPH.as_str())),
-        Action::PlayScript(args) => play_script::run(&args, &context).map(ExitCode::Passed),
+        Action::Completions { shell } => completions::run(shell, &context.environment),
+        Action::Man { dir } => man::run(dir.as_deref(), grammar),
+        Action::Excerpt { max_chars, batch, neighbours } => {
+            excerpt::run(max_chars, batch.as_deref(), neighbours, &context)
+        }
+        Action::Replay { session, json, settings } => replay::run(session, json, &settings, &context),
+        Action::Help { topic, .. } => help_topic::run(topic.as_deref(), grammar(RALPH.as_str())),
+        Action::PlayScript { file } => play_script::run(&file, &context).map(ExitCode::Passed),
     }
 }

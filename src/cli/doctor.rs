@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use anyhow::Result;
 use camino::Utf8Path;
-use clap::Args;
 
 use crate::hooks::HookState;
 use ralph_agent::{Surroundings, passed_over};
@@ -30,15 +29,6 @@ use super::settings::load_here;
 use super::setup::RunRequest;
 use super::{Context, ExitCode, Flags, Json, Project, emit, lane, pager, sandbox, sessions, setup, trust};
 
-#[derive(Debug, Args)]
-pub struct DoctorArgs {
-    /// Also check access to the remote of `sync`, or to REMOTE
-    #[arg(long, value_name = "REMOTE", num_args = 0..=1, default_missing_value = "")]
-    pub remote: Option<String>,
-    #[command(flatten)]
-    pub json: Json,
-}
-
 /// The oldest git that knows how to sync what it writes: `core.fsync`.
 const OLDEST_GIT: (u32, u32) = (2, 36);
 
@@ -49,7 +39,7 @@ const LOW_FREE_BYTES: u64 = 1 << 30;
 /// Longest wait for a program that is asked who it is.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(10);
 
-pub fn run(args: &DoctorArgs, context: &Context) -> Result<ExitCode> {
+pub fn run(remote_name: Option<&str>, json: Json, context: &Context) -> Result<ExitCode> {
     let mut findings = vec![git(&context.directory), programs(context)];
     let read = load_here(context, Flags::default());
     let mut found = None;
@@ -85,15 +75,15 @@ pub fn run(args: &DoctorArgs, context: &Context) -> Result<ExitCode> {
             findings.push(disk(store)?);
             findings.push(hooks(context));
             findings.extend(sharing(store)?);
-            if let Some(named) = &args.remote {
-                findings.push(remote(store, context, Some(named.as_str()).filter(|name| !name.is_empty())));
+            if let Some(named) = remote_name {
+                findings.push(remote(store, context, Some(named).filter(|name| !name.is_empty())));
             }
         }
         Err(error) => findings.push(Finding::wrong("repository", &error)),
     }
     let is_fine = findings.iter().all(|finding| finding.state != Severity::Wrong);
     let width = pager::width(context).unwrap_or(usize::MAX);
-    emit(args.json, &findings, |out| write(&findings, out, context.paint, width))?;
+    emit(json, &findings, |out| write(&findings, out, context.paint, width))?;
     Ok(if is_fine { ExitCode::Done } else { ExitCode::NotDone })
 }
 

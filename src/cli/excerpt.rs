@@ -5,7 +5,6 @@ use std::io::{BufRead, BufReader, Write};
 
 use anyhow::{Context as _, Result};
 use camino::{Utf8Path, Utf8PathBuf};
-use clap::Args;
 use failure_excerpt::{Examination, Features, Neighbours, Output, examine};
 use serde::Deserialize;
 use serde_json::json;
@@ -20,27 +19,19 @@ use super::{Context, ExitCode, print};
 /// The longest cause, as in the record.
 const MAX_CAUSE_CHARS: usize = 200;
 
-#[derive(Debug, Args)]
-pub struct ExcerptArgs {
-    /// Maximum length of the excerpt, in characters
-    #[arg(long, value_name = "N", default_value_t = 500)]
-    pub max_chars: usize,
-    /// Read many outputs instead of stdin: a file with one JSON object per line, of `id`, `stdout`, `stderr`, `exit_code` and `cwd`
-    #[arg(long, value_name = "FILE")]
-    pub batch: Option<Utf8PathBuf>,
-    /// With --batch, list the others for each output, most similar first
-    #[arg(long, requires = "batch")]
-    pub neighbours: bool,
-}
-
-pub fn run(args: &ExcerptArgs, context: &Context) -> Result<ExitCode> {
-    if let Some(inputs) = &args.batch {
-        return print(|out| batch(args, &context.directory.join(inputs), out));
+pub fn run(
+    max_chars: usize,
+    inputs: Option<&Utf8Path>,
+    neighbours: bool,
+    context: &Context,
+) -> Result<ExitCode> {
+    if let Some(inputs) = inputs {
+        return print(|out| batch(&context.directory.join(inputs), max_chars, neighbours, out));
     }
     let stdout = Window::read(&mut std::io::stdin().lock()).context("read the output from stdin")?;
     let examined = examined(&stdout, &Window::default(), &context.directory, None);
     print(|out| -> Result<()> {
-        writeln!(out, "{}", inert(&examined.excerpt(args.max_chars)))?;
+        writeln!(out, "{}", inert(&examined.excerpt(max_chars)))?;
         if let Some(levels) = examined.fingerprint() {
             writeln!(out, "\nfingerprint {}", levels.strict)?;
         }
@@ -80,7 +71,7 @@ struct Input {
 }
 
 /// One line of JSON for each line of `inputs`.
-fn batch(args: &ExcerptArgs, inputs: &Utf8Path, out: &mut impl Write) -> Result<()> {
+fn batch(inputs: &Utf8Path, max_chars: usize, with_neighbours: bool, out: &mut impl Write) -> Result<()> {
     let mut found = Vec::new();
     let mut features = Vec::new();
     for (number, line) in BufReader::new(open(inputs)?).lines().enumerate() {
@@ -95,13 +86,13 @@ fn batch(args: &ExcerptArgs, inputs: &Utf8Path, out: &mut impl Write) -> Result<
         })?;
         let cwd = Utf8PathBuf::from(input.cwd.clone().unwrap_or_default());
         let examined = examined(&stream(&input.stdout)?, &stream(&input.stderr)?, &cwd, input.exit_code);
-        if args.neighbours {
+        if with_neighbours {
             features.push(Features::of(&examined));
         }
         found.push(json!({
             "id": input.id,
             "cause": examined.cause(MAX_CAUSE_CHARS),
-            "excerpt": examined.excerpt(args.max_chars),
+            "excerpt": examined.excerpt(max_chars),
             "fingerprint": examined.fingerprint().map(|levels| levels.strict),
             "tally": examined.tally(),
         }));
@@ -109,7 +100,7 @@ fn batch(args: &ExcerptArgs, inputs: &Utf8Path, out: &mut impl Write) -> Result<
     let neighbours = Neighbours::new(&features);
     for (index, one) in found.iter().enumerate() {
         let mut answer = one.clone();
-        if args.neighbours {
+        if with_neighbours {
             let near = neighbours.of(index).into_iter().map(|(other, _)| found[other]["id"].clone());
             answer["neighbours"] = near.collect();
         }

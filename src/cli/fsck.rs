@@ -3,7 +3,6 @@
 use std::io::{self, Write};
 
 use anyhow::Result;
-use clap::Args;
 
 use ralph_store::{Repair, VerifyReport};
 use ralph_ui::style::{Count, grouped, one_line};
@@ -11,40 +10,31 @@ use ralph_ui::style::{Count, grouped, one_line};
 use super::args::ReadArgs;
 use super::{Context, ExitCode, emit, rebuild};
 
-#[derive(Debug, Args)]
-pub struct FsckArgs {
-    /// Repair what can be repaired locally
-    #[arg(long)]
-    pub repair: bool,
-    #[command(flatten)]
-    pub read: ReadArgs,
-}
-
-pub fn run(args: &FsckArgs, context: &Context) -> Result<ExitCode> {
+pub fn run(repair: bool, read: &ReadArgs, context: &Context) -> Result<ExitCode> {
     let store = context.store()?;
     let mut unreadable = Vec::new();
-    let settled = args.read.choice.settle(store)?;
+    let settled = read.choice.settle(store)?;
     let (mut verified, logs) = store.verify(&settled, &mut unreadable)?;
     for error in unreadable {
         verified.ref_problem(None, format!("{error:#}"), Repair::None);
     }
-    if args.read.choice.is_open() {
-        let repair = args.repair.then(|| context.now()).transpose()?;
-        store.verify_other_refs(&logs, repair, &mut verified)?;
+    if read.choice.is_open() {
+        let repair_at = repair.then(|| context.now()).transpose()?;
+        store.verify_other_refs(&logs, repair_at, &mut verified)?;
     }
     if !logs.is_empty() && context.work_tree().is_ok() {
-        look_at_journal(args, context, &mut verified);
+        look_at_journal(repair, read, context, &mut verified);
     }
-    emit(args.read.json, &verified, |out| write(out, &verified))?;
+    emit(read.json, &verified, |out| write(out, &verified))?;
     let is_sound = verified.findings.iter().all(|finding| finding.repair == Repair::Done);
     Ok(if is_sound { ExitCode::Done } else { ExitCode::NotDone })
 }
 
-fn look_at_journal(args: &FsckArgs, context: &Context, verified: &mut VerifyReport) {
-    match rebuild::settle(&args.read, context, args.repair) {
+fn look_at_journal(repair: bool, read: &ReadArgs, context: &Context, verified: &mut VerifyReport) {
+    match rebuild::settle(read, context, repair) {
         Ok(None) => {}
         Ok(Some(message)) => {
-            let repair = if args.repair { Repair::Done } else { Repair::Possible };
+            let repair = if repair { Repair::Done } else { Repair::Possible };
             verified.ref_problem(None, message, repair);
         }
         Err(error) => verified.ref_problem(None, format!("{error:#}"), Repair::None),

@@ -2,20 +2,20 @@
 
 use std::ffi::OsString;
 
+use camino::Utf8PathBuf;
 use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Command, CommandFactory, Error, FromArgMatches, Parser, Subcommand};
 
-use ralph_core::record::{CANONICAL, RALPH, with_command};
+use ralph_core::record::{CANONICAL, RALPH, SessionName, with_command};
 
-use super::args::ReadArgs;
+use super::args::{MemorySettingArgs, PlaceArgs, ReadArgs};
 use super::context::Everywhere;
 use super::run::RunArgs;
 use super::sessions::OnlySessions;
 use super::{
-    accept, bisect, clean, completions, config, control, demo, diff, doctor, excerpt, fsck, help, help_topic,
-    hint, hooks, init, log, man, memory, notes, play_script, rebuild, replay, report_output, restore, resume,
-    shim, show, status, sync, tasks, trust, web,
+    Json, bisect, clean, completions, diff, help, help_topic, hint, hooks, init, log, memory, notes, rebuild,
+    report_output, restore, resume, shim, show, status, sync, trust, web,
 };
 
 /// Run coding agents over a spec-kit feature, and keep the whole record in git
@@ -37,10 +37,25 @@ pub enum Action {
     /// Resume an unfinished session
     Resume(Box<resume::ResumeArgs>),
     /// Stop the running loop after its iteration
-    Stop(control::StopArgs),
+    Stop {
+        /// Stop the agent too, and record its iteration as interrupted
+        #[arg(long)]
+        now: bool,
+        /// Session [default: the one of this work tree, or the only one that runs]
+        #[arg(long, value_name = "SESSION")]
+        session: Option<SessionName>,
+    },
     /// Count a task as done although its last attempt was refused
     #[command(after_help = help::ACCEPT)]
-    Accept(accept::AcceptArgs),
+    Accept {
+        /// Task whose last attempt was refused
+        #[arg(value_name = "TASK")]
+        task: String,
+        #[command(flatten)]
+        place: PlaceArgs,
+        #[command(flatten)]
+        json: Json,
+    },
     /// Add a hint to the next prompt, or to those of a task
     #[command(after_help = help::HINT)]
     Hint(Box<hint::HintArgs>),
@@ -80,7 +95,13 @@ pub enum Action {
     Sync(sync::SyncArgs),
     /// Verify the integrity of all records and of progress.txt
     #[command(after_help = help::FSCK)]
-    Fsck(fsck::FsckArgs),
+    Fsck {
+        /// Repair what can be repaired locally
+        #[arg(long)]
+        repair: bool,
+        #[command(flatten)]
+        read: ReadArgs,
+    },
     /// Remove old snapshots or sessions (`purge` removes one for good)
     #[command(after_help = help::CLEAN)]
     Clean(clean::CleanArgs),
@@ -93,14 +114,30 @@ pub enum Action {
     Hooks(hooks::HooksAction),
     /// Show what is set, and where
     #[command(after_help = help::CONFIG)]
-    Config(config::ConfigArgs),
+    Config {
+        /// Also show defaults; JSON always has them
+        #[arg(long)]
+        all: bool,
+        #[command(flatten)]
+        json: Json,
+    },
     /// Approve the commands that .specify/ralph.toml names
     #[command(after_help = help::TRUST)]
     Trust(trust::TrustArgs),
     /// Run the loop on a throw-away project
-    Demo(demo::DemoArgs),
+    Demo {
+        /// Create the project in this folder, and keep it
+        #[arg(long, value_name = "DIR")]
+        dir: Option<Utf8PathBuf>,
+    },
     /// Check the setup and suggest fixes
-    Doctor(doctor::DoctorArgs),
+    Doctor {
+        /// Also check access to the remote of `sync`, or to REMOTE
+        #[arg(long, value_name = "REMOTE", num_args = 0..=1, default_missing_value = "")]
+        remote: Option<String>,
+        #[command(flatten)]
+        json: Json,
+    },
     /// Write a settings file with what people usually change, commented out
     Init(init::InitArgs),
     /// Have `specify ralph` lead here, beside spec-kit's `specify`
@@ -108,23 +145,65 @@ pub enum Action {
     Shim(shim::ShimAction),
     /// Print a completion script for a shell
     #[command(after_help = completions::examples())]
-    Completions(completions::CompletionsArgs),
+    Completions {
+        /// Shell
+        #[arg(value_name = "SHELL")]
+        shell: clap_complete::Shell,
+    },
     /// Print the manual page, or write all of them
     #[command(hide = true)]
-    Man(man::ManArgs),
+    Man {
+        /// Write a page for each command into this folder
+        #[arg(long, value_name = "DIR")]
+        dir: Option<Utf8PathBuf>,
+    },
     /// Show the excerpt of an output and the fingerprint of its failure
     #[command(hide = true)]
-    Excerpt(excerpt::ExcerptArgs),
+    Excerpt {
+        /// Maximum length of the excerpt, in characters
+        #[arg(long, value_name = "N", default_value_t = 500)]
+        max_chars: usize,
+        /// Read many outputs instead of stdin: a file with one JSON object per line, of `id`, `stdout`, `stderr`, `exit_code` and `cwd`
+        #[arg(long, value_name = "FILE")]
+        batch: Option<Utf8PathBuf>,
+        /// With --batch, list the others for each output, most similar first
+        #[arg(long, requires = "batch")]
+        neighbours: bool,
+    },
     /// Show the prompts that other settings would have produced
     #[command(hide = true, after_help = help::REPLAY)]
-    Replay(replay::ReplayArgs),
+    Replay {
+        /// Session [default: the latest]
+        #[arg(value_name = "SESSION")]
+        session: Option<SessionName>,
+        #[command(flatten)]
+        json: Json,
+        #[command(flatten)]
+        settings: MemorySettingArgs,
+    },
     /// Show the help of a command, or a topic: format, names, stopping
     #[command(hide = true)]
-    Help(help_topic::HelpArgs),
+    Help {
+        /// Command, or topic: format, names, stopping
+        #[arg(value_name = "TOPIC")]
+        topic: Option<String>,
+        /// Show all commands and flags, as `--help` does
+        #[arg(long, conflicts_with = "topic")]
+        all: bool,
+    },
     // The former names of commands that became part of another. Scripts use them.
     /// See `status --tasks`
     #[command(hide = true)]
-    Tasks(tasks::TasksArgs),
+    Tasks {
+        /// Any Markdown file with a task list
+        #[arg(long, value_name = "FILE", conflicts_with = "feature")]
+        file: Option<Utf8PathBuf>,
+        /// Feature, by path or by name
+        #[arg(long, value_name = "FEATURE")]
+        feature: Option<String>,
+        #[command(flatten)]
+        json: Json,
+    },
     /// See `memory`
     #[command(hide = true)]
     Progress(Box<memory::MemoryArgs>),
@@ -139,7 +218,11 @@ pub enum Action {
     Notes(notes::NotesAction),
     /// Play a script as an agent
     #[command(hide = true)]
-    PlayScript(play_script::PlayScriptArgs),
+    PlayScript {
+        /// Script to play
+        #[arg(value_name = "FILE")]
+        file: Utf8PathBuf,
+    },
 }
 
 /// Returns the grammar as `program` speaks it.

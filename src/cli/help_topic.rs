@@ -3,21 +3,11 @@
 use std::io::Write;
 
 use anyhow::{Result, anyhow};
-use clap::{Args, Command};
+use clap::Command;
 
 use ralph_core::record::{RALPH, did_you_mean, with_command};
 
 use super::{ExitCode, print};
-
-#[derive(Debug, Args)]
-pub struct HelpArgs {
-    /// Command, or topic: format, names, stopping
-    #[arg(value_name = "TOPIC")]
-    pub topic: Option<String>,
-    /// Show all commands and flags, as `--help` does
-    #[arg(long, conflicts_with = "topic")]
-    pub all: bool,
-}
 
 /// What there is to know beside the commands.
 const TOPICS: [(&str, &str); 3] = [
@@ -41,9 +31,8 @@ pub fn parser(commands: Vec<String>) -> impl Fn(&str) -> Result<String> + Clone 
     }
 }
 
-pub fn run(args: &HelpArgs, mut grammar: Command) -> Result<ExitCode> {
+pub fn run(named: Option<&str>, mut grammar: Command) -> Result<ExitCode> {
     grammar.build();
-    let named = args.topic.as_deref();
     let page = TOPICS
         .into_iter()
         .find(|(topic, _)| named == Some(topic))

@@ -5,8 +5,8 @@ use std::io::Write;
 
 use anyhow::{Context as _, Result};
 use camino::{Utf8Path, Utf8PathBuf};
+use clap::Subcommand;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use clap::{Args, Subcommand};
 use serde_json::json;
 use strum::VariantNames;
 
@@ -22,7 +22,14 @@ use super::{Context, ExitCode, Json, emit, stdout, warn};
 #[derive(Debug, Subcommand)]
 pub enum HooksAction {
     /// Add a block to each hook, beside existing commands
-    Install(HooksInstallArgs),
+    Install {
+        /// Only this hook (can be repeated)
+        #[arg(long, value_name = "HOOK", value_parser = PossibleValuesParser::new(Hook::VARIANTS).try_map(|name| name.parse::<Hook>()))]
+        only: Vec<Hook>,
+        /// Also install a `pre-push` hook that pushes the records
+        #[arg(long)]
+        pre_push: bool,
+    },
     /// Remove the blocks
     Uninstall,
     /// Show which hooks have a block
@@ -39,19 +46,9 @@ pub enum HooksAction {
     },
 }
 
-#[derive(Debug, Default, Args)]
-pub struct HooksInstallArgs {
-    /// Only this hook (can be repeated)
-    #[arg(long, value_name = "HOOK", value_parser = PossibleValuesParser::new(Hook::VARIANTS).try_map(|name| name.parse::<Hook>()))]
-    pub only: Vec<Hook>,
-    /// Also install a `pre-push` hook that pushes the records
-    #[arg(long)]
-    pub pre_push: bool,
-}
-
 pub fn run(action: &HooksAction, context: &Context) -> Result<ExitCode> {
     match action {
-        HooksAction::Install(args) => install(args, context),
+        HooksAction::Install { only, pre_push } => install(only, *pre_push, context),
         HooksAction::Uninstall => remove(context),
         HooksAction::Status { json } => status(context, *json),
         HooksAction::Former { .. } => Ok(ExitCode::Done),
@@ -164,16 +161,16 @@ impl Folder {
 
 /// The hooks that are installed by default.
 pub(super) fn install_usual(context: &Context) -> Result<ExitCode> {
-    install(&HooksInstallArgs::default(), context)
+    install(&[], false, context)
 }
 
-fn install(args: &HooksInstallArgs, context: &Context) -> Result<ExitCode> {
+fn install(only: &[Hook], pre_push: bool, context: &Context) -> Result<ExitCode> {
     let folder = Folder::find(context)?;
-    let mut wanted: Vec<Hook> = match args.only.as_slice() {
+    let mut wanted: Vec<Hook> = match only {
         [] => vec![Hook::PrepareCommitMsg],
         only => Hook::ALL.into_iter().filter(|hook| only.contains(hook)).collect(),
     };
-    wanted.extend((args.pre_push && !wanted.contains(&Hook::PrePush)).then_some(Hook::PrePush));
+    wanted.extend((pre_push && !wanted.contains(&Hook::PrePush)).then_some(Hook::PrePush));
     if folder.path.ends_with(".husky/_") {
         return Err(Refusal::new(format!("husky writes the hooks in {} anew at each install", folder.path))
             .with_hint("add the line of docs/editors-and-hooks.md to .husky/prepare-commit-msg")

@@ -571,16 +571,9 @@ pub fn take_branch_back(lane: &WorkTree, made_at: Option<&ObjectId>, context: &C
     context.store()?.refs().delete_branch(&lane.reference(), made_at)
 }
 
-/// What is on the branch of a lane and not in HEAD.
-pub struct Unmerged {
-    pub commits: u64,
-    /// What brings it there.
-    pub command: String,
-    is_forward: bool,
-}
-
-/// Returns what of a branch is not in HEAD; `None` if that is nothing.
-pub fn unmerged(branch: &str, context: &Context) -> Result<Option<Unmerged>> {
+/// Returns how many commits of a branch are not in HEAD, the command that brings them there, and whether that is a fast-forward;
+/// `None` if all are there.
+pub fn unmerged(branch: &str, context: &Context) -> Result<Option<(u64, String, bool)>> {
     let (store, users) = (context.store()?, context.work_tree()?);
     let (Some(tip), Some(head)) = (store.refs().tip(&full_branch_name(branch))?, users.head()?) else {
         return Ok(None);
@@ -591,7 +584,7 @@ pub fn unmerged(branch: &str, context: &Context) -> Result<Option<Unmerged>> {
     let is_forward = users.is_ancestor(&head, &tip)?;
     let option = if is_forward { "--ff-only " } else { "" };
     let commits = users.count_between(&head, &tip)?;
-    Ok(Some(Unmerged { commits, command: format!("git merge {option}{branch}"), is_forward }))
+    Ok(Some((commits, format!("git merge {option}{branch}"), is_forward)))
 }
 
 /// Brings the results to the branch that is checked out if `land`. Returns what happened, or how they get there; `None` if they
@@ -599,7 +592,7 @@ pub fn unmerged(branch: &str, context: &Context) -> Result<Option<Unmerged>> {
 pub fn close(lane: &WorkTree, land: bool, context: &Context) -> Result<Option<String>> {
     let users = context.work_tree()?;
     let Some(lane) = lane.lane() else { return Ok(None) };
-    let Some(Unmerged { commits, command, is_forward }) = unmerged(&lane.branch, context)? else {
+    let Some((commits, command, is_forward)) = unmerged(&lane.branch, context)? else {
         return Ok(None);
     };
     let commits = Count(commits, "commit");

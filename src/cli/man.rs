@@ -3,23 +3,16 @@
 use std::io::Write;
 
 use anyhow::{Context, Result};
-use camino::Utf8PathBuf;
-use clap::{Args, Command};
+use camino::Utf8Path;
+use clap::Command;
 use clap_mangen::Man;
 
 use ralph_core::record::CANONICAL;
 
 use super::{ExitCode, print, say};
 
-#[derive(Debug, Args)]
-pub struct ManArgs {
-    /// Write a page for each command into this folder
-    #[arg(long, value_name = "DIR")]
-    pub dir: Option<Utf8PathBuf>,
-}
-
-pub fn run(args: &ManArgs, grammar: fn(&'static str) -> Command) -> Result<ExitCode> {
-    let Some(dir) = &args.dir else {
+pub fn run(dir: Option<&Utf8Path>, grammar: fn(&'static str) -> Command) -> Result<ExitCode> {
+    let Some(dir) = dir else {
         let page = page(grammar(CANONICAL))?;
         return print(|out| out.write_all(&page));
     };

@@ -3,22 +3,14 @@
 use std::io::{stderr, stdin, stdout};
 
 use anyhow::Result;
-use camino::Utf8PathBuf;
-use clap::Args;
+use camino::Utf8Path;
 
 use ralph_agent::script::{Stage, play};
 
 use super::Context;
 
-#[derive(Debug, Args)]
-pub struct PlayScriptArgs {
-    /// Script to play
-    #[arg(value_name = "FILE")]
-    pub file: Utf8PathBuf,
-}
-
 /// Returns the exit code of the turn that was played.
-pub fn run(args: &PlayScriptArgs, context: &Context) -> Result<i32> {
+pub fn run(file: &Utf8Path, context: &Context) -> Result<i32> {
     let lookup = context.lookup();
     let mut stage = Stage {
         directory: &context.directory,
@@ -27,5 +19,5 @@ pub fn run(args: &PlayScriptArgs, context: &Context) -> Result<i32> {
         stderr: &mut stderr(),
         lookup: &lookup,
     };
-    play(&args.file, &mut stage)
+    play(file, &mut stage)
 }

@@ -40,9 +40,9 @@ impl Ready {
         let surroundings = Surroundings { directory: &self.project.root, lookup: &lookup };
         // A list is for a team, of whom not everybody has every agent. One alone works: it is no obstacle.
         let is_list = self.agents.len() > 1;
-        self.agents.retain(|prepared| {
+        self.agents.retain(|(_, agent)| {
             !is_list
-                || match prepared.agent.check(&surroundings) {
+                || match agent.check(&surroundings) {
                     Ok(()) => true,
                     Err(error) => {
                         warn(&format!("continuing without it: {}", first_line(&error)));
@@ -125,8 +125,8 @@ impl Ready {
         let lookup = self.lookup(context);
         let surroundings = Surroundings { directory: &self.project.root, lookup: &lookup };
         let mut checked = Ok(());
-        for prepared in &self.agents {
-            match prepared.agent.check(&surroundings) {
+        for (_, agent) in &self.agents {
+            match agent.check(&surroundings) {
                 Ok(()) => return Ok(()),
                 // The first complaint is of the preferred one.
                 Err(error) => checked = checked.and(Err(error)),

@@ -14,7 +14,7 @@ use ralph_ui::style::one_line;
 use super::approvals::{Approvals, Approved};
 use super::args::{LaneArgs, SettingArgs};
 use super::resumption::{self, FRESH, Kept, Winner};
-use super::run::{ForceArgs, TalkArgs, code_of_flags, start, voice};
+use super::run::{TalkArgs, code_of_flags, start, voice};
 use super::settings::{FILE, Layers, layers_in};
 use super::setup::RunRequest;
 use super::{Context, ExitCode, Flags, lane, lost_list, note, refusal, sessions, warn};
@@ -37,8 +37,9 @@ pub struct ResumeArgs {
     /// Exit with 5 if all tasks are done, but some are flagged
     #[arg(long)]
     pub fail_on_flags: bool,
-    #[command(flatten)]
-    pub force: ForceArgs,
+    /// Start during a merge or rebase, or with a validation command that is not installed
+    #[arg(long)]
+    pub force: bool,
     /// In a lane: bring its branch into the one that is checked out at the end, if that is a fast-forward
     #[arg(long)]
     pub land: bool,
@@ -96,7 +97,7 @@ pub fn run(args: &ResumeArgs, context: &Context) -> Result<ExitCode> {
         scope: scope.clone(),
         resume: Some(refs),
         kept: Some(layers),
-        is_forced: args.force.force,
+        is_forced: args.force,
         lane: LaneArgs { land: args.land, ..LaneArgs::default() },
         ..RunRequest::default()
     };

@@ -19,7 +19,7 @@ use ralph_ui::json::write_line;
 use ralph_ui::live::{Detail, Keys, Live, Moving};
 use ralph_ui::style::{Count, Paint, one_line};
 
-use super::args::{LaneArgs, PlaceArgs, ScopeArgs, SettingArgs};
+use super::args::{LaneArgs, PlaceArgs, SettingArgs};
 use super::echo::{Echo, Listener};
 use super::lane;
 use super::output::records;
@@ -37,8 +37,15 @@ const MAINTENANCE_INTERVAL: u32 = 50;
 pub struct RunArgs {
     #[command(flatten)]
     pub place: PlaceArgs,
-    #[command(flatten)]
-    pub scope: ScopeArgs,
+    /// Only these tasks: T001,T004-T009 (can be repeated)
+    #[arg(long, value_name = "IDS")]
+    pub task: Vec<String>,
+    /// Only this phase, by number, heading or a part of it (can be repeated)
+    #[arg(long, value_name = "PHASE")]
+    pub phase: Vec<String>,
+    /// Only this story: US1 (can be repeated)
+    #[arg(long, value_name = "STORY")]
+    pub story: Vec<String>,
     /// Type of loop: implement, plan, spec, or one of [loop.<type>] [default: implement]
     #[arg(long = "loop", value_name = "TYPE")]
     pub loop_type: Option<String>,
@@ -52,8 +59,9 @@ pub struct RunArgs {
     /// Exit with 5 if all tasks are done, but some are flagged
     #[arg(long)]
     pub fail_on_flags: bool,
-    #[command(flatten)]
-    pub force: ForceArgs,
+    /// Start during a merge or rebase, or with a validation command that is not installed
+    #[arg(long)]
+    pub force: bool,
     #[command(flatten)]
     pub lane: LaneArgs,
     #[command(flatten)]
@@ -63,14 +71,6 @@ pub struct RunArgs {
     pub tui: bool,
     #[command(flatten)]
     pub settings: SettingArgs,
-}
-
-/// Whether to start though something is in the way that may.
-#[derive(Debug, Clone, Copy, Args)]
-pub struct ForceArgs {
-    /// Start during a merge or rebase, or with a validation command that is not installed
-    #[arg(long)]
-    pub force: bool,
 }
 
 /// How a running loop speaks.
@@ -111,9 +111,9 @@ pub fn run(args: &RunArgs, context: &Context) -> Result<ExitCode> {
     warn_of_another_feature(&feature);
     let flags = Flags { loop_type: args.loop_type.clone(), ..args.settings.flags() };
     let request = RunRequest {
-        scope: args.scope.scope(),
+        scope: Scope { tasks: args.task.clone(), phases: args.phase.clone(), stories: args.story.clone() },
         flags,
-        is_forced: args.force.force,
+        is_forced: args.force,
         lane: args.lane,
         retries_skipped: args.retry_skipped,
         ..RunRequest::default()

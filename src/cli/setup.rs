@@ -193,8 +193,8 @@ fn job(feature: &Feature, root: &Utf8Path, loop_type: &LoopType) -> Result<Job> 
 pub struct Ready {
     pub(super) config: Config,
     pub(super) project: Project,
-    /// In the order of preference; empty only if there is nothing left to do for one.
-    pub(super) agents: Vec<PreparedAgent>,
+    /// With their settings, in the order of preference; empty only if there is nothing left to do for one.
+    pub(super) agents: Vec<(AgentSettings, Box<dyn Agent>)>,
     /// The agents that are asked for, whether or not they can work here.
     pub(super) names: Vec<String>,
     /// Why another agent than that of spec-kit was detected.
@@ -205,12 +205,6 @@ pub struct Ready {
     sandbox: Option<Arc<Sandbox>>,
     /// What a resumption begins with.
     kept: Vec<u8>,
-}
-
-/// An agent with its settings.
-pub(super) struct PreparedAgent {
-    settings: AgentSettings,
-    pub agent: Box<dyn Agent>,
 }
 
 impl Ready {
@@ -248,10 +242,10 @@ impl Ready {
         }
         let own_program = own_program()?;
         for name in &self.names {
-            if self.agents.iter().all(|known| known.settings.name != *name) {
+            if self.agents.iter().all(|(known, _)| known.name != *name) {
                 let settings = agent_settings(&self.config, name);
                 let agent = ralph_agent::build(&settings, &own_program, lookup)?;
-                self.agents.push(PreparedAgent { settings, agent });
+                self.agents.push((settings, agent));
             }
         }
         Ok(())
@@ -259,7 +253,7 @@ impl Ready {
 
     /// Puts up what keeps all commands in their place, if the settings ask for it.
     pub fn set_up_sandbox(&mut self, context: &Context) -> Result<()> {
-        let states: Vec<_> = self.agents.iter().map(|prepared| prepared.agent.state().clone()).collect();
+        let states: Vec<_> = self.agents.iter().map(|(_, agent)| agent.state().clone()).collect();
         self.sandbox = sandbox::set_up(&self.config.settings, &states, context)?;
         Ok(())
     }
@@ -287,7 +281,7 @@ impl Ready {
 
     fn candidates(&self) -> Vec<Candidate<'_>> {
         let values = &self.config.settings;
-        let candidates = self.agents.iter().map(|PreparedAgent { settings, agent }| {
+        let candidates = self.agents.iter().map(|(settings, agent)| {
             let idle = match settings.idle_by_default() {
                 Some(_) if self.config.is_set("idle-timeout") => values.idle_timeout,
                 Some(by_default) => Some(by_default),

@@ -6,7 +6,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
-use clap::{Args, Subcommand};
+use clap::Subcommand;
 
 use ralph_core::record::{IfThere, RALPH, Refusal};
 use ralph_os::platform::{program_name, symlink};
@@ -17,31 +17,32 @@ use super::{Context, ExitCode, say};
 #[derive(Debug, Subcommand)]
 pub enum ShimAction {
     /// Make `specify` a link to this program: `specify ralph` is ours, everything else goes to the next `specify`
-    Install(ShimArgs),
+    Install {
+        /// Folder of the link [default: that of `specify-ralph` on the PATH]
+        #[arg(value_name = "DIR")]
+        dir: Option<PathBuf>,
+    },
     /// Remove that link
-    Remove(ShimArgs),
-}
-
-#[derive(Debug, Args)]
-pub struct ShimArgs {
-    /// Folder of the link [default: that of `specify-ralph` on the PATH]
-    #[arg(value_name = "DIR")]
-    pub dir: Option<PathBuf>,
+    Remove {
+        /// Folder of the link [default: that of `specify-ralph` on the PATH]
+        #[arg(value_name = "DIR")]
+        dir: Option<PathBuf>,
+    },
 }
 
 pub fn run(action: &ShimAction, context: &Context) -> Result<ExitCode> {
     let call = Call::of_this_process(&context.environment);
     match action {
-        ShimAction::Install(args) => install(args, &call, context),
-        ShimAction::Remove(args) => remove(args, &call, context),
+        ShimAction::Install { dir } => install(dir.as_deref(), &call, context),
+        ShimAction::Remove { dir } => remove(dir.as_deref(), &call, context),
     }
 }
 
-fn install(args: &ShimArgs, call: &Call, context: &Context) -> Result<ExitCode> {
+fn install(dir: Option<&Path>, call: &Call, context: &Context) -> Result<ExitCode> {
     // The link leads to the name on the PATH, which an update leaves in place.
     let on_path = call.first_on_path(OWN_PROGRAM).filter(|path| path.is_absolute() && call.is_ours(path));
     let program = on_path.unwrap_or_else(|| call.executable.clone());
-    let dir = args.dir.as_ref().map(|dir| context.directory.as_std_path().join(dir));
+    let dir = dir.map(|dir| context.directory.as_std_path().join(dir));
     let dir = dir.unwrap_or_else(|| program.parent().unwrap_or(Path::new("/")).to_owned());
     let link = dir.join(file_name());
     match symlink(&program, &link) {
@@ -73,15 +74,15 @@ fn install(args: &ShimArgs, call: &Call, context: &Context) -> Result<ExitCode> 
     })
 }
 
-fn remove(args: &ShimArgs, call: &Call, context: &Context) -> Result<ExitCode> {
-    let dirs = match &args.dir {
+fn remove(dir: Option<&Path>, call: &Call, context: &Context) -> Result<ExitCode> {
+    let dirs = match dir {
         Some(dir) => vec![context.directory.as_std_path().join(dir)],
         None => std::env::split_paths(&call.path_variable).collect(),
     };
     let links = dirs.iter().map(|dir| dir.join(file_name()));
     let shims: Vec<PathBuf> = links.filter(|link| link.is_absolute() && is_shim(link, call)).collect();
     if shims.is_empty() {
-        let place = args.dir.as_ref().map_or("the PATH".into(), |dir| dir.display().to_string());
+        let place = dir.map_or("the PATH".into(), |dir| dir.display().to_string());
         return Err(Refusal::new(format!("there is no link `specify` to this program in {place}"))
             .with_hint(
                 "`type -a specify` lists the programs of that name; only links to this one are removed",

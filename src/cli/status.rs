@@ -23,7 +23,6 @@ use ralph_ui::style::{cut, one_line};
 
 use super::args::ReadArgs;
 use super::settings::terminal_redactor;
-use super::tasks::TasksArgs;
 use super::trust::load_to_read;
 use super::{
     Context, ExitCode, SessionChoice, emit, lane, pager, print, refusal, session_changes, sessions, summary,
@@ -58,15 +57,16 @@ const WATCH_INTERVAL: Duration = Duration::from_millis(500);
 
 pub fn run(args: &StatusArgs, context: &Context) -> Result<ExitCode> {
     if let Some(file) = &args.tasks {
-        let list = TasksArgs {
-            file: file.first().cloned(),
-            feature: args.read.choice.feature.clone(),
-            json: args.read.json,
-        };
-        return super::tasks::run(&list, context);
+        let (file, feature) = (file.first().map(Utf8PathBuf::as_path), args.read.choice.feature.as_ref());
+        return super::tasks::run(file, feature, args.read.json, context);
     }
-    let wanted = WatchTarget::of(&args.read.choice, context)?;
-    let mut status = look(context, &wanted)?;
+    // Settings that cannot be read are complained of where they are needed.
+    let redactor = match load_to_read(context) {
+        Ok(config) => terminal_redactor(&config)?,
+        Err(_) => Some(Redactor::default()),
+    };
+    let (feature, session) = wanted(&args.read.choice, context)?;
+    let mut status = look(context, &feature, session.as_ref(), redactor.as_ref())?;
     if !args.watch {
         return emit(args.read.json, &status, |out| write_lines(out, &shown(&status, context)?));
     }
@@ -74,7 +74,7 @@ pub fn run(args: &StatusArgs, context: &Context) -> Result<ExitCode> {
     let mut drawn = show_again(&status, args, context, &[])?;
     while is_running(&status) {
         thread::sleep(WATCH_INTERVAL);
-        let now = look(context, &wanted)?;
+        let now = look(context, &feature, session.as_ref(), redactor.as_ref())?;
         if is_moving || now != status {
             status = now;
             drawn = show_again(&status, args, context, &drawn)?;
@@ -126,31 +126,14 @@ fn is_running(status: &FeatureStatus) -> bool {
         .is_some_and(|session| session.status == Status::Running && session.elsewhere.is_none())
 }
 
-/// What is looked at repeatedly.
-struct WatchTarget {
-    feature: Feature,
-    /// None is the latest of the feature.
-    session: Option<SessionRefs>,
-    /// What takes secrets out of what is printed, if that is wanted.
-    redactor: Option<Redactor>,
-}
-
-impl WatchTarget {
-    /// A session that is named brings its feature along.
-    fn of(choice: &SessionChoice, context: &Context) -> Result<Self> {
-        // Settings that cannot be read are complained of where they are needed.
-        let redactor = match load_to_read(context) {
-            Ok(config) => terminal_redactor(&config)?,
-            Err(_) => Some(Redactor::default()),
-        };
-        if choice.session.is_none() {
-            let feature = context.feature_to_read(choice.feature.as_ref())?;
-            return Ok(Self { feature, session: None, redactor });
-        }
-        let log = sessions::latest(context.store()?, choice)?;
-        let feature = context.recorded_feature(log.feature())?;
-        Ok(Self { feature, session: Some(log.refs), redactor })
+/// Returns the feature that is looked at, and its session; without one, its latest. A session that is named brings its feature
+/// along.
+fn wanted(choice: &SessionChoice, context: &Context) -> Result<(Feature, Option<SessionRefs>)> {
+    if choice.session.is_none() {
+        return Ok((context.feature_to_read(choice.feature.as_ref())?, None));
     }
+    let log = sessions::latest(context.store()?, choice)?;
+    Ok((context.recorded_feature(log.feature())?, Some(log.refs)))
 }
 
 /// Headings come from the task list as it is, which no record has redacted.
@@ -163,11 +146,15 @@ fn redacted(redactor: Option<&Redactor>, mut groups: Vec<Group>) -> Vec<Group> {
     groups
 }
 
-fn look(context: &Context, wanted: &WatchTarget) -> Result<FeatureStatus> {
+fn look(
+    context: &Context,
+    feature: &Feature,
+    session: Option<&SessionRefs>,
+    redactor: Option<&Redactor>,
+) -> Result<FeatureStatus> {
     let (store, work_tree) = (context.store()?, context.work_tree().ok());
-    let feature = &wanted.feature;
     let running = sessions::running(store)?;
-    let (sessions, place) = sessions::with_shown(store, &feature.path, wanted.session.as_ref())?;
+    let (sessions, place) = sessions::with_shown(store, &feature.path, session)?;
     let log = place.map(|place| &sessions[place]);
     // A plan is made before there are tasks.
     let tasks = match log {
@@ -181,13 +168,11 @@ fn look(context: &Context, wanted: &WatchTarget) -> Result<FeatureStatus> {
     let attempts = summary.session.as_ref().map_or(0, |part| part.totals.attempts);
     let session = log.map(|log| -> Result<SessionStatus> {
         let mut session = session_status(store, work_tree, &running, log, attempts);
-        let redactor = wanted.redactor.as_ref();
         session.shown = shown_of(context, log, &session, &running, &summary, redactor)?;
         Ok(session)
     });
     let session = session.transpose()?;
     let counts = summary.tasks;
-    let redactor = wanted.redactor.as_ref();
     Ok(FeatureStatus {
         feature: feature.path.clone(),
         tasks: Counts { done: counts.done, open: counts.left(), skipped: counts.fails },
@@ -273,7 +258,7 @@ fn shown_of(
     let unmerged = in_lane.map(|branch| lane::unmerged(branch, context)).transpose().unwrap_or_default();
     let mut shown = Shown {
         begun_at,
-        unmerged: unmerged.flatten().map(|unmerged| (unmerged.commits, unmerged.command)),
+        unmerged: unmerged.flatten().map(|(commits, command, _)| (commits, command)),
         max_cost: budget.max_cost,
         resume_flags: budget.flags_to_go_on(),
         is_newest: store.newest_session()?.as_ref() == Some(log.id()),

@@ -78,35 +78,26 @@ impl<'a> CauseRecord<'a> {
     }
 }
 
-/// For each task what happened to it last, by the places of records.
-#[derive(Debug, Default)]
-struct TaskCourse {
-    closed: Option<usize>,
-    failed: Option<usize>,
-    skipped: Option<usize>,
-}
-
-impl TaskCourse {
-    fn is_given_up(&self) -> bool {
-        self.skipped > self.failed && self.skipped > self.closed
-    }
-}
-
 /// Returns the causes in `records`, which are in the order in which they ran, each with the place of the record that
 /// solved it; `None` if it still fails.
 ///
 /// A cause is solved if a later state of the tree passed the same validation, or if the tasks that met it were done
 /// later. It still fails if it is why a task was given up: the changes that met it are no longer in the tree.
 pub fn solutions<'r>(records: &'r [CauseRecord<'_>]) -> HashMap<&'r Cause, Option<usize>> {
-    let mut tasks: HashMap<&str, TaskCourse> = HashMap::new();
+    // The place of the last record by which each task was closed, failed or was skipped.
+    let [mut closed, mut failed, mut skipped]: [HashMap<&str, usize>; 3] = Default::default();
     let mut failures: HashMap<&Cause, Vec<usize>> = HashMap::new();
     for (place, record) in records.iter().enumerate() {
         for task in &record.closed {
-            tasks.entry(task).or_default().closed = Some(place);
+            closed.insert(task, place);
         }
-        if let Some(course) = record.task.map(|task| tasks.entry(task).or_default()) {
-            course.failed = if record.cause.is_some() { Some(place) } else { course.failed };
-            course.skipped = if record.is_skip { Some(place) } else { course.skipped };
+        if let Some(task) = record.task {
+            if record.cause.is_some() {
+                failed.insert(task, place);
+            }
+            if record.is_skip {
+                skipped.insert(task, place);
+            }
         }
         if let Some(cause) = &record.cause {
             failures.entry(cause).or_default().push(place);
@@ -115,16 +106,16 @@ pub fn solutions<'r>(records: &'r [CauseRecord<'_>]) -> HashMap<&'r Cause, Optio
     failures
         .into_iter()
         .map(|(cause, places)| {
-            let mut met = places.iter().filter_map(|&place| Some((place, tasks.get(records[place].task?)?)));
-            if met.any(|(place, course)| course.is_given_up() && course.failed == Some(place)) {
+            let mut met = places.iter().filter_map(|place| Some((place, records[*place].task?)));
+            if met.any(|(place, task)| {
+                let given_up = skipped.get(task);
+                failed.get(task) == Some(place) && given_up > Some(place) && given_up > closed.get(task)
+            }) {
                 return (cause, None);
             }
-            let done = places.iter().map(|&place| {
-                let closed = tasks.get(records[place].task?)?.closed?;
-                (closed >= place).then_some(closed)
-            });
-            let done: Option<Vec<usize>> = done.collect();
-            let done = done.and_then(|done| done.into_iter().max());
+            let done = places.iter().map(|place| closed.get(records[*place].task?).filter(|at| *at >= place));
+            let done: Option<Vec<&usize>> = done.collect();
+            let done = done.and_then(|done| done.into_iter().max().copied());
             (cause, earliest(done, passed_after(cause, &places, records)))
         })
         .collect()

@@ -11,7 +11,11 @@ use crate::record::{
 
 /// What the records say of the tasks of a list.
 pub(super) struct TaskRecords<'a> {
-    newest: HashMap<&'a str, NewestRecords<'a>>,
+    /// The newest record of each kind, by task.
+    successes: HashMap<&'a str, Record<'a>>,
+    failures: HashMap<&'a str, Record<'a>>,
+    /// An attempt, or that the task was given up.
+    verdicts: HashMap<&'a str, Record<'a>>,
     /// Hints that wait for a prompt.
     hints: &'a [Hint],
     /// How many tasks ended with a question.
@@ -21,39 +25,31 @@ pub(super) struct TaskRecords<'a> {
 /// A record, and its session.
 type Record<'a> = (&'a SessionId, &'a IterationFacts<'a>);
 
-/// The newest records of a task.
-#[derive(Default)]
-struct NewestRecords<'a> {
-    success: Option<Record<'a>>,
-    failure: Option<Record<'a>>,
-    /// An attempt, or that the task was given up.
-    verdict: Option<Record<'a>>,
-}
-
 impl<'a> TaskRecords<'a> {
     pub fn of(sessions: &'a [SessionFacts<'a>], list: &'a TaskList, hints: &'a [Hint]) -> Self {
-        let mut tasks: HashMap<&str, NewestRecords<'_>> = HashMap::new();
+        let (mut successes, mut failures, mut verdicts) = (HashMap::new(), HashMap::new(), HashMap::new());
         let records = sessions.iter().flat_map(|one| one.iterations.iter().map(|facts| (&one.id, facts)));
         for record @ (_, facts) in records {
             let Some(item) = facts.task.as_deref().and_then(|task| list.find(task)) else { continue };
-            let newest = tasks.entry(&item.name).or_default();
+            let name = item.name.as_str();
             match facts.outcome {
-                Outcome::Success => newest.success = Some(record),
-                Outcome::Failure => newest.failure = Some(record),
+                Outcome::Success => drop(successes.insert(name, record)),
+                Outcome::Failure => drop(failures.insert(name, record)),
                 Outcome::Skipped | Outcome::Interrupted | Outcome::Later(_) => {}
             }
             if facts.outcome.is_attempt() || facts.outcome == Outcome::Skipped {
-                newest.verdict = Some(record);
+                verdicts.insert(name, record);
             }
         }
-        let asked = list.tasks().filter(|item| !item.done).filter_map(|item| tasks.get(item.name.as_str()));
-        let asked = asked.filter(|newest| newest.verdict.is_some_and(is_question)).count();
-        Self { newest: tasks, hints, asked }
+        let asked =
+            list.tasks().filter(|item| !item.done).filter_map(|item| verdicts.get(item.name.as_str()));
+        let asked = asked.filter(|verdict| is_question(**verdict)).count();
+        Self { successes, failures, verdicts, hints, asked }
     }
 
     /// Returns why only a person can bring this task on; `None` if the loop can, or if it is done.
     fn need(&self, item: &Item) -> Option<NeedKind> {
-        let last = self.newest.get(item.name.as_str())?.verdict.filter(|_| !item.done)?;
+        let last = *self.verdicts.get(item.name.as_str()).filter(|_| !item.done)?;
         if last.1.outcome == Outcome::Skipped {
             return Some(NeedKind::Fails);
         }
@@ -70,8 +66,8 @@ impl<'a> TaskRecords<'a> {
     pub fn flagged(&self, list: &TaskList) -> Vec<FlaggedTask> {
         list.tasks()
             .filter_map(|item| {
-                let newest = self.newest.get(item.name.as_str()).filter(|_| item.done)?;
-                let (session, facts) = newest.success.filter(|(_, facts)| !facts.flags.is_empty())?;
+                let success = self.successes.get(item.name.as_str()).filter(|_| item.done);
+                let (session, facts) = *success.filter(|(_, facts)| !facts.flags.is_empty())?;
                 Some(FlaggedTask {
                     task: item.name.clone(),
                     session: session.clone(),
@@ -109,8 +105,8 @@ impl<'a> TaskRecords<'a> {
     pub fn needs(&self, list: &TaskList) -> Vec<Need> {
         let needs = list.tasks().filter_map(|item| {
             let why = self.need(item)?;
-            let newest = self.newest.get(item.name.as_str())?;
-            let (session, facts) = newest.failure.or(newest.verdict)?;
+            let name = item.name.as_str();
+            let (session, facts) = *self.failures.get(name).or(self.verdicts.get(name))?;
             Some(Need {
                 why,
                 task: Some(item.name.clone()),

@@ -17,9 +17,9 @@ use std::process::Command;
 
 use failure_excerpt::{Output, Tally, examine};
 use ralph_core::judge::{
-    ChangedFile, Decision, Evidence, Lookup, OwnFiles, SecondResult, TrustedTests, closable, decide, findings,
+    ChangedFile, Decision, Evidence, Lookup, OwnFiles, SecondResult, closable, decide, findings,
 };
-use ralph_core::record::TaskName;
+use ralph_core::record::{TaskName, TrustedState};
 use tasklist::TaskList;
 
 use crate::sandbox::Sandbox;
@@ -125,6 +125,12 @@ fn judge(attempt: &Attempt, trusted: &Tally) -> Judged {
     let diff = findings(&changed);
     let refuse = REFUSED.map(str::to_owned);
     let others = others(attempt);
+    let trusted = TrustedState {
+        snapshot: "0".repeat(40).parse().unwrap(),
+        tests: Some(Box::new(trusted.clone())),
+        passed: true,
+        edited: Vec::new(),
+    };
     let mut second = None;
     loop {
         let decision = decide(&Evidence {
@@ -132,7 +138,7 @@ fn judge(attempt: &Attempt, trusted: &Tally) -> Judged {
             refuses: true,
             is_validated: true,
             tests: Some(&tests),
-            trusted: Some(TrustedTests { tests: Some(trusted), passed: true }),
+            trusted: Some(&trusted),
             selects_by_change: false,
             diff: &diff,
             own_changed: &own_changed,

@@ -6,22 +6,13 @@ use super::diff::{DiffFindings, Finding};
 use super::ordered::{
     is_verification, nothing_to_change, orders_own_file_change, orders_removal, orders_skip,
 };
-use crate::record::{Flag, FlagCode, TaskName, join_truncated};
+use crate::record::{Flag, FlagCode, TaskName, TrustedState, join_truncated};
 
 /// Maximum number of names in a text.
 const MAX_NAMES: usize = 3;
 
 /// From this many tests on a fall below half of them is a refusal.
 const MIN_TESTS_TO_SHRINK: u64 = 10;
-
-/// The state that an attempt is compared with: the newest success, or the baseline.
-#[derive(Debug, Clone, Copy)]
-pub struct TrustedTests<'a> {
-    /// `None` if it is not known what the validation printed.
-    pub tests: Option<&'a Tally>,
-    /// False for a red baseline.
-    pub passed: bool,
-}
 
 /// How the validation ended with its own files of the trusted state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,7 +35,7 @@ pub struct Evidence<'a> {
     /// What the validation printed.
     pub tests: Option<&'a Tally>,
     /// `None` if there is nothing to compare with.
-    pub trusted: Option<TrustedTests<'a>>,
+    pub trusted: Option<&'a TrustedState>,
     /// True if the validation runs only the tests that a change concerns.
     pub selects_by_change: bool,
     pub diff: &'a DiffFindings,
@@ -161,7 +152,7 @@ impl Evidence<'_> {
     }
 
     fn before(&self) -> Option<&Tally> {
-        self.trusted?.tests
+        self.trusted?.tests.as_deref()
     }
 
     /// Returns how many tests ran, and how many in the trusted state.

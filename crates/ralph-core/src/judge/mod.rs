@@ -16,7 +16,7 @@ mod paths;
 mod shell;
 mod ticks;
 
-pub use decision::{Decision, Evidence, SecondResult, TrustedTests, decide};
+pub use decision::{Decision, Evidence, SecondResult, decide};
 pub use diff::{ChangedFile, DiffFindings, Finding, findings};
 pub use known_failures::{KnownFailures, confirm, known_failures, still_known};
 pub use ordered::{

@@ -10,8 +10,8 @@ use failure_excerpt::Tally;
 use crate::validate;
 use ralph_core::config::{Completion, Pass, Until};
 use ralph_core::judge::{
-    ChangedFile, Decision, Evidence, KnownFailures, Lookup, SecondResult, TrustedTests, confirm, decide,
-    findings, is_worth_reading, known_failures, orders_removal,
+    ChangedFile, Decision, Evidence, KnownFailures, Lookup, SecondResult, confirm, decide, findings,
+    is_worth_reading, known_failures, orders_removal,
 };
 use ralph_core::record::{
     Event, ExitReason, FlagCode, ObjectId, RALPH, SecondRun, TaskName, Validation, join_files,
@@ -142,10 +142,7 @@ impl Running<'_> {
                 refuses,
                 is_validated: ran.validation.is_some(),
                 tests: ran.tests.as_ref(),
-                trusted: trusted
-                    .state
-                    .as_ref()
-                    .map(|state| TrustedTests { tests: state.tests.as_deref(), passed: state.passed }),
+                trusted: trusted.state.as_ref(),
                 selects_by_change: self.judging.selects_by_change,
                 diff: &diff,
                 own_changed: &changed.own,

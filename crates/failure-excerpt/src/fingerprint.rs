@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::failure::Failure;
@@ -13,7 +14,8 @@ use super::words::{contains_any, starts_with_any};
 const VERSION: u32 = 2;
 
 /// Hashes of a failure at three levels: equal ones mean the same cause, the same place, or the same kind.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Fingerprint {
     /// The same test, for the same reason, with the same values. This is what records keep.
     pub strict: String,

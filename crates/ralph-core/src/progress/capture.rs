@@ -3,13 +3,11 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashSet};
 
-use failure_excerpt::{Examination, Fingerprint, clean};
+use failure_excerpt::{Examination, clean};
 use regex::{Regex, RegexBuilder};
 use serde::Serialize;
 
-use crate::record::{
-    CommandRun, FACTS_VERSION, Facts, Failing, Levels, Outcome, ToolCall, ToolKind, ToolUse,
-};
+use crate::record::{CommandRun, FACTS_VERSION, Facts, Failing, Outcome, ToolCall, ToolKind, ToolUse};
 
 use super::markdown::one_line;
 use super::{ExcerptMode, IterationContext};
@@ -83,7 +81,7 @@ pub fn facts(
             facts.excerpt = context.summarize_examined(examined, ExcerptMode::Excerpt, EXCERPT_CHARS);
             room.take(&facts.excerpt);
             if let Some(examined) = examined.filter(|_| context.exit.code != 0) {
-                facts.levels = examined.fingerprint().map(levels);
+                facts.levels = examined.fingerprint();
                 facts.errors = room.keep(errors(examined));
             }
         }
@@ -147,11 +145,6 @@ impl Budget {
         self.left_out += fits.iter().filter(|fits| !**fits).count();
         items.into_iter().zip(fits).filter_map(|(item, fits)| fits.then_some(item)).collect()
     }
-}
-
-fn levels(fingerprint: Fingerprint) -> Levels {
-    let Fingerprint { strict, loose, tool } = fingerprint;
-    Levels { strict, loose, tool }
 }
 
 /// Returns the causes that a tool names, but for what only follows from others.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use failure_excerpt::Fingerprint;
 use serde::{Deserialize, Serialize};
 
 /// The shape that this version writes. A reader takes what it knows of any shape and passes over the rest.
@@ -18,7 +19,7 @@ pub struct Facts {
     pub errors: Vec<Failing>,
     pub warnings: Vec<String>,
     /// The failure at three distances; the closest is the fingerprint of the iteration.
-    pub levels: Option<Levels>,
+    pub levels: Option<Fingerprint>,
     pub tools: Vec<ToolUse>,
     pub files_read: Vec<String>,
     pub commands: Vec<CommandRun>,
@@ -55,15 +56,6 @@ pub struct Failing {
     /// What was expected and what came.
     pub values: Vec<String>,
     pub file: String,
-}
-
-/// Hashes of a failure: equal ones mean the same cause, the same spot, the same kind.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Levels {
-    pub strict: String,
-    pub loose: String,
-    pub tool: String,
 }
 
 /// How often a tool of the agent was used.

@@ -42,9 +42,7 @@ pub use did_you_mean::did_you_mean;
 pub use escapes::without_escapes;
 pub use event::{AgentEvent, Event, Phase};
 pub use evidence::{Acceptance, Evidence, FLAG_SEPARATOR, FLAGS_LINE, Flag, SecondRun};
-pub use facts::{
-    CommandRun, FACTS_VERSION, Facts, Failing, FileChange, FileStatus, Levels, Summarized, ToolUse,
-};
+pub use facts::{CommandRun, FACTS_VERSION, Facts, Failing, FileChange, FileStatus, Summarized, ToolUse};
 pub use hex::hex;
 pub use hint::{Hint, hint_command};
 pub use ids::{ObjectId, SessionId};

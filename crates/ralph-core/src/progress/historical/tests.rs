@@ -1,7 +1,8 @@
+use failure_excerpt::Fingerprint;
 use proptest::prelude::*;
 
 use super::*;
-use crate::record::{Exits, FACTS_VERSION, Facts, Failing, Levels, Outcome, Timestamp, samples};
+use crate::record::{Exits, FACTS_VERSION, Facts, Failing, Outcome, Timestamp, samples};
 
 fn session(day: u32) -> SessionId {
     format!("202601{day:02}-120000-00000001").parse().unwrap()
@@ -39,7 +40,7 @@ fn failure(number: u32, task: &str, cause: &str) -> Iteration {
             version: FACTS_VERSION,
             excerpt: format!("FAILED t_{cause}\n  {message}"),
             errors: vec![Failing { id: format!("t_{cause}"), message, ..Failing::default() }],
-            levels: Some(Levels {
+            levels: Some(Fingerprint {
                 strict: cause.to_owned(),
                 loose: cause[..1].to_owned(),
                 tool: String::new(),

@@ -14,6 +14,7 @@ use toml::de::{DeString, DeTable, DeValue};
 use crate::record::{Refusal, did_you_mean};
 
 use super::agents::{AgentCommand, AgentSettings};
+use super::layers::FileInput;
 use super::loops::LoopSettings;
 use super::mistake;
 use super::origin::Origin;
@@ -33,7 +34,8 @@ pub(super) struct Contents {
 /// Replaces a value that must not be shown.
 pub const HIDDEN: &str = "***";
 
-pub(super) fn parse(path: &Utf8Path, bytes: &[u8]) -> Result<Contents> {
+pub(super) fn parse(source: FileInput<'_>) -> Result<Contents> {
+    let FileInput { path, bytes } = source;
     let text = match std::str::from_utf8(bytes) {
         Ok(text) => text,
         Err(error) => {
@@ -43,7 +45,6 @@ pub(super) fn parse(path: &Utf8Path, bytes: &[u8]) -> Result<Contents> {
                 .into());
         }
     };
-    let source = Source { path, bytes };
     let table = DeTable::parse(text).map_err(|error| {
         let place = source.origin(&error.span().unwrap_or_default()).place();
         let refusal = Refusal::new(format!("{place}: {}", error.message().replace('\n', ", ")));
@@ -77,12 +78,7 @@ fn origin_at(path: &Utf8Path, bytes: &[u8], offset: usize) -> Origin {
 type Name<'i> = Spanned<DeString<'i>>;
 type Item<'t, 'i> = (&'t Name<'i>, &'t Spanned<DeValue<'i>>);
 
-struct Source<'a> {
-    path: &'a Utf8Path,
-    bytes: &'a [u8],
-}
-
-impl Source<'_> {
+impl FileInput<'_> {
     fn origin(&self, span: &Range<usize>) -> Origin {
         origin_at(self.path, self.bytes, span.start)
     }

@@ -130,7 +130,7 @@ impl Config {
             layers.put(key, key.name.to_owned(), key.default, Origin::Default)?;
         }
         let contents = match inputs.file {
-            Some(file) => file::parse(file.path, file.bytes)?,
+            Some(file) => file::parse(file)?,
             None => Contents::default(),
         };
         let file_commands = commands_of(&contents);

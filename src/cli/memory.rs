@@ -145,8 +145,8 @@ fn write_older(
             (*mode, "turned on by failures in a row", Some(context))
         }
     };
-    if let Some(summarizer) = ralph_engine::history_summarizer(&settings.config.settings) {
-        let text = format!("in a loop, `{}` summarizes this; it is not run here", summarizer.command);
+    if let Some(command) = ralph_engine::history_summarizer(&settings.config.settings) {
+        let text = format!("in a loop, `{command}` summarizes this; it is not run here");
         warn(&text);
     }
     if recalled.is_none() && part == MemoryPart::Older {

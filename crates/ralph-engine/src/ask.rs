@@ -1,29 +1,22 @@
 //! A command of the user's that is asked something: the question on its stdin, the answer from its stdout.
 
 use std::fs;
-use std::time::Duration;
 
 use anyhow::{Context, Result};
 
 use ralph_os::process::{Child, Limits, Pulse, create_private_dir};
 
 use super::running::Running;
+use super::settings::child_limits;
 
 /// Longest answer; what says more is stopped.
 const MAX_ANSWER_BYTES: u64 = 64 * 1024;
 
-/// The command that is asked.
-#[derive(Debug, Clone)]
-pub struct Summarizer {
-    /// For the shell.
-    pub command: String,
-    pub timeout: Duration,
-}
-
 impl Running<'_> {
-    /// Returns the answer, or in words why there is none. Only what keeps us from asking is an error.
-    pub(super) fn ask(&self, asked: &Summarizer, question: &str) -> Result<Result<String, String>> {
-        let Summarizer { command, timeout } = asked;
+    /// Returns the answer of a command for the shell, or in words why there is none. Only what keeps us from asking is
+    /// an error.
+    pub(super) fn ask(&self, command: &str, question: &str) -> Result<Result<String, String>> {
+        let settings = &self.plan.config.settings;
         let scratch = self.spool.scratch();
         create_private_dir(&scratch)?;
         let [stdin, stdout, stderr] =
@@ -39,7 +32,10 @@ impl Running<'_> {
             stdout: stdout.clone(),
             stderr: stderr.clone(),
             marker: self.marker(),
-            limits: Limits { wall: *timeout, idle: None, output: MAX_ANSWER_BYTES },
+            limits: Limits {
+                output: MAX_ANSWER_BYTES,
+                ..child_limits(settings, settings.progress_timeout, None)
+            },
             fence: self.plan.fence(),
         };
         let ended = child.run(self.plan.interrupt, &mut || Pulse::Alive);

@@ -66,7 +66,6 @@ use running::{Ending, NextStep, Running};
 use task_watch::{TaskWatch, lost_words, recorded_losses, restoration};
 
 pub use accept::{Accepted, accept};
-pub use ask::Summarizer;
 pub use checks::{check_operation, check_progress_file, check_protected, check_refs, check_validation};
 pub use commits::committing::check_commits;
 pub use decide::all_done;
@@ -74,7 +73,7 @@ pub use iteration_context::last_words;
 pub use job::Job;
 pub use left_behind::{lost_list, remains};
 pub use left_spools::{left_running, nothing_is_left};
-pub use memory::{HistoryPolicy, Memory, ModeSource, Reason, RecalledHistory};
+pub use memory::{Memory, Reason, RecalledHistory};
 pub use plan::{Candidate, Plan};
 pub use prompting::{Assignment, Prompt, PromptRequest, Prompting, Recalled};
 pub use recorded_progress::{expected_progress, rebuilt_of_all};
@@ -83,8 +82,7 @@ pub use redaction::redacted;
 pub use replay::{Replayed, replay};
 pub use restoring::restore::{Force, Intent, PlannedRestore, Restore, SkippedPath, Target, Why};
 pub use settings::{
-    capture_rules, child_limits, history_policy, history_summarizer, lacks_summarizer, progress_strategy,
-    redactor,
+    capture_rules, child_limits, history_summarizer, lacks_summarizer, progress_strategy, redactor,
 };
 pub use shown::EventRedactor;
 pub use window::Window;

@@ -3,15 +3,17 @@
 use anyhow::Result;
 use camino::{Utf8Path, Utf8PathBuf};
 
+use ralph_core::config::{Config, HistoryMode};
 use ralph_core::history::History;
 use ralph_core::progress::IterationContext;
 use ralph_core::progress::capture::{self, Rules};
-use ralph_core::progress::historical::{self, AlreadyTold, HistoricalContext, HistorySettings, Mode};
+use ralph_core::progress::historical::{self, AlreadyTold, HistoricalContext, Mode};
 use ralph_core::record::{Iteration, LogEntry, Outcome, SessionId, Task, Timestamp};
 use ralph_project::feature::Feature;
 use ralph_store::{SessionLog, Store};
 
 use super::iteration_context;
+use super::settings::history_settings;
 
 /// Maximum number of iterations that are considered, the newest ones.
 const MAX_ITERATIONS: usize = 1000;
@@ -21,22 +23,6 @@ const MAX_REREAD_OUTPUTS: usize = 50;
 
 /// Failures in a row after which history is included without being asked for.
 const MIN_FAILURES_FOR_HISTORY: u32 = 2;
-
-/// Whether the user set the mode.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ModeSource {
-    /// The mode is set.
-    ByUser,
-    /// No mode is set: it is off until a task fails repeatedly.
-    Open,
-}
-
-/// How much of older iterations a prompt has.
-#[derive(Debug, Clone, Copy)]
-pub struct HistoryPolicy {
-    pub settings: HistorySettings,
-    pub decided: ModeSource,
-}
 
 /// The iterations of a feature.
 pub struct Memory {
@@ -194,14 +180,15 @@ impl Memory {
     }
 
     /// Returns how much history the next prompt for a task contains and why, or `None` if history is off.
-    pub fn mode(&self, task: &str, policy: HistoryPolicy) -> Option<(Mode, Reason)> {
-        let failures = self.over_sessions.failures_over_sessions(task);
-        match (policy.settings.mode, policy.decided) {
-            (Mode::Off, ModeSource::Open) if failures >= MIN_FAILURES_FOR_HISTORY => {
-                Some((Mode::Smart, Reason::Failures(failures)))
+    pub fn mode(&self, task: &str, mode: HistoryMode) -> Option<(Mode, Reason)> {
+        match mode {
+            HistoryMode::Off => None,
+            HistoryMode::Auto => {
+                let failures = self.over_sessions.failures_over_sessions(task);
+                (failures >= MIN_FAILURES_FOR_HISTORY).then_some((Mode::Smart, Reason::Failures(failures)))
             }
-            (Mode::Off, _) => None,
-            (mode, _) => Some((mode, Reason::Asked)),
+            HistoryMode::Smart => Some((Mode::Smart, Reason::Asked)),
+            HistoryMode::Full => Some((Mode::Full, Reason::Asked)),
         }
     }
 
@@ -215,10 +202,11 @@ impl Memory {
         session: Option<&SessionId>,
         budget: usize,
         told: &AlreadyTold,
-        policy: HistoryPolicy,
+        config: &Config,
     ) -> Result<Option<RecalledHistory>> {
-        let Some((mode, why)) = self.mode(&task.name, policy) else { return Ok(None) };
-        let settings = HistorySettings { mode, budget, ..policy.settings };
+        let wanted = config.settings.history_mode;
+        let Some((mode, why)) = self.mode(&task.name, wanted) else { return Ok(None) };
+        let settings = history_settings(config, mode, budget);
         let past = self.past_since_cleared(store)?;
         let context = historical::context(past, task, session, &settings, told);
         Ok(Some(RecalledHistory { context, mode, why }))

@@ -5,7 +5,7 @@ use camino::Utf8Path;
 use tasklist::TaskList;
 
 use ralph_agent::question::{self, Asked};
-use ralph_core::config::{Config, Unit};
+use ralph_core::config::Config;
 use ralph_core::history::History;
 use ralph_core::progress::capture::FINAL_MESSAGE_CHARS;
 use ralph_core::progress::historical::Mode;
@@ -23,8 +23,7 @@ use ralph_store::Store;
 use super::control::waiting_hints::hints_for;
 use super::earlier::{Earlier, left_behind, still_changed};
 use super::job::Job;
-use super::memory::{HistoryPolicy, Memory, Reason, RecalledHistory};
-use super::settings::history_policy;
+use super::memory::{Memory, Reason, RecalledHistory};
 use super::units::{self, Wanted};
 
 /// Maximum number of lines of the task list that a prompt says something about.
@@ -35,24 +34,12 @@ pub struct Prompting<'a> {
     pub assignment: Assignment<'a>,
     pub max_iterations: u32,
     pub validation_command: Option<&'a str>,
-    /// What one iteration is asked to do.
-    pub unit: Unit,
     pub progress: &'a Progress,
     /// Text of the user beyond the template.
     pub hints: Vec<String>,
     /// Why the validation fails since before the first iteration.
     pub baseline_failure: Option<String>,
-    pub policy: HistoryPolicy,
-    /// True if it says how the last attempt ended.
-    pub has_last_attempt: bool,
-    /// Maximum number of characters of the last attempt's final message.
-    pub final_message_chars: usize,
-    /// Most learnings and decisions.
-    pub max_learnings: usize,
-    /// Names the strategy of `progress`.
-    pub strategy: &'a str,
-    /// Maximum number of tokens of the prompt. Task and rules are never cut; what older iterations left is.
-    pub budget: Option<usize>,
+    pub config: &'a Config,
 }
 
 /// What prompts are about.
@@ -118,21 +105,14 @@ impl Failures {
 
 impl<'a> Prompting<'a> {
     pub fn new(config: &'a Config, assignment: Assignment<'a>, progress: &'a Progress) -> Self {
-        let settings = &config.settings;
         Self {
             assignment,
             max_iterations: config.settings.max_iterations,
             validation_command: config.settings.validation_command.as_deref(),
-            unit: settings.unit_now(),
             progress,
             hints: Vec::new(),
             baseline_failure: None,
-            policy: history_policy(config),
-            has_last_attempt: settings.memory_last_attempt,
-            final_message_chars: settings.memory_final_message_chars.min(FINAL_MESSAGE_CHARS),
-            max_learnings: settings.memory_learnings,
-            strategy: settings.progress_strategy.into_str(),
-            budget: settings.prompt_budget,
+            config,
         }
     }
 
@@ -152,16 +132,17 @@ impl<'a> Prompting<'a> {
         let most = self.history_budget(turn.task, &earlier, memory);
         let mut recalled = match summary {
             Some(recalled) => Some(recalled),
-            None => memory.recall(store, turn.task, turn.session, most, &told, self.policy)?,
+            None => memory.recall(store, turn.task, turn.session, most, &told, self.config)?,
         };
         let mut text = self.render(turn, &earlier, recalled.as_ref())?;
         let mut warning = None;
-        if let Some(budget) = self.budget.filter(|budget| tokens(&text) > *budget) {
+        // Task and rules are never cut; what older iterations left is.
+        if let Some(budget) = self.config.settings.prompt_budget.filter(|budget| tokens(&text) > *budget) {
             if let Some(memory_text) = recalled.as_ref().filter(|recalled| !recalled.context.text.is_empty())
             {
                 let excess = tokens(&text) - budget;
                 let rest = memory_text.context.tokens().saturating_sub(excess).min(most);
-                recalled = memory.recall(store, turn.task, turn.session, rest, &told, self.policy)?;
+                recalled = memory.recall(store, turn.task, turn.session, rest, &told, self.config)?;
                 text = self.render(turn, &earlier, recalled.as_ref())?;
             }
             for drop in [
@@ -195,7 +176,7 @@ impl<'a> Prompting<'a> {
         let earlier = prompting.earlier(task, session, false, store, memory)?;
         let budget = self.history_budget(task, &earlier, memory);
         let told = earlier.told();
-        let history = memory.recall(store, task, session, budget, &told, self.policy)?;
+        let history = memory.recall(store, task, session, budget, &told, self.config)?;
         let last_attempt = earlier.last_attempt(history.as_ref());
         let Earlier { question, learnings, progress, .. } = earlier;
         Ok(Recalled { last_attempt, question, learnings, hints: prompting.hints, progress, history, budget })
@@ -203,8 +184,9 @@ impl<'a> Prompting<'a> {
 
     /// Returns the tokens that the history may take: a history that was not asked for leaves the rest of the prompt its room.
     fn history_budget(&self, task: &Task, earlier: &Earlier, memory: &Memory) -> usize {
-        let budget = self.policy.settings.budget;
-        match memory.mode(&task.name, self.policy) {
+        let settings = &self.config.settings;
+        let budget = settings.history_budget;
+        match memory.mode(&task.name, settings.history_mode) {
             Some((_, Reason::Failures(_))) => {
                 budget.min(UNASKED_MEMORY_TOKENS.saturating_sub(earlier.tokens()))
             }
@@ -222,8 +204,9 @@ impl<'a> Prompting<'a> {
         memory: &mut Memory,
     ) -> Result<Earlier> {
         let past = memory.past_since_cleared(store)?;
-        let (name, final_message_chars) = (&task.name, self.final_message_chars);
-        let last_attempt = if self.has_last_attempt {
+        let (name, settings) = (&task.name, &self.config.settings);
+        let final_message_chars = settings.memory_final_message_chars.min(FINAL_MESSAGE_CHARS);
+        let last_attempt = if settings.memory_last_attempt {
             let files = &self.assignment.feature.files;
             progress::last_attempt(past, name, session, final_message_chars, is_taken_back, |iteration| {
                 still_changed(store, files, iteration)
@@ -237,7 +220,7 @@ impl<'a> Prompting<'a> {
         Ok(Earlier {
             question: open_question(past, name, &self.hints),
             left_behind: left_behind(past, session),
-            learnings: progress::learnings(past, task, self.max_learnings),
+            learnings: progress::learnings(past, task, settings.memory_learnings),
             progress: self.progress.text(Some(name), shown),
             entries: self.progress.entries(),
             session: session.cloned(),
@@ -254,7 +237,7 @@ impl<'a> Prompting<'a> {
         let history_tokens = history.map_or(0, |history| history.context.tokens());
         PromptMemory {
             mode: mode.as_str().to_owned(),
-            strategy: self.strategy.to_owned(),
+            strategy: self.config.settings.progress_strategy.into_str().to_owned(),
             reason: history.map(|history| history.why.as_str().to_owned()),
             iterations: of_progress.max(of_history).max(of_attempt),
             tokens: earlier.tokens() + history_tokens,
@@ -331,7 +314,7 @@ impl<'a> Prompting<'a> {
         let part = tasks::part_of(&tasks, scope, &self.assignment.feature.tasks_path)?;
         let Some(task) = self.assignment.job.next_task(&tasks, part.as_ref()) else { return Ok(None) };
         let wanted = Wanted { part: part.as_ref(), is_left_out: &|_| false };
-        let unit = units::unit_tasks(&tasks, &task.name, self.unit, wanted);
+        let unit = units::unit_tasks(&tasks, &task.name, self.config.settings.unit_now(), wanted);
         let turn = PromptRequest {
             tasks: &tasks,
             task: &task,

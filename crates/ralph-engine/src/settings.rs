@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use redact_stream::Redactor;
 
-use ralph_core::config::{Config, HistoryMode, Settings};
+use ralph_core::config::{Config, Settings};
 use ralph_core::progress::capture::Rules;
 use ralph_core::progress::historical::{HistorySettings, Mode};
 use ralph_core::progress::{ExcerptMode, Progress};
@@ -13,8 +13,7 @@ use ralph_core::record::SessionId;
 use ralph_os::process::Limits as ChildLimits;
 use ralph_store::Store;
 
-use super::ask::Summarizer;
-use super::memory::{HistoryPolicy, Memory, ModeSource};
+use super::memory::Memory;
 use super::redaction::redactor_of;
 
 /// Means no limit where one is required.
@@ -51,28 +50,19 @@ pub(super) fn excerpt_choice(settings: &Settings) -> ExcerptMode {
 }
 
 /// Returns the command that summarizes older iterations; `local` is our own way.
-pub fn history_summarizer(settings: &Settings) -> Option<Summarizer> {
-    summarizer(command_of_history(settings), settings)
+pub fn history_summarizer(settings: &Settings) -> Option<&str> {
+    settings.history_summarize.as_deref().filter(|name| *name != "local")
 }
 
 /// Returns the command that summarizes an iteration, if the strategy wants one.
-pub(super) fn iteration_summarizer(settings: &Settings) -> Option<Summarizer> {
-    let command = settings.progress_command.as_ref().or(command_of_history(settings));
-    summarizer(command.filter(|_| settings.progress_strategy.is_summarized()), settings)
+pub(super) fn iteration_summarizer(settings: &Settings) -> Option<&str> {
+    let command = settings.progress_command.as_deref().or(history_summarizer(settings));
+    command.filter(|_| settings.progress_strategy.is_summarized())
 }
 
 /// Returns true if the strategy wants summaries, and no command makes them.
 pub fn lacks_summarizer(settings: &Settings) -> bool {
     settings.progress_strategy.is_summarized() && iteration_summarizer(settings).is_none()
-}
-
-fn command_of_history(settings: &Settings) -> Option<&String> {
-    settings.history_summarize.as_ref().filter(|name| *name != "local")
-}
-
-fn summarizer(command: Option<&String>, settings: &Settings) -> Option<Summarizer> {
-    let timeout = settings.progress_timeout.unwrap_or(UNLIMITED);
-    command.map(|command| Summarizer { command: command.clone(), timeout })
 }
 
 /// Returns the rules for values to record from outputs.
@@ -86,31 +76,19 @@ pub fn redactor(settings: &Settings) -> Result<Redactor> {
     redactor_of(&settings.redaction_rules, &settings.redaction_allow)
 }
 
-/// Returns how much of older iterations a prompt contains.
-pub fn history_policy(config: &Config) -> HistoryPolicy {
+/// Returns how much of older iterations a prompt contains in a mode, within a budget in tokens.
+pub(super) fn history_settings(config: &Config, mode: Mode, budget: usize) -> HistorySettings {
     let settings = &config.settings;
-    let mode = match settings.history_mode {
-        HistoryMode::Smart => Mode::Smart,
-        HistoryMode::Full => Mode::Full,
-        HistoryMode::Auto | HistoryMode::Off => Mode::Off,
-    };
     // All iterations, unless the user set how many.
     let is_all = mode == Mode::Full && !config.is_set("history.lookback");
-    HistoryPolicy {
-        settings: HistorySettings {
-            mode,
-            budget: settings.history_budget,
-            lookback: (!is_all).then_some(settings.history_lookback),
-            threshold: settings.history_threshold,
-            failures: settings.history_failures,
-            decisions: settings.history_decisions,
-            approaches: settings.history_approaches,
-            merge_repeats: settings.history_summarize.is_some(),
-        },
-        decided: if settings.history_mode == HistoryMode::Auto {
-            ModeSource::Open
-        } else {
-            ModeSource::ByUser
-        },
+    HistorySettings {
+        mode,
+        budget,
+        lookback: (!is_all).then_some(settings.history_lookback),
+        threshold: settings.history_threshold,
+        failures: settings.history_failures,
+        decisions: settings.history_decisions,
+        approaches: settings.history_approaches,
+        merge_repeats: settings.history_summarize.is_some(),
     }
 }

@@ -184,9 +184,9 @@ impl Running<'_> {
 
     /// Returns the user's command's summary of an iteration, or `None` if no command is to be run.
     fn summarize(&mut self, context: &IterationContext, facts: &Facts) -> Result<Option<Summarized>> {
-        let Some(summarizer) = iteration_summarizer(&self.plan.config.settings) else { return Ok(None) };
+        let Some(command) = iteration_summarizer(&self.plan.config.settings) else { return Ok(None) };
         let (question, _) = self.recorder.redactor().redact_text(&summary_question(context, facts));
-        Ok(Some(match self.ask(&summarizer, &question)? {
+        Ok(Some(match self.ask(command, &question)? {
             Ok(text) => {
                 // Before it is cut: half a secret is not found.
                 let (text, _) = self.recorder.redactor().redact_text(&text);

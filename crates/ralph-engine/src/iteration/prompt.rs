@@ -10,7 +10,7 @@ use ralph_store::Begin;
 use super::super::memory::{Reason, RecalledHistory};
 use super::super::prompting::{Failures, Prompt, PromptRequest, Prompting};
 use super::super::running::Running;
-use super::super::settings::{history_policy, history_summarizer};
+use super::super::settings::history_summarizer;
 use super::super::units::{self, UnitTasks};
 
 /// The input of the summarizing command, as a multiple of the prompt's budget.
@@ -57,19 +57,19 @@ impl Running<'_> {
 
     /// Returns the summary that a command of the user's makes of the older iterations, or `None` if they are used as they are.
     fn summarize_history(&mut self, task: &Task) -> Result<Option<RecalledHistory>> {
-        let Some(summarizer) = history_summarizer(&self.plan.config.settings) else { return Ok(None) };
-        let policy = history_policy(self.plan.config);
-        let budget = policy.settings.budget;
+        let Some(command) = history_summarizer(&self.plan.config.settings) else { return Ok(None) };
+        let config = self.plan.config;
+        let budget = config.settings.history_budget;
         // The command sees more than the prompt has room for.
         let material = budget.saturating_mul(MATERIAL_FACTOR);
         let told = AlreadyTold::default();
         let (memory, session) = (&mut self.past.memory, Some(&self.session.id));
-        let recalled = memory.recall(self.plan.store, task, session, material, &told, policy)?;
+        let recalled = memory.recall(self.plan.store, task, session, material, &told, config)?;
         let Some(mut recalled) = recalled.filter(|recalled| !recalled.context.text.is_empty()) else {
             return Ok(None);
         };
         let question = historical::question(&recalled.context, task, budget);
-        match self.ask(&summarizer, &question)? {
+        match self.ask(command, &question)? {
             Ok(answer) => {
                 recalled.context = historical::summarized(recalled.context, &answer, budget);
                 Ok(Some(recalled))

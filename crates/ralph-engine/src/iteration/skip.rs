@@ -8,7 +8,7 @@ use ralph_core::record::{Event, ExitReason, ObjectId, Outcome, Phase, Task, Vali
 use ralph_store::{Begin, Slot, names};
 
 use super::super::control::waiting_hints::hints_of;
-use super::super::restoring::last_green::FailedAttempts;
+use super::super::restoring::last_green::Attempt;
 use super::super::restoring::rollback::Rollback;
 use super::super::running::Running;
 use super::unfinished;
@@ -116,9 +116,9 @@ impl Running<'_> {
     /// passes now changes nothing.
     pub(super) fn take_back(&mut self, slot: &Slot, begin: &Begin) -> Result<TakenBack> {
         let attempts = self.past.last_green.failed_attempts(&begin.task.name, begin.branch.as_deref());
-        let Some(attempts) = attempts.filter(|_| self.past.history.last_passed() != Some(true)) else {
+        if attempts.is_empty() || self.past.history.last_passed() == Some(true) {
             return Ok(TakenBack::default());
-        };
+        }
         slot.create()?;
         // What was refused passes, and passes again.
         let is_refused = self.past.history.was_refused(&begin.task.name);
@@ -156,7 +156,7 @@ impl Running<'_> {
         &mut self,
         slot: &Slot,
         begin: &Begin,
-        attempts: &FailedAttempts,
+        attempts: &[Attempt],
     ) -> Result<(Option<ObjectId>, Vec<String>)> {
         self.begin_phase(begin.iteration, Phase::Recording);
         let rollback = Rollback {
@@ -164,28 +164,29 @@ impl Running<'_> {
             work_tree: self.plan.work_tree,
             place: &self.recorder.place().clone(),
         };
-        let planned = rollback.plan(&attempts.spans)?;
+        let here = rollback.read()?;
+        let (changes, kept) = rollback.plan(&here, attempts)?;
         let task = &begin.task.name;
-        let kept: Vec<String> = planned.skipped.iter().cloned().collect();
         if !kept.is_empty() {
             let names = kept.join(", ").replace(char::is_control, "\u{fffd}");
             self.warn(format!("of what {task} changed, this stays as it is: {names}"));
         }
-        let Some(first) = attempts.spans.first().filter(|_| !planned.changes.is_empty()) else {
+        let Some(first) = attempts.first().filter(|_| !changes.is_empty()) else {
             return Ok((None, kept));
         };
-        let name = format!("before iteration {} of session {}", attempts.first, self.session.id);
+        let name = format!("before iteration {} of session {}", first.iteration, self.session.id);
         let at = self.plan.clock.now();
-        let point = rollback.carry_out(&planned, &name, at, &mut |point| point.note_in(slot))?;
+        let point = rollback.carry_out(&here, &changes, &name, at, &mut |point| point.note_in(slot))?;
         (self.say)(&Event::ChangesTakenBack {
             iteration: begin.iteration,
             task: task.clone(),
             restored_to: first.before.clone(),
             restoration: point.number,
-            files: planned.changes.len(),
+            files: changes.len(),
         });
-        if !attempts.commits.is_empty() {
-            let commits: Vec<&str> = attempts.commits.iter().map(ObjectId::short).collect();
+        let commits: Vec<&str> =
+            attempts.iter().flat_map(|attempt| &attempt.commits).map(ObjectId::short).collect();
+        if !commits.is_empty() {
             self.warn(format!(
                 "HEAD still has the commits of {task}: {}\nhint: `git revert` reverts them",
                 join_truncated(&commits, MAX_NAMED_COMMITS)

@@ -14,30 +14,17 @@ pub(crate) struct LastGreen {
     pub last_passing: Option<ObjectId>,
 }
 
-#[derive(Debug)]
-struct Attempt {
+/// An attempt, or some that followed each other at once.
+#[derive(Debug, Clone)]
+pub(crate) struct Attempt {
     task: Option<TaskName>,
-    iteration: u32,
+    /// The first of them.
+    pub iteration: u32,
     has_changes: bool,
-    span: Span,
-    commits: Vec<ObjectId>,
-}
-
-/// Snapshots between which an attempt, or some that followed each other at once, changed files.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Span {
+    /// The snapshots between which files were changed.
     pub before: ObjectId,
     pub after: ObjectId,
-}
-
-/// What the failed attempts at a task changed since the validation passed.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct FailedAttempts {
-    /// The first of them.
-    pub first: u32,
-    /// Oldest first. What a person did between two of them is in none.
-    pub spans: Vec<Span>,
-    /// Commits on the user's branch that were made in them.
+    /// Commits on the user's branch that were made meanwhile.
     pub commits: Vec<ObjectId>,
 }
 
@@ -71,30 +58,34 @@ impl LastGreen {
             task: iteration.task.clone(),
             iteration: iteration.iteration,
             has_changes: !iteration.files_changed.is_empty(),
-            span: Span { before: before.clone(), after: after.clone() },
+            before: before.clone(),
+            after: after.clone(),
             commits: iteration.commits.clone(),
         });
     }
 
-    /// Returns the attempts at `task` whose changes can be taken back on `branch`; `None` if there are none.
-    pub fn failed_attempts(&self, task: &str, branch: Option<&str>) -> Option<FailedAttempts> {
+    /// Returns the attempts at `task` whose changes can be taken back on `branch`, oldest first. What a person did between
+    /// two of them is in none.
+    pub fn failed_attempts(&self, task: &str, branch: Option<&str>) -> Vec<Attempt> {
         if !self.has_passed || self.branch.as_deref() != branch {
-            return None;
+            return Vec::new();
         }
         let attempts: Vec<&Attempt> =
             self.attempts.iter().filter(|attempt| attempt.task.as_deref() == Some(task)).collect();
         if !attempts.iter().any(|attempt| attempt.has_changes) {
-            return None;
+            return Vec::new();
         }
-        let mut spans: Vec<Span> = Vec::new();
-        for Attempt { span, .. } in &attempts {
-            match spans.last_mut() {
-                Some(last) if last.after == span.before => last.after.clone_from(&span.after),
-                _ => spans.push(span.clone()),
+        let mut joined: Vec<Attempt> = Vec::new();
+        for attempt in attempts {
+            match joined.last_mut() {
+                Some(last) if last.after == attempt.before => {
+                    last.after.clone_from(&attempt.after);
+                    last.commits.extend_from_slice(&attempt.commits);
+                }
+                _ => joined.push(attempt.clone()),
             }
         }
-        let commits = attempts.iter().flat_map(|attempt| attempt.commits.clone()).collect();
-        Some(FailedAttempts { first: attempts.first()?.iteration, spans, commits })
+        joined
     }
 
     /// The changes of the attempts at `task` were taken back, or are to stay.
@@ -135,10 +126,9 @@ mod tests {
     #[test]
     fn attempts_since_the_validation_passed_are_taken_back_without_what_came_between_them() {
         let spans = |story: &[(&str, u32, u32)]| {
-            ground(story).failed_attempts("T2", Some("main")).map(|attempts| {
-                let pairs = attempts.spans.iter().map(|span| (span.before.clone(), span.after.clone()));
-                (attempts.first, pairs.collect::<Vec<_>>())
-            })
+            let attempts = ground(story).failed_attempts("T2", Some("main"));
+            let pairs = attempts.iter().map(|attempt| (attempt.before.clone(), attempt.after.clone()));
+            Some((attempts.first()?.iteration, pairs.collect::<Vec<_>>()))
         };
         let one = |before, after| (id(before), id(after));
         // Nothing passed in this start.
@@ -171,16 +161,16 @@ mod tests {
     #[test]
     fn nothing_is_taken_back_on_another_branch() {
         let ground = ground(&[("T1+", 1, 2), ("T2-", 2, 3)]);
-        assert!(ground.failed_attempts("T2", Some("main")).is_some());
-        assert!(ground.failed_attempts("T2", Some("other")).is_none());
-        assert!(ground.failed_attempts("T2", None).is_none());
+        assert!(!ground.failed_attempts("T2", Some("main")).is_empty());
+        assert!(ground.failed_attempts("T2", Some("other")).is_empty());
+        assert!(ground.failed_attempts("T2", None).is_empty());
     }
 
     #[test]
     fn what_was_taken_back_is_not_taken_back_again() {
         let mut ground = ground(&[("T1+", 1, 2), ("T2-", 2, 3), ("T3-", 3, 4)]);
         ground.forget("T2");
-        assert!(ground.failed_attempts("T2", Some("main")).is_none());
-        assert!(ground.failed_attempts("T3", Some("main")).is_some());
+        assert!(ground.failed_attempts("T2", Some("main")).is_empty());
+        assert!(!ground.failed_attempts("T3", Some("main")).is_empty());
     }
 }

@@ -13,7 +13,7 @@ use ralph_core::record::{RALPH, Timestamp};
 use ralph_git::worktree::{PathChange, RawPath, WorkTree};
 use ralph_store::{RestorePoint, SpoolMeta, Store};
 
-use super::last_green::Span;
+use super::last_green::Attempt;
 use super::scratch_work_tree::ScratchWorkTree;
 
 /// Where changes are taken back.
@@ -24,26 +24,21 @@ pub(crate) struct Rollback<'a> {
     pub place: &'a SpoolMeta,
 }
 
-/// Changes that are to be taken back, worked out and not yet made.
-#[derive(Debug)]
-pub(crate) struct PlannedRollback<'a> {
-    here: ScratchWorkTree<'a>,
-    pub changes: Vec<PathChange>,
-    /// Paths that the attempts changed and that stay as they are.
-    pub skipped: BTreeSet<String>,
-}
-
 impl<'a> Rollback<'a> {
-    /// Works out how to take back what was changed in `spans`, oldest first.
-    pub fn plan(self, spans: &[Span]) -> Result<PlannedRollback<'a>> {
-        let here = self.read()?;
-        let ScratchWorkTree { work_tree, now, .. } = &here;
+    /// Works out how to take back what `attempts` changed, which are given oldest first. Returns the changes that do it,
+    /// and the paths that the attempts changed and that stay as they are.
+    pub fn plan(
+        self,
+        here: &ScratchWorkTree<'_>,
+        attempts: &[Attempt],
+    ) -> Result<(Vec<PathChange>, Vec<String>)> {
+        let ScratchWorkTree { work_tree, now, .. } = here;
         let private_index = here.private_index();
         let hidden = work_tree.out_of_sight(private_index)?;
         let mut made: BTreeMap<RawPath, PathChange> = BTreeMap::new();
         let mut skipped: BTreeSet<RawPath> = BTreeSet::new();
         let mut ours = now.clone();
-        for Span { before, after } in spans.iter().rev() {
+        for Attempt { before, after, .. } in attempts.iter().rev() {
             let merge = work_tree.merge_trees(private_index, after, &ours, before)?;
             let mut changes = merge.changes;
             for conflict in merge.conflicts {
@@ -82,19 +77,19 @@ impl<'a> Rollback<'a> {
         let mut skipped: BTreeSet<String> =
             skipped.iter().map(|path| String::from_utf8_lossy(path).into_owned()).collect();
         skipped.retain(|path| !is_journal(top, &progress, path));
-        Ok(PlannedRollback { here, changes, skipped })
+        Ok((changes, skipped.into_iter().collect()))
     }
 
     /// Saves the work tree as it is, and then takes the changes back. `on_saved` notes where it is before any file
     /// changes. `name` is what the work tree goes back to, for people.
     pub fn carry_out(
         self,
-        planned: &PlannedRollback<'_>,
+        here: &ScratchWorkTree<'_>,
+        changes: &[PathChange],
         name: &str,
         at: Timestamp,
         on_saved: &mut dyn FnMut(&RestorePoint) -> Result<()>,
     ) -> Result<RestorePoint> {
-        let PlannedRollback { here, changes, .. } = planned;
         let wanted = here.with_changes(changes)?;
         let point = here.save(&wanted, &self.place.session, &self.place.feature, name, at)?;
         on_saved(&point)?;

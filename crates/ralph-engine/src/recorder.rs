@@ -127,7 +127,9 @@ impl<'a> Recorder<'a> {
                 planned.changed_entries
             ));
         }
-        self.record(slot, Content::of_iteration(&iteration), Some(planned))
+        let snapshot = iteration.snapshot.clone();
+        let draft = self.draft(RecordKind::Iteration, snapshot, iteration.started_at, iteration.ended_at);
+        self.record(slot, Draft { iteration: Some(iteration), ..draft }, Some(planned))
     }
 
     /// Records that the session ended. `entry` goes to progress.txt as well, if it says anything.
@@ -140,8 +142,8 @@ impl<'a> Recorder<'a> {
         let planned = (planned.base.is_some() || !entry.is_empty()).then_some(planned);
         let session = redacted(&self.redactor, session)?;
         let snapshot = self.tips.snapshot.clone();
-        let content = Content::of_session(RecordKind::End, &session, snapshot, ended_at, ended_at);
-        self.record(&slot, content, planned)
+        let draft = self.draft(RecordKind::End, snapshot, ended_at, ended_at);
+        self.record(&slot, Draft { session_json: Some(session), ..draft }, planned)
     }
 
     /// Works out how `text` gets into progress.txt. If that cannot be read, the record goes on without it, and
@@ -301,13 +303,36 @@ impl<'a> Recorder<'a> {
         self.store.restore_objects(&self.spool.kept_objects()).map(drop)
     }
 
-    fn record(&mut self, slot: &Slot, content: Content, planned: Option<ProgressPlan>) -> Result<ObjectId> {
+    /// Returns a record that follows the last one, without what it says and its files.
+    fn draft(
+        &self,
+        kind: RecordKind,
+        snapshot: Option<ObjectId>,
+        authored_at: Timestamp,
+        committed_at: Timestamp,
+    ) -> Draft {
+        Draft {
+            kind,
+            feature: self.place.feature.clone(),
+            session: self.place.session.clone(),
+            parent: self.tips.log.clone(),
+            snapshot_parent: self.tips.snapshot.clone(),
+            snapshot,
+            authored_at,
+            committed_at: self.last_committed_at.map_or(committed_at, |last| last.max(committed_at)),
+            iteration: None,
+            session_json: None,
+            files: Vec::new(),
+        }
+    }
+
+    fn record(&mut self, slot: &Slot, mut draft: Draft, planned: Option<ProgressPlan>) -> Result<ObjectId> {
         let mut files = Vec::new();
-        let is_run = content
+        let is_run = draft
             .iteration
             .as_ref()
             .is_some_and(|iteration| iteration.outcome != Outcome::Skipped && !iteration.is_acceptance());
-        let was_validated = match (&content.iteration, &content.session) {
+        let was_validated = match (&draft.iteration, &draft.session_json) {
             (Some(iteration), _) => is_run || iteration.exit.validation.is_some(),
             (None, session) => session.as_ref().is_some_and(|session| session.baseline.is_some()),
         };
@@ -316,15 +341,15 @@ impl<'a> Recorder<'a> {
             files.push(("agent/stdout", names::AGENT_STDOUT));
             files.push(("agent/stderr", names::AGENT_STDERR));
         }
-        if was_validated && content.kind != RecordKind::End {
+        if was_validated && draft.kind != RecordKind::End {
             files.push(("validation/stdout", names::VALIDATION_STDOUT));
             files.push(("validation/stderr", names::VALIDATION_STDERR));
         }
-        if content.iteration.as_ref().is_some_and(|iteration| iteration.duration_ms.second.is_some()) {
+        if draft.iteration.as_ref().is_some_and(|iteration| iteration.duration_ms.second.is_some()) {
             files.push(("validation/second.stdout", names::SECOND_STDOUT));
             files.push(("validation/second.stderr", names::SECOND_STDERR));
         }
-        if content.kind != RecordKind::End {
+        if draft.kind != RecordKind::End {
             let tasks = self.tasks();
             slot.write(names::TASKS, &tasks)?;
             files.push(("tasks.md", names::TASKS));
@@ -337,20 +362,7 @@ impl<'a> Recorder<'a> {
             slot.write(names::PROGRESS, &planned.appended)?;
             files.push(("progress.md", names::PROGRESS));
         }
-        let committed = content.committed_at;
-        let draft = Draft {
-            kind: content.kind,
-            feature: self.place.feature.clone(),
-            session: self.place.session.clone(),
-            parent: self.tips.log.clone(),
-            snapshot_parent: self.tips.snapshot.clone(),
-            snapshot: content.snapshot,
-            authored_at: content.authored_at,
-            committed_at: self.last_committed_at.map_or(committed, |last| last.max(committed)),
-            iteration: content.iteration,
-            session_json: content.session,
-            files: files.into_iter().map(|(path, name)| (path.to_owned(), name.to_owned())).collect(),
-        };
+        draft.files = files.into_iter().map(|(path, name)| (path.to_owned(), name.to_owned())).collect();
         slot.seal(&draft)?;
         let commit = self.store.append(slot, &draft, &self.redactor)?;
         self.moved(&draft, &commit);
@@ -383,38 +395,5 @@ impl<'a> Recorder<'a> {
             self.tips.snapshot.clone_from(&draft.snapshot);
         }
         self.last_committed_at = Some(draft.committed_at);
-    }
-}
-
-/// What a record says, beside its files.
-struct Content {
-    kind: RecordKind,
-    iteration: Option<Iteration>,
-    session: Option<Session>,
-    snapshot: Option<ObjectId>,
-    authored_at: Timestamp,
-    committed_at: Timestamp,
-}
-
-impl Content {
-    fn of_iteration(iteration: &Iteration) -> Self {
-        Self {
-            kind: RecordKind::Iteration,
-            iteration: Some(iteration.clone()),
-            session: None,
-            snapshot: iteration.snapshot.clone(),
-            authored_at: iteration.started_at,
-            committed_at: iteration.ended_at,
-        }
-    }
-
-    fn of_session(
-        kind: RecordKind,
-        session: &Session,
-        snapshot: Option<ObjectId>,
-        authored_at: Timestamp,
-        committed_at: Timestamp,
-    ) -> Self {
-        Self { kind, iteration: None, session: Some(session.clone()), snapshot, authored_at, committed_at }
     }
 }

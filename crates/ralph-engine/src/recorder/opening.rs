@@ -6,11 +6,11 @@ use anyhow::Result;
 use ralph_core::progress::progress_txt;
 use ralph_core::record::{ObjectId, RecordKind, Session, Timestamp};
 use ralph_os::clock::Clock;
-use ralph_store::{SessionLog, Slot};
+use ralph_store::{Draft, SessionLog, Slot};
 
 use super::super::recorded_progress::expected_progress;
 use super::super::snapshot_taken::SnapshotTaken;
-use super::{Content, Recorder};
+use super::Recorder;
 
 /// The record of a start or a resumption before it is written.
 pub struct Opening<'l> {
@@ -99,7 +99,7 @@ impl Recorder<'_> {
                 (RecordKind::Resume, planned.base.is_some().then_some(planned), at)
             }
         };
-        let content = Content::of_session(kind, session, taken.snapshot, at, ended_at);
-        self.record(&slot, content, planned)
+        let draft = self.draft(kind, taken.snapshot, at, ended_at);
+        self.record(&slot, Draft { session_json: Some(session.clone()), ..draft }, planned)
     }
 }

@@ -37,13 +37,6 @@ const MAX_NAMED_FILES: usize = 5;
 /// Iterations of the feature that are looked through for earlier attempts at a task.
 const MAX_ITERATIONS: usize = 1000;
 
-/// A second run of the validation.
-pub(super) struct Second {
-    pub run: SecondRun,
-    pub duration_ms: u64,
-    pub was_interrupted: bool,
-}
-
 /// Whether the validation passed, by the rule of the session.
 #[derive(Default)]
 pub(super) struct Passing {
@@ -54,7 +47,8 @@ pub(super) struct Passing {
     pub flaky: Vec<String>,
     /// Why it did not pass though nothing but tests failed: a test is new among those that fail.
     pub cause: Option<String>,
-    pub second: Option<Second>,
+    /// A second run of the validation, as the record has it and as it ended.
+    pub second: Option<(SecondRun, Validation)>,
 }
 
 /// What an attempt changed since the trusted state.
@@ -92,12 +86,9 @@ impl Running<'_> {
         };
         let again = self.run_again(started)?;
         let tests = self.tally(&started.slot, slot_names::SECOND_STDOUT, slot_names::SECOND_STDERR)?;
-        let second = Some(Second {
-            run: SecondRun { why: FlagCode::Flaky, exit: again.exit.code, paths: None },
-            duration_ms: again.duration_ms,
-            was_interrupted: again.exit.reason == Some(ExitReason::Interrupted),
-        });
         let failing = if again.exit.is_success() { Some(Vec::new()) } else { tests.failing };
+        let run = SecondRun { why: FlagCode::Flaky, exit: again.exit.code, paths: None };
+        let second = Some((run, again));
         let (failing, flaky) = confirm(&new, failing.as_deref());
         if !failing.is_empty() {
             return Ok(Passing { cause: Some(new_failure(&failing)), second, ..Passing::default() });
@@ -176,11 +167,8 @@ impl Running<'_> {
                 _ => SecondResult::Failed,
             });
             let was_interrupted = again.exit.reason == Some(ExitReason::Interrupted);
-            passing.second = Some(Second {
-                run: SecondRun { why: FlagCode::Judge, exit: again.exit.code, paths: Some(paths) },
-                duration_ms: again.duration_ms,
-                was_interrupted,
-            });
+            let run = SecondRun { why: FlagCode::Judge, exit: again.exit.code, paths: Some(paths) };
+            passing.second = Some((run, again));
             if was_interrupted {
                 return Ok(Decision::Accepted(Vec::new()));
             }

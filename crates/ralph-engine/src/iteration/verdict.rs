@@ -7,11 +7,11 @@ use tasklist::{Item, Mark, TaskList};
 
 use ralph_core::config::Until;
 use ralph_core::judge::{Decision, closable};
-use ralph_core::record::{self, FlagCode, Outcome};
+use ralph_core::record::{self, ExitReason, FlagCode, Outcome};
 use ralph_project::tasks::set_marks;
 
 use super::super::judge::{self, Goal, Verdict};
-use super::super::left_behind::{AttemptLists, Undone};
+use super::super::left_behind::Undone;
 use super::super::running::Running;
 use super::super::task_watch::LostTask;
 use super::assess::texts_of;
@@ -46,19 +46,18 @@ impl Running<'_> {
         let texts = texts_of(started);
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
         let failed_validation = ran.validation.is_some() && !passing.passed;
-        let lists = AttemptLists { before: &before, after: &after, texts: &texts, failed_validation };
         let mut undone = Undone::default();
         let mut taken = None;
         let class = self.refuse_if_moved(&started.begin, &mut verdict, &mut cause, [&before, &after])?;
         if verdict.outcome == Outcome::Success {
             let look = taken.insert(self.recorder.take(&started.slot, &moment, ended_at));
             let now = if look.failure.is_some() { None } else { self.recorder.last_contents().0.cloned() };
-            undone = self.undone(&started.begin, look, lists);
+            undone = self.undone(&started.begin, look, [&before, &after], &texts, failed_validation);
             match self.assess(started, ran, now.as_ref(), &verdict.others, &undone, &mut passing)? {
                 Decision::RunAgain => {}
                 Decision::Accepted(flags) => {
                     evidence.flags = flags;
-                    evidence.flags.extend(self.add_untold(&mut undone, lists));
+                    evidence.flags.extend(self.add_untold(&mut undone, &after, &texts));
                 }
                 Decision::Refused { code, cause: why } => {
                     verdict.refuse(judge::ticked_items(&before, &after));
@@ -68,7 +67,7 @@ impl Running<'_> {
             }
         }
         let second = passing.second;
-        if second.as_ref().is_some_and(|second| second.was_interrupted) {
+        if second.as_ref().is_some_and(|(_, again)| again.exit.reason == Some(ExitReason::Interrupted)) {
             verdict.refuse(judge::ticked_items(&before, &after));
             verdict.outcome = Outcome::Interrupted;
             (evidence.flags, evidence.refused, cause) = (Vec::new(), None, None);
@@ -85,7 +84,7 @@ impl Running<'_> {
             Some(_) => self.recorder.take_again(&started.slot, &moment, ended_at, found),
             None => {
                 let taken = self.recorder.take(&started.slot, &moment, ended_at);
-                undone = self.undone(&started.begin, &taken, lists);
+                undone = self.undone(&started.begin, &taken, [&before, &after], &texts, failed_validation);
                 let boxes: Vec<&Item> = undone.to_open.iter().collect();
                 if self.recorder.reopen_boxes(&started.slot, &boxes, &after)? {
                     self.recorder.take_again(&started.slot, &moment, ended_at, found)
@@ -108,8 +107,8 @@ impl Running<'_> {
         } else {
             Vec::new()
         };
-        let second_ms = second.as_ref().map(|second| second.duration_ms);
-        evidence.second = second.map(|second| second.run);
+        let second_ms = second.as_ref().map(|(_, again)| again.duration_ms);
+        evidence.second = second.map(|(run, _)| run);
         let undone = undone.tasks;
         Ok(Judged { verdict, before, evidence, cause, class, reopened, ended_at, taken, undone, second_ms })
     }

@@ -18,6 +18,6 @@ pub use lost_list::lost_list;
 pub(super) use recorded_work::recorded_work;
 pub use still_there::remains;
 pub(super) use surroundings::LeftBehind;
-pub(super) use undone::{AttemptLists, Undone};
+pub(super) use undone::Undone;
 pub(super) use undone_work::UndoneWork;
 pub(super) use user_files::{PreviousSession, UserFiles};

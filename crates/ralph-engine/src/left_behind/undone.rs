@@ -25,23 +25,16 @@ pub(crate) struct Undone {
     pub is_ordered: bool,
 }
 
-/// The task lists of an attempt, and what it was asked for.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct AttemptLists<'a> {
-    pub before: &'a TaskList,
-    pub after: &'a TaskList,
-    pub texts: &'a [&'a str],
-    pub failed_validation: bool,
-}
-
 impl Running<'_> {
-    /// Returns what an attempt undid of tasks that were done. No box is opened for one that the validation failed: if its
+    /// Returns what an attempt undid of tasks that were done; `texts` are what it was asked for. No box is opened for one that the validation failed: if its
     /// task is given up, its changes are taken back, and else the next success opens it.
     pub(crate) fn undone(
         &self,
         begin: &Begin,
         taken: &SnapshotTaken,
-        AttemptLists { before, after, texts, failed_validation }: AttemptLists<'_>,
+        [before, after]: [&TaskList; 2],
+        texts: &[&str],
+        failed_validation: bool,
     ) -> Undone {
         if self.plan.job.until != Until::Tasks || taken.failure.is_some() {
             return Undone::default();
@@ -91,11 +84,7 @@ impl Running<'_> {
     }
 
     /// Adds to what a success undid what failed attempts before it undid and is still missing. Returns the flags for that.
-    pub(crate) fn add_untold(
-        &self,
-        undone: &mut Undone,
-        AttemptLists { after, texts, .. }: AttemptLists<'_>,
-    ) -> Vec<Flag> {
+    pub(crate) fn add_untold(&self, undone: &mut Undone, after: &TaskList, texts: &[&str]) -> Vec<Flag> {
         let UndoneWork { work, reopened, untold, .. } = &self.past.left_behind.undone;
         let mut flags = Vec::new();
         for Untold { iteration, tasks, whole } in untold {

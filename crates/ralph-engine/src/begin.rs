@@ -50,7 +50,7 @@ impl<'a> Running<'a> {
     ) -> Result<Self> {
         let earlier = plan.resume.as_ref().map(|refs| plan.store.session(refs)).transpose()?.flatten();
         let is_resumed = earlier.is_some();
-        let (mut running, resumed) = Self::new(plan, tasks, earlier.as_ref(), lock, say)?;
+        let (mut running, recorded) = Self::new(plan, tasks, earlier.as_ref(), lock, say)?;
         let measured = running.record_start(earlier.as_ref())?;
         let (plan, session, recorder) = (&running.plan, &running.session, &running.recorder);
         running.judging.begin(session, recorder);
@@ -58,10 +58,13 @@ impl<'a> Running<'a> {
         let resumed_from = is_resumed.then_some(session.started_at);
         let left_out = recorder.last_left_out();
         running.work =
-            PendingCommit::begin(plan, &resumed.recorded, tree, objects.as_deref(), left_out, resumed_from)?;
+            PendingCommit::begin(plan, &recorded, tree, objects.as_deref(), left_out, resumed_from)?;
         let last_passing = tree.filter(|_| measured.passes()).cloned();
         running.past.last_green = LastGreen::starting(last_passing, session.branch.as_ref());
-        waiting_hints::restore(plan.store, &plan.feature.path, &resumed.unheard, plan.clock.now())?;
+        // Hints of an iteration that was interrupted wait again.
+        let unheard = recorded.last().filter(|last| last.outcome == Outcome::Interrupted);
+        let unheard = unheard.map_or(&[][..], |last| &last.hints);
+        waiting_hints::restore(plan.store, &plan.feature.path, unheard, plan.clock.now())?;
         let hints = waiting_hints::waiting(plan.store, &plan.feature.path, tasks)?;
         if !is_resumed && plan.job.until == Until::Tasks {
             let tree = tree.filter(|_| objects.is_none());
@@ -88,14 +91,15 @@ impl<'a> Running<'a> {
         Ok(running)
     }
 
-    /// Returns a session before its first record: others know of it, and a recovery would find its spool.
+    /// Returns a session before its first record, with the iterations that it has already if it is resumed: others know of
+    /// it, and a recovery would find its spool.
     fn new(
         plan: Plan<'a>,
         tasks: &TaskList,
         earlier: Option<&SessionLog>,
         lock: &'a mut LoopLock,
         say: &'a mut dyn FnMut(&Event),
-    ) -> Result<(Self, ResumedState)> {
+    ) -> Result<(Self, Vec<Iteration>)> {
         let started_at = plan.clock.now();
         let id = match earlier {
             Some(log) => log.id().clone(),
@@ -111,10 +115,11 @@ impl<'a> Running<'a> {
         let settings = &plan.config.settings;
         let mut session = new_session(&plan, &id, &identity, tasks, started_at)?;
         let mut history = History::new(settings.on_question == OnQuestion::Retry);
-        let resumed = match earlier {
+        let recorded = match earlier {
             Some(log) => restore_from_log(&plan, log, &mut session, &mut history),
-            None => ResumedState::default(),
+            None => Vec::new(),
         };
+        let last = earlier.and_then(|log| log.entries.iter().rev().find_map(|entry| entry.iteration));
         let redactor = redactor(settings)?;
         // No secret is in names of tasks that count, and JSON does not have them.
         let session =
@@ -143,7 +148,7 @@ impl<'a> Running<'a> {
             task_watch: TaskWatch::default(),
             work: None,
             state: LoopState {
-                next: resumed.last + 1,
+                next: last.unwrap_or_default() + 1,
                 is_promised: false,
                 started: plan.clock.stopwatch(),
                 given_up: Vec::new(),
@@ -155,7 +160,7 @@ impl<'a> Running<'a> {
             plan,
             say,
         };
-        Ok((running, resumed))
+        Ok((running, recorded))
     }
 
     /// Runs the validation, and writes the first record.
@@ -311,35 +316,26 @@ fn new_session(
     })
 }
 
-/// What goes on where a session is resumed.
-#[derive(Default)]
-struct ResumedState {
-    /// The number of the last iteration; 0 before the first.
-    last: u32,
-    /// What the prompt of the last one had, if it was interrupted.
-    unheard: Vec<String>,
-    recorded: Vec<Iteration>,
-}
-
-/// Restores totals, counts and the text of the next prompt from the record of a session.
+/// Restores totals and counts from the record of a session. Returns its iterations that can be read.
 fn restore_from_log(
     plan: &Plan<'_>,
     log: &SessionLog,
     session: &mut Session,
     history: &mut History,
-) -> ResumedState {
+) -> Vec<Iteration> {
     session.started_at = log.entries[0].started_at;
     let mut begun = log.entries.iter().rev().filter(|entry| entry.kind.begins());
     let begun = begun.find_map(|entry| plan.store.readable_session(entry));
     session.legacy_failures = begun.and_then(|begun| begun.legacy_failures);
-    let mut resumed = ResumedState::default();
+    let mut recorded = Vec::new();
     for entry in &log.entries {
         if entry.kind == RecordKind::End {
             // Resuming a session that had ended means another attempt: the counts start at zero.
             history.clear();
         }
-        let Some(number) = entry.iteration else { continue };
-        resumed.last = number;
+        if entry.iteration.is_none() {
+            continue;
+        }
         let Some(iteration) = plan.store.readable_iteration(entry) else {
             history.push_entry(entry);
             continue;
@@ -347,13 +343,11 @@ fn restore_from_log(
         session.add(&iteration);
         history.push(&iteration);
         narrow(&mut session.legacy_failures, &iteration);
-        let is_unheard = iteration.outcome == Outcome::Interrupted;
-        resumed.unheard = if is_unheard { iteration.hints.clone() } else { Vec::new() };
-        resumed.recorded.push(iteration);
+        recorded.push(iteration);
     }
     // After a crash, too, `resume -n 1` means one more run.
     history.begin_runs();
-    resumed
+    recorded
 }
 
 /// Returns what the spool says of a session.

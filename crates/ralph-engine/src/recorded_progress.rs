@@ -9,40 +9,23 @@ use ralph_store::{RecordReader, SessionLog, Store};
 /// Returns what progress.txt was after the last record of a session, from its record alone, with the entries and patterns
 /// that somebody took out of it meanwhile.
 pub fn expected_progress(store: &Store, log: &SessionLog) -> Result<Vec<u8>> {
-    let (mut parts, mut lost) = (ProgressParts::default(), Lost::default());
+    let mut parts = ProgressParts::default();
+    // All entries, and the newest text under the heading of the patterns.
+    let (mut entries, mut patterns): (Vec<Vec<u8>>, Option<String>) = (Vec::new(), None);
+    // True if somebody else changed the file after it had something to lose.
+    let mut may_have_lost = false;
     each_text(store, log, |base, entry| {
-        lost.add(base.as_deref(), entry.as_deref());
+        if let Some(base) = &base {
+            may_have_lost |= !entries.is_empty() || patterns.is_some();
+            let text = String::from_utf8_lossy(base);
+            let newest = progress_txt::patterns_range(&text).map(|range| text[range].trim().to_owned());
+            patterns = newest.filter(|newest| !newest.is_empty()).or(patterns.take());
+        }
+        entries.extend(entry.clone());
         parts.add(base, entry);
     })?;
     let file = progress_txt::rebuild(&parts.base, parts.entries.iter().map(Vec::as_slice));
-    Ok(if lost.is_possible {
-        progress_txt::with_lost(&file, &lost.entries, lost.patterns.as_deref())
-    } else {
-        file
-    })
-}
-
-/// What progress.txt had in the course of a session, and may have lost.
-#[derive(Debug, Default)]
-struct Lost {
-    entries: Vec<Vec<u8>>,
-    /// The newest text under the heading of the patterns.
-    patterns: Option<String>,
-    /// True if somebody else changed the file after it had something to lose.
-    is_possible: bool,
-}
-
-impl Lost {
-    /// Takes in what the next record has.
-    fn add(&mut self, base: Option<&[u8]>, entry: Option<&[u8]>) {
-        if let Some(base) = base {
-            self.is_possible |= !self.entries.is_empty() || self.patterns.is_some();
-            let text = String::from_utf8_lossy(base);
-            let patterns = progress_txt::patterns_range(&text).map(|range| text[range].trim().to_owned());
-            self.patterns = patterns.filter(|patterns| !patterns.is_empty()).or(self.patterns.take());
-        }
-        self.entries.extend(entry.map(<[u8]>::to_vec));
-    }
+    Ok(if may_have_lost { progress_txt::with_lost(&file, &entries, patterns.as_deref()) } else { file })
 }
 
 /// The newest text that was found, and the entries after it.

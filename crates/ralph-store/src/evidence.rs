@@ -4,7 +4,6 @@ use anyhow::Result;
 
 use ralph_core::record::{FLAG_SEPARATOR, FLAGS_LINE, FlagCode, Iteration, TestCounts};
 
-use super::message::Trailers;
 use super::trailer_value::{known, names, number, optional};
 
 /// Returns the trailers about what an iteration was judged by.
@@ -28,18 +27,17 @@ pub(super) fn trailers(iteration: &Iteration) -> Vec<(&'static str, String)> {
 }
 
 /// Reads the counts of tests back.
-pub(super) fn tests(trailers: &Trailers<'_>) -> Result<Option<TestCounts>> {
-    let Some(tests) = trailers.find("Tests") else { return Ok(None) };
-    Ok(Some(TestCounts {
-        passed: number(tests, "passed")?,
-        failed: number(tests, "failed")?,
-        skipped: number(tests, "skipped")?,
-    }))
+pub(super) fn tests(trailer: &str) -> Result<TestCounts> {
+    Ok(TestCounts {
+        passed: number(trailer, "passed")?,
+        failed: number(trailer, "failed")?,
+        skipped: number(trailer, "skipped")?,
+    })
 }
 
 /// Reads the codes of the flags back.
-pub(super) fn flags(trailers: &Trailers<'_>) -> Result<Vec<FlagCode>> {
-    names(trailers.find("Flags")).iter().map(|code| FlagCode::of_record(code)).collect()
+pub(super) fn flags(trailer: Option<&str>) -> Result<Vec<FlagCode>> {
+    names(trailer).iter().map(|code| FlagCode::of_record(code)).collect()
 }
 
 /// Returns the text of the first flag, from the first lines of the entry: its trailer has the codes alone.

@@ -67,17 +67,23 @@ fn last_paragraph(message: &str) -> &str {
     message.trim_end().rsplit("\n\n").next().unwrap_or_default()
 }
 
-/// The trailers of ours in a message, without `Ralph-` and as they were before they were escaped.
-pub(super) struct Trailers<'a>(Vec<(&'a str, Cow<'a, str>)>);
+/// Returns the trailers of ours in a message, without `Ralph-` and as they were before they were escaped.
+fn trailers_of(message: &str) -> impl Iterator<Item = (&str, Cow<'_, str>)> {
+    let pairs =
+        last_paragraph(message).lines().filter_map(|line| line.strip_prefix("Ralph-")?.split_once(':'));
+    pairs.map(|(name, value)| (name, unescape(value.trim())))
+}
 
-impl<'a> Trailers<'a> {
-    fn of(message: &'a str) -> Self {
-        let pairs =
-            last_paragraph(message).lines().filter_map(|line| line.strip_prefix("Ralph-")?.split_once(':'));
-        Self(pairs.map(|(name, value)| (name, unescape(value.trim()))).collect())
-    }
+/// Returns one of them.
+fn trailer<'a>(message: &'a str, name: &str) -> Option<Cow<'a, str>> {
+    trailers_of(message).find_map(|(key, value)| (key == name).then_some(value))
+}
 
-    pub(super) fn find(&self, name: &str) -> Option<&str> {
+/// All of them, for a reader of many.
+struct Trailers<'a>(Vec<(&'a str, Cow<'a, str>)>);
+
+impl Trailers<'_> {
+    fn find(&self, name: &str) -> Option<&str> {
         self.0.iter().find(|(key, _)| *key == name).map(|(_, value)| value.as_ref())
     }
 
@@ -118,7 +124,7 @@ pub fn of_clearing(feature: &str, at: Timestamp) -> String {
 
 /// Returns when a commit of [`of_clearing`] says that the progress was cleared.
 pub fn cleared_at(message: &str, committed_at: Timestamp) -> Timestamp {
-    precise(committed_at, field(Trailers::of(message).find("Time").unwrap_or_default(), "cleared"))
+    precise(committed_at, field(&trailer(message, "Time").unwrap_or_default(), "cleared"))
 }
 
 fn of_feature(what: &str, kind: &str, feature: &str, session: Option<&SessionId>) -> String {
@@ -134,18 +140,17 @@ pub fn signed(headline: &str, kind: &str) -> String {
 
 /// Returns the session and the feature that a message names in its trailers.
 pub fn named_in(message: &str) -> Option<(SessionId, String)> {
-    let trailers = Trailers::of(message);
-    Some((trailers.find("Session")?.parse().ok()?, trailers.find("Feature")?.to_owned()))
+    Some((trailer(message, "Session")?.parse().ok()?, trailer(message, "Feature")?.into_owned()))
 }
 
 /// Returns true if a message has a schema of ours in its trailers, of any version.
 pub fn is_signed(message: &str) -> bool {
-    Trailers::of(message).find("Schema").is_some()
+    trailer(message, "Schema").is_some()
 }
 
 /// Returns true if a message has the schema in its trailers that this version writes.
 pub fn is_of_this_schema(message: &str) -> bool {
-    Trailers::of(message).find("Schema") == Some(&SCHEMA.to_string())
+    trailer(message, "Schema").is_some_and(|schema| schema == SCHEMA.to_string())
 }
 
 /// Returns true if a message is that of a snapshot.
@@ -155,8 +160,8 @@ pub fn is_of_snapshot(message: &str) -> bool {
 
 /// Returns true if a message is that of a record of this kind.
 pub fn is_of(message: &str, kind: &str) -> bool {
-    let trailers = Trailers::of(message);
-    trailers.0.first().is_some_and(|(name, _)| *name == "Schema") && trailers.find("Record") == Some(kind)
+    trailers_of(message).next().is_some_and(|(name, _)| name == "Schema")
+        && trailer(message, "Record").is_some_and(|record| record == kind)
 }
 
 /// Returns the first line of a message.
@@ -320,7 +325,7 @@ fn title(message: &str, task: &str) -> Option<String> {
 
 /// Parses a message. Returns `None` if it is not one of ours.
 pub fn parse(message: &str, envelope: &Envelope) -> Result<Option<LogEntry>> {
-    let trailers = Trailers::of(message);
+    let trailers = Trailers(trailers_of(message).collect());
     let Some(schema) = trailers.find("Schema") else { return Ok(None) };
     let commit = &envelope.commit;
     if schema.parse::<u32>().ok() != Some(SCHEMA) {
@@ -370,8 +375,8 @@ fn read_entry(
         tasks_done: number(tasks, "done")?.unwrap_or_default(),
         tasks_open: number(tasks, "open")?.unwrap_or_default(),
         fingerprint: trailers.find("Fingerprint").map(str::to_owned),
-        tests: evidence::tests(trailers)?,
-        flags: evidence::flags(trailers)?,
+        tests: trailers.find("Tests").map(evidence::tests).transpose()?,
+        flags: evidence::flags(trailers.find("Flags"))?,
         first_flag: evidence::first_flag(message),
         refused: trailers.find("Refused").map(FlagCode::of_record).transpose()?,
         reopened: names(trailers.find("Reopened")),

@@ -52,7 +52,7 @@ pub(super) fn field<'a>(trailer: &'a str, name: &str) -> Option<&'a str> {
     trailer.split(' ').find_map(|field| field.strip_prefix(name)?.strip_prefix('='))
 }
 
-/// Returns the number of that name in a trailer; `-` stands for what is not known.
+/// Returns the number of that name in a trailer; `-` means that it is not known.
 pub(super) fn number<N: std::str::FromStr>(trailer: &str, name: &str) -> Result<Option<N>> {
     match field(trailer, name) {
         None | Some("-") => Ok(None),

@@ -7,13 +7,12 @@ use ralph_core::config::{Config, HistoryMode};
 use ralph_core::history::History;
 use ralph_core::progress::IterationContext;
 use ralph_core::progress::capture::{self, Rules};
-use ralph_core::progress::historical::{self, AlreadyTold, HistoricalContext, Mode};
+use ralph_core::progress::historical::{self, AlreadyTold, HistoricalContext, HistorySettings, Mode};
 use ralph_core::record::{Iteration, LogEntry, Outcome, SessionId, Task, Timestamp};
 use ralph_project::feature::Feature;
 use ralph_store::{SessionLog, Store};
 
 use super::iteration_context;
-use super::settings::history_settings;
 
 /// Maximum number of iterations that are considered, the newest ones.
 const MAX_ITERATIONS: usize = 1000;
@@ -261,4 +260,21 @@ impl Memory {
 /// Returns true if what ended at `ended_at` was not cleared.
 fn is_since(cleared_at: Option<Timestamp>, ended_at: Timestamp) -> bool {
     cleared_at.is_none_or(|cleared| ended_at > cleared)
+}
+
+/// Returns how much of older iterations a prompt contains in a mode, within a budget in tokens.
+fn history_settings(config: &Config, mode: Mode, budget: usize) -> HistorySettings {
+    let settings = &config.settings;
+    // All iterations, unless the user set how many.
+    let is_all = mode == Mode::Full && !config.is_set("history.lookback");
+    HistorySettings {
+        mode,
+        budget,
+        lookback: (!is_all).then_some(settings.history_lookback),
+        threshold: settings.history_threshold,
+        failures: settings.history_failures,
+        decisions: settings.history_decisions,
+        approaches: settings.history_approaches,
+        merge_repeats: settings.history_summarize.is_some(),
+    }
 }

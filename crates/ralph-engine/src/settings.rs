@@ -5,9 +5,8 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use redact_stream::Redactor;
 
-use ralph_core::config::{Config, Settings};
+use ralph_core::config::Settings;
 use ralph_core::progress::capture::Rules;
-use ralph_core::progress::historical::{HistorySettings, Mode};
 use ralph_core::progress::{ExcerptMode, Progress};
 use ralph_core::record::SessionId;
 use ralph_os::process::Limits as ChildLimits;
@@ -74,21 +73,4 @@ pub fn capture_rules(settings: &Settings) -> Result<Rules> {
 /// Returns the redactor of a project's records.
 pub fn redactor(settings: &Settings) -> Result<Redactor> {
     redactor_of(&settings.redaction_rules, &settings.redaction_allow)
-}
-
-/// Returns how much of older iterations a prompt contains in a mode, within a budget in tokens.
-pub(super) fn history_settings(config: &Config, mode: Mode, budget: usize) -> HistorySettings {
-    let settings = &config.settings;
-    // All iterations, unless the user set how many.
-    let is_all = mode == Mode::Full && !config.is_set("history.lookback");
-    HistorySettings {
-        mode,
-        budget,
-        lookback: (!is_all).then_some(settings.history_lookback),
-        threshold: settings.history_threshold,
-        failures: settings.history_failures,
-        decisions: settings.history_decisions,
-        approaches: settings.history_approaches,
-        merge_repeats: settings.history_summarize.is_some(),
-    }
 }

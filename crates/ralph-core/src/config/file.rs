@@ -14,13 +14,20 @@ use toml::de::{DeString, DeTable, DeValue};
 use crate::record::{Refusal, did_you_mean};
 
 use super::agents::{AgentCommand, AgentSettings};
-use super::layers::FileInput;
 use super::loops::LoopSettings;
 use super::mistake;
 use super::origin::Origin;
 use super::origin::Setting;
 use super::settings::{self, KEYS};
 use super::value::{InvalidValue, Raw, pattern_error};
+
+/// `.specify/ralph.toml` as it was read.
+#[derive(Debug, Clone, Copy)]
+pub struct FileInput<'a> {
+    /// As messages should name it.
+    pub path: &'a Utf8Path,
+    pub bytes: &'a [u8],
+}
 
 /// What a file says, in its order within each table.
 #[derive(Debug, Default)]

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::mem::discriminant;
 
 use anyhow::{Result, anyhow};
-use camino::Utf8Path;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 use strum::VariantNames as _;
@@ -13,7 +12,7 @@ use crate::record::{Strategy, did_you_mean};
 
 use super::agents::{AgentCommand, AgentSettings};
 use super::effective::Config;
-use super::file::{self, Contents};
+use super::file::{self, Contents, FileInput};
 use super::file_commands::commands_of;
 use super::key::{Key, ValueKind};
 use super::loops::{IMPLEMENT, LoopType};
@@ -22,14 +21,6 @@ use super::origin::{Origin, Setting};
 use super::settings::{self, KEYS, Settings};
 use super::spelling::{GIT_ONLY, GIT_PREFIX, VARIABLE_PREFIX, from_git, from_variable};
 use super::value::Raw;
-
-/// `.specify/ralph.toml` as it was read.
-#[derive(Debug, Clone, Copy)]
-pub struct FileInput<'a> {
-    /// As messages should name it.
-    pub path: &'a Utf8Path,
-    pub bytes: &'a [u8],
-}
 
 /// One line of `git config --list`, in git's order. Keys that are not ours are passed over.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -62,35 +62,20 @@ pub fn run(args: &DiffArgs, context: &Context) -> Result<ExitCode> {
     let from = iterations::find(store, &args.from, &args.choice)?;
     let option = if args.stat { Some("--stat") } else { args.name_only.then_some("--name-only") };
     let (journal, paths) = (&from.files(store).progress, &args.paths);
-    match &args.to {
+    let [before, after] = match &args.to {
         Some(DiffEnd::Iteration(name)) => {
             let to = iterations::find(store, name, &args.choice)?;
-            hand_over(
-                context,
-                journal,
-                option,
-                paths,
-                &from.snapshot(store)?,
-                &to.snapshot(store)?,
-                Vec::new(),
-            )
+            [from.snapshot(store)?, to.snapshot(store)?]
         }
         // Nothing changed before the first iteration: what is meant is all that changed since.
-        None if from.number() > 0 => hand_over(
-            context,
-            journal,
-            option,
-            paths,
-            &from.snapshot_before(store)?,
-            &from.snapshot(store)?,
-            Vec::new(),
-        ),
+        None if from.number() > 0 => [from.snapshot_before(store)?, from.snapshot(store)?],
         Some(DiffEnd::WorkTree) | None => match lane::tip_of(store, &from.log)? {
             // The user's work tree is on another branch.
-            Some(tip) => hand_over(context, journal, option, paths, &from.snapshot(store)?, &tip, Vec::new()),
-            None => with_work_tree(context, journal, option, paths, &from.snapshot(store)?),
+            Some(tip) => [from.snapshot(store)?, tip],
+            None => return with_work_tree(context, journal, option, paths, &from.snapshot(store)?),
         },
-    }
+    };
+    hand_over(context, journal, option, paths, &before, &after, Vec::new())
 }
 
 /// Compares with the work tree as a snapshot would hold it, untracked files included.

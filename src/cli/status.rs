@@ -164,7 +164,7 @@ fn look(
     .map_err(refusal)?;
     let shown = log.map(SessionLog::id);
     let waiting = summary::hints(store, &feature.path);
-    let summary = summary::of_entries(context, store, &feature.path, &sessions, &tasks, &waiting, shown);
+    let summary = summary::of_entries(context, &feature.path, &sessions, &tasks, &waiting, shown)?;
     let attempts = summary.session.as_ref().map_or(0, |part| part.totals.attempts);
     let session = log.map(|log| -> Result<SessionStatus> {
         let mut session = session_status(store, work_tree, &running, log, attempts);

@@ -43,25 +43,43 @@ fn of_rows(
     let commits =
         sessions.iter().flat_map(|session| session.rows().rev()).filter_map(|row| row.commit.parse().ok());
     let list = list(context, store, feature, commits);
-    let hints = hints(store, feature);
-    let remains = ralph_engine::remains(store, context.work_tree().ok(), newest.as_ref());
-    Ok(summarize(feature, &listing.facts_of(feature), &list, &hints, remains.as_ref(), shown))
+    of_facts(
+        context,
+        feature,
+        &listing.facts_of(feature),
+        newest.as_ref(),
+        &list,
+        &hints(store, feature),
+        shown,
+    )
 }
 
-/// The same, by entries that a command has read already, with a list and hints.
+/// The same, by what is counted of all sessions and the newest record of a run, with a list and hints.
+pub fn of_facts(
+    context: &Context,
+    feature: &str,
+    facts: &[SessionFacts<'_>],
+    newest: Option<&LogEntry>,
+    list: &TaskList,
+    hints: &[Hint],
+    shown: Option<&SessionId>,
+) -> Result<Summary> {
+    let remains = ralph_engine::remains(context.store()?, context.work_tree().ok(), newest);
+    Ok(summarize(feature, facts, list, hints, remains.as_ref(), shown))
+}
+
+/// The same, by entries that a command has read already.
 pub fn of_entries(
     context: &Context,
-    store: &Store,
     feature: &str,
     sessions: &[impl AsRef<[LogEntry]>],
     list: &TaskList,
     hints: &[Hint],
     shown: Option<&SessionId>,
-) -> Summary {
+) -> Result<Summary> {
     let newest = sessions.last().and_then(|log| log.as_ref().iter().rfind(|entry| entry.has_run()));
-    let remains = ralph_engine::remains(store, context.work_tree().ok(), newest);
     let facts: Vec<_> = sessions.iter().filter_map(|log| SessionFacts::of_entries(log.as_ref())).collect();
-    summarize(feature, &facts, list, hints, remains.as_ref(), shown)
+    of_facts(context, feature, &facts, newest, list, hints, shown)
 }
 
 /// The same for the newest session that a command shows, with the path of its feature; where there is none, for the

@@ -13,7 +13,6 @@ use ralph_core::record::{
     AgentEvent, DiffStat, Hint, Iteration, LogEntry, ObjectId, Outcome, RALPH, Session, SessionFacts,
     SessionId, SessionTotals, Task,
 };
-use ralph_core::summary::summarize;
 use ralph_git::worktree::ChangedFile;
 use ralph_os::process::Tool;
 use ralph_store::{
@@ -216,8 +215,7 @@ impl Records {
             let newest =
                 nights.last().and_then(|night| night.attempts.iter().rfind(|one| one.entry.has_run()));
             let newest = newest.map(|attempt| &attempt.entry);
-            let remains = ralph_engine::remains(&self.store, self.context.work_tree().ok(), newest);
-            let summary = summarize(&path, &all_facts, &list, &hints, remains.as_ref(), None);
+            let summary = summary::of_facts(&self.context, &path, &all_facts, newest, &list, &hints, None)?;
             seen.features.push(Arc::new(Feature::new(path, nights, list, summary)));
             seen.inputs.push((stamp, hints));
         }

@@ -294,7 +294,7 @@ pub fn wrapped_parts(lead: &str, parts: &[String], width: usize) -> Vec<String> 
     leads.zip(lines).map(|(lead, line)| lead.to_owned() + &line).collect()
 }
 
-/// The same for what is known of `name`, which stands in front of it in bold.
+/// The same for what is known of `name`, which is in front of it in bold.
 pub fn named_parts(paint: Paint, name: &str, parts: &[String], width: usize) -> Vec<String> {
     let mut lines = wrapped_parts(&format!("{name}   "), parts, width);
     if let Some(first) = lines.first_mut() {

@@ -77,7 +77,7 @@ pub(super) fn compile(list: PatternList, patterns: &[String]) -> Result<Vec<Rege
         .collect()
 }
 
-/// Returns the first finding at or after `at`, and before `barrier` as a whole. With each rule stands its next match, so that
+/// Returns the first finding at or after `at`, and before `barrier` as a whole. Each rule has its next match with it, so that
 /// no text is searched twice: `None` if it is not known, or if there is none any more.
 pub(super) fn next(
     rules: &mut [(&Regex, Option<Option<Secret>>)],

@@ -77,7 +77,7 @@ pub(super) fn end_of_rest(view: &View<'_>, end: usize, class: impl FnOnce() -> R
     end
 }
 
-/// Returns the width of what stands between two pieces of a key, and the letter that it is.
+/// Returns the width of what is between two pieces of a key, and the letter that it is.
 fn gap_at(view: &View<'_>, end: usize) -> Option<(usize, u8)> {
     escape_at(view, end).or_else(|| Some((wrap_at(view, end)?, b'\n')))
 }
@@ -117,7 +117,7 @@ fn without_interruptions(view: &View<'_>, start: usize) -> (Vec<u8>, Vec<(usize,
     (plain, places)
 }
 
-/// Returns where a key of such a text stands in the original.
+/// Returns where a key of such a text is in the original.
 fn original(key: &Secret, places: &[(usize, usize)]) -> Secret {
     Secret { rule: key.rule, start: places[key.start].0, end: places[key.end - 1].1, belongs: None }
 }

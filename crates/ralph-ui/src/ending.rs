@@ -6,6 +6,7 @@ use ralph_core::record::{
 };
 
 use super::local_time::clock;
+use super::needs::count_words;
 use super::style::{self, Count, grouped, one_line};
 
 /// `10 of 45 tasks done`, or `all 45 tasks done`.
@@ -128,8 +129,7 @@ pub fn verdict(session: &Session, closing: &Closing) -> Vec<String> {
     // What needs somebody is why it is stuck.
     let is_said = needs > 0 && session.stop_reason == Some(StopReason::Stuck);
     parts.extend(stop(session, stuck(&closing.not_done).as_deref()).filter(|_| !is_said));
-    let need = if needs == 1 { "needs you" } else { "need you" };
-    parts.extend((needs > 0).then(|| format!("{} {need}", grouped(needs as u64))));
+    parts.extend(count_words(&closing.summary.needs_you));
     let flagged = closing.summary.flagged.len();
     parts.extend((flagged > 0).then(|| format!("{} flagged", grouped(flagged as u64))));
     parts

@@ -47,9 +47,13 @@ pub fn needs_you(summary: &Summary) -> Option<String> {
         one_line(&format!("{}{fails}", need.subject()))
     });
     let names: Vec<String> = names.collect();
-    let need = if needs.len() == 1 { "needs you" } else { "need you" };
-    (!needs.is_empty())
-        .then(|| format!("{} {need}: {}", grouped(needs.len() as u64), join_truncated(&names, MAX_TASKS)))
+    Some(format!("{}: {}", count_words(needs)?, join_truncated(&names, MAX_TASKS)))
+}
+
+/// `2 need you`; `None` if nothing does.
+pub fn count_words(needs: &[Need]) -> Option<String> {
+    let need = if needs.len() == 1 { "needs" } else { "need" };
+    (!needs.is_empty()).then(|| format!("{} {need} you", grouped(needs.len() as u64)))
 }
 
 /// Returns a row for each of the first things that only a person can settle, and for what waits for them.

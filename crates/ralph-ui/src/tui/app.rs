@@ -9,6 +9,7 @@ use std::sync::Arc;
 use crossterm::event::{Event, KeyEventKind};
 use ratatui::layout::Rect;
 
+use crate::needs::count_words;
 use ralph_core::record::{Need, NeedKind, SessionId, TaskName, Timestamp};
 use ralph_store::Ask;
 
@@ -23,24 +24,30 @@ use super::tree::{Line, Tree};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Mode {
     Browse,
-    Help,
-    /// What the log is filtered by is being typed; what it was before.
-    Find(String),
-    /// What is looked for in a view is being typed; what it was before.
-    Search(String),
-    /// A hint is being typed: for this task, or for the next prompt.
-    /// What is typed, for a task or the next prompt; true if it answers the task.
-    Hint(Option<TaskName>, String, bool),
-    /// The loop that was started with the screen runs: what shall become of it?
-    Leave,
-    /// How the session shall stop.
-    Stop,
-    /// Something that is done by a command if the user says yes.
-    Confirm {
-        title: String,
-        yes: &'static str,
-        effect: Box<Effect>,
-    },
+    /// The keys are shown, from this line on.
+    Help(usize),
+    /// Something is being typed.
+    Typing(Field, String),
+    Question(Question),
+}
+
+/// What is typed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Field {
+    /// What the log is filtered by, which it is while it is typed.
+    Filter,
+    /// What is looked for in a view.
+    Search,
+    /// A hint for a task or for the next prompt, or the answer to a task.
+    Hint { task: Option<TaskName>, is_answer: bool },
+}
+
+/// A question with its answers, each with its key, what it does, and how; and what every other key means.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Question {
+    pub title: String,
+    pub answers: Vec<(char, &'static str, Effect)>,
+    pub otherwise: &'static str,
 }
 
 /// A program for reading or writing.
@@ -92,8 +99,8 @@ pub enum OwnLoop {
 /// What the page is of, and what it was laid out for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Shown {
-    of: (SessionId, Subject, View),
-    is_live: bool,
+    /// The last is true if it shows what runs.
+    of: (SessionId, Subject, View, bool),
     filter: String,
     shape: Shape,
 }
@@ -118,11 +125,9 @@ pub struct App {
     shown: Option<Shown>,
     pub cache: Cache,
     pub mode: Mode,
-    /// The first line of the help on the screen.
-    pub help_top: usize,
     pub follows: bool,
-    /// What the log is filtered by.
-    pub filter: String,
+    /// What the log is filtered by where nothing is being typed.
+    filter: String,
     /// What is looked for in views.
     pub search: String,
     pub is_wrapped: [bool; 2],
@@ -155,7 +160,6 @@ impl App {
             shown: None,
             cache: Cache::default(),
             mode: Mode::Browse,
-            help_top: 0,
             follows: true,
             filter: String::new(),
             search: String::new(),
@@ -183,6 +187,14 @@ impl App {
         self.live()?.in_flight.as_ref()
     }
 
+    /// Returns what the log is filtered by.
+    pub fn filter(&self) -> &str {
+        match &self.mode {
+            Mode::Typing(Field::Filter, text) => text,
+            _ => &self.filter,
+        }
+    }
+
     pub fn needs(&self) -> &[Need] {
         self.night().map_or(&[], |(feature, _)| &feature.summary.needs_you)
     }
@@ -196,7 +208,7 @@ impl App {
             cache: &self.cache,
             now: self.now,
             is_compact: Shape::of(self.size) != Shape::Wide,
-            filter: &self.filter,
+            filter: self.filter(),
         })
     }
 
@@ -233,25 +245,17 @@ impl App {
             }
         }
         self.renew();
-        match (was_live, self.live().is_some()) {
-            (false, true) if self.follows => self.arrive(),
-            (true, false) if self.follows || self.subject == Subject::Running => {
-                self.arrive();
-                self.say(Look::Accent, self.end_words());
-            }
-            (true, false) => self.say(Look::Accent, self.end_words()),
-            _ if is_first => self.arrive(),
-            _ => {}
+        let is_live = self.live().is_some();
+        let has_ended = was_live && !is_live;
+        let is_news = was_live != is_live && self.follows;
+        if is_first || is_news || has_ended && self.subject == Subject::Running {
+            self.arrive();
+        }
+        if has_ended {
+            let needs = count_words(self.needs()).unwrap_or_else(|| "nothing needs you".to_owned());
+            self.say(Look::Accent, format!("the session has ended: {needs}"));
         }
         self.compose();
-    }
-
-    fn end_words(&self) -> String {
-        match self.needs().len() {
-            0 => "the session has ended; nothing needs you".to_owned(),
-            1 => "the session has ended: 1 needs you".to_owned(),
-            count => format!("the session has ended: {count} need you"),
-        }
     }
 
     /// The session to follow: of the loop that was started here, else one that runs, else the newest.
@@ -266,13 +270,14 @@ impl App {
     /// Goes to what is to be seen first: what runs, else what needs the user, else the session.
     fn arrive(&mut self) {
         (self.view, self.need) = (View::Detail, 0);
-        let panel = match (self.live().is_some(), self.needs().is_empty()) {
-            (true, _) => Panel::Now,
-            (false, false) => Panel::Needs,
-            (false, true) => Panel::Night,
-        };
         self.subject = Subject::Night;
-        self.focus(panel);
+        self.focus(if self.live().is_some() {
+            Panel::Now
+        } else if self.needs().is_empty() {
+            Panel::Night
+        } else {
+            Panel::Needs
+        });
     }
 
     /// Makes the lists anew.
@@ -283,11 +288,10 @@ impl App {
             self.tree.renew(&feature, running.as_deref());
         }
         self.need = self.need.min(self.needs().len().saturating_sub(1));
-        if self.left == Panel::Now && self.live().is_none() {
-            self.left = Panel::Needs;
-        }
-        if self.panel == Panel::Now && self.live().is_none() {
-            self.panel = Panel::Needs;
+        if self.live().is_none() {
+            for panel in [&mut self.left, &mut self.panel] {
+                *panel = if *panel == Panel::Now { Panel::Needs } else { *panel };
+            }
         }
     }
 
@@ -328,16 +332,15 @@ impl App {
 
     /// Makes the page anew, with what was read and unfolded as it was where it is of the same.
     pub fn compose(&mut self) {
-        let Some(shown) = self.to_show() else {
+        let (Some(shown), Some(scene)) = (self.to_show(), self.scene()) else {
             (self.page, self.shown) = (Page::default(), None);
             return;
         };
-        self.cache.forget_wanted();
-        let Some(scene) = self.scene() else { return };
+        scene.cache.forget_wanted();
         // The first line needs it on every page.
         let _detail = scene.detail().is_some();
         let mut page = contents::page(&scene, &self.subject, self.view);
-        if self.shown.as_ref().is_some_and(|old| (&old.of, old.is_live) == (&shown.of, shown.is_live)) {
+        if self.shown.as_ref().is_some_and(|old| old.of == shown.of) {
             page.adopt(std::mem::take(&mut self.page));
         }
         (self.page, self.shown) = (page, Some(shown));
@@ -346,9 +349,9 @@ impl App {
     }
 
     fn to_show(&self) -> Option<Shown> {
-        let of = (self.session.clone()?, self.subject.clone(), self.view);
         let is_live = self.scene()?.is_live(&self.subject);
-        Some(Shown { of, is_live, filter: self.filter.clone(), shape: Shape::of(self.size) })
+        let of = (self.session.clone()?, self.subject.clone(), self.view, is_live);
+        Some(Shown { of, filter: self.filter().to_owned(), shape: Shape::of(self.size) })
     }
 
     /// Lets the page know how long the files are by now that still grow.

@@ -6,9 +6,10 @@ use ratatui::text::Line;
 use ratatui::widgets::Clear;
 
 use crate::ending::feature_name;
+use crate::needs::count_words;
 use crate::style::{Count, brief_duration, columns, grouped, rough};
 
-use super::app::{App, Mode, OwnLoop};
+use super::app::{App, Field, Mode, OwnLoop};
 use super::contents::{Scene, Subject, View, brief, max_cost, state_of, usd};
 use super::help;
 use super::layout::{Panel, Shape};
@@ -19,7 +20,7 @@ use super::row::{Look, Row, shown};
 pub fn header(frame: &mut Frame<'_>, app: &App, area: Rect) {
     let width = usize::from(area.width);
     let row = match app.scene() {
-        Some(scene) => line(app, &scene).fitted(0, width.saturating_sub(2)),
+        Some(scene) => line(app, &scene).fitted(width.saturating_sub(2)),
         None if app.is_known => Row::of(Look::Bold, "ralph"),
         None => reading(),
     };
@@ -55,9 +56,8 @@ fn line(app: &App, scene: &Scene<'_>) -> Row {
             row = row.and(Look::Dim, format!(", about {} left", rough(left)));
         }
     }
-    let needs = summary.needs_you.len();
-    if needs > 0 {
-        row = row.and(Look::Warn, format!("{gap}{needs} need{} you", if needs == 1 { "s" } else { "" }));
+    if let Some(words) = count_words(&summary.needs_you) {
+        row = row.and(Look::Warn, format!("{gap}{words}"));
     }
     if is_narrow {
         return row;
@@ -101,7 +101,7 @@ pub fn footer(frame: &mut Frame<'_>, app: &App, area: Rect) {
     for (row, y) in app.message.iter().rev().zip((0..=area.y).rev()) {
         let area = Rect { y, ..area };
         frame.render_widget(Clear, area);
-        frame.render_widget(Line::from(Row::of(Look::Plain, " ").then(row.clone()).cut(0, width)), area);
+        frame.render_widget(Line::from(Row::of(Look::Plain, " ").then(row.clone()).cut(width)), area);
     }
     if !app.message.is_empty() {
         return;
@@ -115,7 +115,7 @@ pub fn footer(frame: &mut Frame<'_>, app: &App, area: Rect) {
         }
         row = row.and(Look::Bold, key).and(Look::Dim, format!(" {does}  "));
     }
-    frame.render_widget(Line::from(row.with_right(right).fitted(0, width.saturating_sub(1))), area);
+    frame.render_widget(Line::from(row.with_right(right).fitted(width.saturating_sub(1))), area);
 }
 
 /// Returns how the loop beside the screen ended, and the position on the page.
@@ -179,15 +179,15 @@ const LIST_KEYS: &[(&str, &str)] = &[
 fn key_hints(app: &App) -> Vec<(&'static str, String)> {
     let is_live = app.live().is_some();
     let keys: &[(&'static str, &str)] = match (&app.mode, app.panel, app.view) {
-        (Mode::Find(_), ..) => &[("⏎", "keep"), ("Esc", "as before")],
-        (Mode::Search(_), ..) => &[("⏎", "find"), ("Esc", "as before")],
-        (Mode::Hint(Some(task), ..), ..) => {
+        (Mode::Typing(Field::Filter, _), ..) => &[("⏎", "keep"), ("Esc", "as before")],
+        (Mode::Typing(Field::Search, _), ..) => &[("⏎", "find"), ("Esc", "as before")],
+        (Mode::Typing(Field::Hint { task: Some(task), .. }, _), ..) => {
             return vec![("⏎", format!("send to {}", shown(task))), ("Esc", "none".to_owned())];
         }
-        (Mode::Hint(None, ..), ..) => &[("⏎", "for the next prompt"), ("Esc", "none")],
-        (Mode::Help, ..) if help::last_top(app.size) > 0 => &[("j k", "more"), ("any other key", "back")],
-        (Mode::Help, ..) => &[("any key", "back")],
-        (Mode::Leave | Mode::Stop | Mode::Confirm { .. }, ..) => &[],
+        (Mode::Typing(..), ..) => &[("⏎", "for the next prompt"), ("Esc", "none")],
+        (Mode::Help(_), ..) if help::last_top(app.size) > 0 => &[("j k", "more"), ("any other key", "back")],
+        (Mode::Help(_), ..) => &[("any key", "back")],
+        (Mode::Question(_), ..) => &[],
         (Mode::Browse, Panel::Detail, View::Log) => LOG_KEYS,
         (Mode::Browse, Panel::Detail, View::Nights) => &[("⏎", "open"), ("Esc", "back")],
         (Mode::Browse, Panel::Detail, _) => DETAIL_KEYS,
@@ -211,13 +211,13 @@ fn key_hints(app: &App) -> Vec<(&'static str, String)> {
 }
 
 fn typed(app: &App) -> Row {
-    let (before, text) = match &app.mode {
-        Mode::Search(_) => ("/ ".to_owned(), &app.search),
-        Mode::Find(_) => ("find / ".to_owned(), &app.filter),
-        Mode::Hint(Some(task), text, true) => (format!("answer {}: ", shown(task)), text),
-        Mode::Hint(Some(task), text, false) => (format!("hint for {}: ", shown(task)), text),
-        Mode::Hint(None, text, _) => ("hint: ".to_owned(), text),
-        _ => return Row::new(),
+    let Mode::Typing(field, text) = &app.mode else { return Row::new() };
+    let before = match field {
+        Field::Search => "/ ".to_owned(),
+        Field::Filter => "find / ".to_owned(),
+        Field::Hint { task: Some(task), is_answer: true } => format!("answer {}: ", shown(task)),
+        Field::Hint { task: Some(task), .. } => format!("hint for {}: ", shown(task)),
+        Field::Hint { task: None, .. } => "hint: ".to_owned(),
     };
     // The end of a long text is what is being typed.
     let room = usize::from(app.size.width).saturating_sub(columns(&before) + 30).max(10);

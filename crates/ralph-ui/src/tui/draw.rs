@@ -25,8 +25,8 @@ use super::widgets::{CURSOR, panel, scrollbar, text};
 pub fn draw(frame: &mut Frame<'_>, app: &App, paint: Paint) {
     let areas = app.areas();
     bars::header(frame, app, areas.header);
-    if app.mode == Mode::Help {
-        draw_help(frame, app);
+    if let Mode::Help(top) = app.mode {
+        draw_help(frame, app, top);
     } else if app.night().is_none() {
         let [needs, tasks, body] = [Panel::Needs, Panel::Tasks, Panel::Detail].map(|panel| areas.area(panel));
         nothing(frame, app, needs.union(body).union(tasks));
@@ -42,8 +42,8 @@ pub fn draw(frame: &mut Frame<'_>, app: &App, paint: Paint) {
         detail(frame, app, areas.area(Panel::Detail));
     }
     bars::footer(frame, app, areas.keys);
-    if let Some(question) = help::question(&app.mode, usize::from(frame.area().width.saturating_sub(6))) {
-        ask(frame, question);
+    if let Mode::Question(question) = &app.mode {
+        ask(frame, help::question(question, usize::from(frame.area().width.saturating_sub(6))));
     }
     if paint == Paint::Plain {
         for cell in &mut frame.buffer_mut().content {
@@ -77,8 +77,8 @@ fn detail(frame: &mut Frame<'_>, app: &App, area: Rect) {
         (Some(running), _) if running.attempt > 1 => {
             title.and(Look::Dim, format!("  attempt {}", running.attempt))
         }
-        (_, View::Log) if !app.filter.is_empty() => {
-            title.and(Look::Accent, format!("  / {}", super::row::shown(&app.filter)))
+        (_, View::Log) if !app.filter().is_empty() => {
+            title.and(Look::Accent, format!("  / {}", super::row::shown(app.filter())))
         }
         _ => title,
     };
@@ -131,13 +131,13 @@ fn nothing(frame: &mut Frame<'_>, app: &App, area: Rect) {
     frame.render_widget(Paragraph::new(text(rows)).block(block), area);
 }
 
-fn draw_help(frame: &mut Frame<'_>, app: &App) {
+fn draw_help(frame: &mut Frame<'_>, app: &App, top: usize) {
     let areas = app.areas();
     let body =
         Rect { y: app.size.y + areas.header.height, height: app.size.height.saturating_sub(2), ..app.size };
     let mut rows = help::rows(usize::from(app.size.width));
     let (last, page) = (help::last_top(app.size), help::page(app.size));
-    let first = app.help_top.min(last);
+    let first = top.min(last);
     let below = rows.len().saturating_sub(first + page);
     rows = rows.into_iter().skip(first).take(page).collect();
     if last > 0 {
@@ -162,7 +162,7 @@ impl App {
             if (is_wrapped || is_prose) && row.is_wrappable(width) {
                 rows.extend(row.wrapped(width).into_iter().map(|part| (line, part)));
             } else {
-                rows.push((line, row.fitted(self.page.left, width)));
+                rows.push((line, row.fitted(width)));
             }
             if rows.len() >= height {
                 rows.truncate(height);
@@ -183,7 +183,7 @@ impl App {
             }
             At::Row(..) => self.page.row(at).cloned().unwrap_or_default(),
             At::More(place) => Row::of(Look::Dim, self.page.sections[place].more()),
-            At::Reading(_) => reading(),
+            At::Reading => reading(),
             At::Gap => Row::new(),
         }
     }
@@ -191,7 +191,7 @@ impl App {
     /// Returns the paths in the detail that lead to files, with their places on the screen and their styles.
     pub fn links(&self) -> Vec<(Position, String, Style)> {
         let area = self.areas().area(Panel::Detail);
-        if area.is_empty() || self.mode == Mode::Help || help::question(&self.mode, 80).is_some() {
+        if area.is_empty() || matches!(self.mode, Mode::Help(_) | Mode::Question(_)) {
             return Vec::new();
         }
         let mut links = Vec::new();

@@ -2,7 +2,7 @@
 
 use ratatui::layout::Rect;
 
-use super::app::Mode;
+use super::app::Question;
 use super::keys::KEY_HELP;
 use super::row::{Look, Row};
 use crate::style::padded;
@@ -45,23 +45,12 @@ pub fn last_top(size: Rect) -> usize {
     rows(usize::from(size.width)).len().saturating_sub(page(size))
 }
 
-/// Returns the question that this mode asks, within a number of columns; `None` if it asks nothing.
-pub fn question(mode: &Mode, width: usize) -> Option<Vec<Row>> {
-    const AFTER: (&str, &str) = ("s", "stop it after this attempt");
-    const NOW: (&str, &str) = ("n", "stop it now, the agent too");
-    let (title, answers) = match mode {
-        Mode::Leave => {
-            let leave = ("l", "leave it running, and quit the screen");
-            ("The loop is still running", vec![leave, AFTER, NOW, ("Esc", "stay")])
-        }
-        Mode::Stop => ("Stop this session?", vec![AFTER, NOW, ("Esc", "let it run")]),
-        Mode::Confirm { title, yes, .. } => (title.as_str(), vec![("y", *yes), ("Esc", "change nothing")]),
-        Mode::Browse | Mode::Find(_) | Mode::Help | Mode::Search(_) | Mode::Hint(..) => return None,
-    };
+/// A question and its answers, within a number of columns.
+pub fn question(Question { title, answers, otherwise }: &Question, width: usize) -> Vec<Row> {
+    let answers = answers.iter().map(|(key, does, _)| (key.to_string(), *does));
+    let answers = answers
+        .chain([("Esc".to_owned(), *otherwise)])
+        .map(|(key, does)| Row::of(Look::Accent, format!("{key:<5}")).and(Look::Plain, does).indented(5));
     let title = [Row::of(Look::Bold, title), Row::new()];
-    let rows =
-        title.into_iter().chain(answers.into_iter().map(|(key, does)| {
-            Row::of(Look::Accent, format!("{key:<5}")).and(Look::Plain, does).indented(5)
-        }));
-    Some(rows.flat_map(|row| row.wrapped(width)).collect())
+    title.into_iter().chain(answers).flat_map(|row| row.wrapped(width)).collect()
 }

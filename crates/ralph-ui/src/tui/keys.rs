@@ -2,37 +2,32 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
+use super::app::Program;
 use super::contents::View;
 
 /// What a key asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Act {
-    Down,
-    Up,
-    HalfDown,
-    HalfUp,
-    PageDown,
-    PageUp,
-    Start,
-    End,
+    Move(Step),
     Left,
     Right,
     Open,
     Back,
-    NextPanel,
-    PreviousPanel,
+    /// The panel so many places further.
+    OtherPanel(isize),
     /// The panel with this number.
     Panel(usize),
     Show(View),
     Find,
     FailedOnly,
     Follow,
-    NextFailure,
-    PreviousFailure,
-    NextHit,
-    PreviousHit,
-    Answer,
-    Hint,
+    /// The next failure, or the one before.
+    Failure(isize),
+    /// The next line that has what is searched for, or the one before.
+    Hit(isize),
+    Hint {
+        is_answer: bool,
+    },
     Resume,
     Stop,
     Restore,
@@ -40,10 +35,33 @@ pub enum Act {
     Fold,
     Wrap,
     Copy,
-    Pager,
-    Editor,
+    OpenIn(Program),
     Help,
     Quit,
+}
+
+/// How far a key moves; what is negative leads up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    Lines(isize),
+    HalfPages(isize),
+    Pages(isize),
+    Start,
+    End,
+}
+
+impl Step {
+    /// Returns how many lines that are on a page of a number of lines.
+    pub fn lines(self, height: usize) -> isize {
+        let height = isize::try_from(height).unwrap_or(1).max(1);
+        match self {
+            Self::Lines(lines) => lines,
+            Self::HalfPages(pages) => pages * (height / 2).max(1),
+            Self::Pages(pages) => pages * height,
+            Self::Start => isize::MIN / 2,
+            Self::End => isize::MAX / 2,
+        }
+    }
 }
 
 /// The help of the keys: what they do, and what they show.
@@ -72,7 +90,7 @@ pub const KEY_HELP: [&[(&str, &str)]; 2] = [
         ("1-4 Tab", "panel, the next panel"),
         ("g G", "to the start, to the end"),
         ("^d ^u", "half a screen (PgDn, PgUp)"),
-        ("← →", "earlier, later; or sideways"),
+        ("← →", "earlier, later; back, open"),
         ("[ ]", "failure before, the next"),
         ("", ""),
         ("/", "find: failed T003 exit:1"),
@@ -87,25 +105,25 @@ pub const KEY_HELP: [&[(&str, &str)]; 2] = [
 /// What each key means where no text is typed; those with `true` are pressed with Ctrl.
 const KEYS: &[(KeyCode, bool, Act)] = &[
     (KeyCode::Char('c'), true, Act::Quit),
-    (KeyCode::Char('d'), true, Act::HalfDown),
-    (KeyCode::Char('u'), true, Act::HalfUp),
-    (KeyCode::Char('n'), true, Act::Down),
-    (KeyCode::Char('p'), true, Act::Up),
-    (KeyCode::Char('j'), false, Act::Down),
-    (KeyCode::Down, false, Act::Down),
-    (KeyCode::Char('k'), false, Act::Up),
-    (KeyCode::Up, false, Act::Up),
-    (KeyCode::Char('g'), false, Act::Start),
-    (KeyCode::Home, false, Act::Start),
-    (KeyCode::Char('G'), false, Act::End),
-    (KeyCode::End, false, Act::End),
+    (KeyCode::Char('d'), true, Act::Move(Step::HalfPages(1))),
+    (KeyCode::Char('u'), true, Act::Move(Step::HalfPages(-1))),
+    (KeyCode::Char('n'), true, Act::Move(Step::Lines(1))),
+    (KeyCode::Char('p'), true, Act::Move(Step::Lines(-1))),
+    (KeyCode::Char('j'), false, Act::Move(Step::Lines(1))),
+    (KeyCode::Down, false, Act::Move(Step::Lines(1))),
+    (KeyCode::Char('k'), false, Act::Move(Step::Lines(-1))),
+    (KeyCode::Up, false, Act::Move(Step::Lines(-1))),
+    (KeyCode::Char('g'), false, Act::Move(Step::Start)),
+    (KeyCode::Home, false, Act::Move(Step::Start)),
+    (KeyCode::Char('G'), false, Act::Move(Step::End)),
+    (KeyCode::End, false, Act::Move(Step::End)),
     (KeyCode::Left, false, Act::Left),
     (KeyCode::Right, false, Act::Right),
     (KeyCode::Enter, false, Act::Open),
     (KeyCode::Esc, false, Act::Back),
     (KeyCode::Backspace, false, Act::Back),
-    (KeyCode::Tab, false, Act::NextPanel),
-    (KeyCode::BackTab, false, Act::PreviousPanel),
+    (KeyCode::Tab, false, Act::OtherPanel(1)),
+    (KeyCode::BackTab, false, Act::OtherPanel(-1)),
     (KeyCode::Char('1'), false, Act::Panel(0)),
     (KeyCode::Char('2'), false, Act::Panel(1)),
     (KeyCode::Char('3'), false, Act::Panel(2)),
@@ -113,12 +131,12 @@ const KEYS: &[(KeyCode, bool, Act)] = &[
     (KeyCode::Char('/'), false, Act::Find),
     (KeyCode::Char('f'), false, Act::FailedOnly),
     (KeyCode::Char('F'), false, Act::Follow),
-    (KeyCode::Char(']'), false, Act::NextFailure),
-    (KeyCode::Char('['), false, Act::PreviousFailure),
-    (KeyCode::Char('n'), false, Act::NextHit),
-    (KeyCode::Char('N'), false, Act::PreviousHit),
-    (KeyCode::Char('a'), false, Act::Answer),
-    (KeyCode::Char('h'), false, Act::Hint),
+    (KeyCode::Char(']'), false, Act::Failure(1)),
+    (KeyCode::Char('['), false, Act::Failure(-1)),
+    (KeyCode::Char('n'), false, Act::Hit(1)),
+    (KeyCode::Char('N'), false, Act::Hit(-1)),
+    (KeyCode::Char('a'), false, Act::Hint { is_answer: true }),
+    (KeyCode::Char('h'), false, Act::Hint { is_answer: false }),
     (KeyCode::Char('r'), false, Act::Resume),
     (KeyCode::Char('s'), false, Act::Stop),
     (KeyCode::Char('R'), false, Act::Restore),
@@ -126,8 +144,8 @@ const KEYS: &[(KeyCode, bool, Act)] = &[
     (KeyCode::Char(' '), false, Act::Fold),
     (KeyCode::Char('w'), false, Act::Wrap),
     (KeyCode::Char('y'), false, Act::Copy),
-    (KeyCode::Char('v'), false, Act::Pager),
-    (KeyCode::Char('e'), false, Act::Editor),
+    (KeyCode::Char('v'), false, Act::OpenIn(Program::Pager)),
+    (KeyCode::Char('e'), false, Act::OpenIn(Program::Editor)),
     (KeyCode::Char('o'), false, Act::Show(View::Output)),
     (KeyCode::Char('d'), false, Act::Show(View::Diff)),
     (KeyCode::Char('p'), false, Act::Show(View::Prompt)),
@@ -136,10 +154,10 @@ const KEYS: &[(KeyCode, bool, Act)] = &[
     (KeyCode::Char('?'), false, Act::Help),
     (KeyCode::F(1), false, Act::Help),
     (KeyCode::Char('q'), false, Act::Quit),
-    (KeyCode::Char('f'), true, Act::PageDown),
-    (KeyCode::PageDown, false, Act::PageDown),
-    (KeyCode::Char('b'), true, Act::PageUp),
-    (KeyCode::PageUp, false, Act::PageUp),
+    (KeyCode::Char('f'), true, Act::Move(Step::Pages(1))),
+    (KeyCode::PageDown, false, Act::Move(Step::Pages(1))),
+    (KeyCode::Char('b'), true, Act::Move(Step::Pages(-1))),
+    (KeyCode::PageUp, false, Act::Move(Step::Pages(-1))),
 ];
 
 /// What a key means where no text is typed.

@@ -1,11 +1,12 @@
 //! What stands on the right: sections that fold, some of them windows on files of any size.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 
 use crate::style::size;
 use ralph_store::Ask;
 
+use super::keys::Step;
 use super::model::File;
 use super::row::{Look, Row};
 use super::window::{PART, Window, signed};
@@ -21,8 +22,6 @@ pub struct Page {
     pub cursor: usize,
     /// The first line on the screen.
     pub top: usize,
-    /// The first column on the screen.
-    pub left: usize,
     /// True if it keeps to its end when it grows.
     pub sticks: bool,
 }
@@ -33,7 +32,9 @@ pub struct Section {
     pub key: String,
     pub title: Option<Row>,
     pub fold: Fold,
-    pub body: Body,
+    pub rows: VecDeque<Row>,
+    /// Where the rows are those of a file, which part of it they are.
+    pub window: Option<Window>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,12 +46,6 @@ pub enum Fold {
     Open,
 }
 
-#[derive(Debug, Clone)]
-pub enum Body {
-    Rows(Vec<Row>),
-    Window(Window),
-}
-
 /// Where a line of a page comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum At {
@@ -59,7 +54,7 @@ pub enum At {
     /// The line that says how much is folded away.
     More(usize),
     /// What belongs there is on its way.
-    Reading(usize),
+    Reading,
     /// Between two sections.
     Gap,
 }
@@ -67,24 +62,22 @@ pub enum At {
 impl Section {
     /// Rows that neither fold nor have a title.
     pub fn plain(rows: Vec<Row>) -> Self {
-        Self { key: String::new(), title: None, fold: Fold::Never, body: Body::Rows(rows) }
+        Self { key: String::new(), title: None, fold: Fold::Never, rows: rows.into(), window: None }
     }
 
     /// Rows below a title that can be folded away. The title is how it is found again.
-    pub fn titled(title: Row, fold: Fold, rows: Vec<Row>) -> Self {
-        Self { key: title.text(), title: Some(title), fold, body: Body::Rows(rows) }
+    pub fn titled(title: Row, rows: Vec<Row>) -> Self {
+        Self { key: title.text(), title: Some(title), fold: Fold::Open, ..Self::plain(rows) }
     }
 
     /// Rows that are folded away below a title, found again by `key`.
     pub fn folded(key: String, title: Row, rows: Vec<Row>) -> Self {
-        Self { key, title: Some(title), fold: Fold::Closed(0), body: Body::Rows(rows) }
+        Self { key, title: Some(title), fold: Fold::Closed(0), ..Self::plain(rows) }
     }
 
-    pub fn window(&self) -> Option<&Window> {
-        match &self.body {
-            Body::Window(window) => Some(window),
-            Body::Rows(_) => None,
-        }
+    /// A file below a title, read from a position on.
+    pub fn file(title: Row, fold: Fold, file: File, ask: Ask) -> Self {
+        Self { fold, window: Some(Window::new(file, ask)), ..Self::titled(title, Vec::new()) }
     }
 
     /// In front of its title: whether it can be folded, and is.
@@ -96,70 +89,57 @@ impl Section {
         }
     }
 
-    fn rows(&self) -> usize {
-        match &self.body {
-            Body::Rows(rows) => rows.len(),
-            Body::Window(window) => window.rows.len(),
-        }
-    }
-
     /// A file that holds nothing: neither it nor its title is shown.
     fn is_hidden(&self) -> bool {
-        self.window().is_some_and(|window| window.total == Some(0) && window.jump.is_none())
+        self.window.as_ref().is_some_and(|window| window.total == Some(0) && window.jump.is_none())
     }
 
     fn shown_rows(&self) -> usize {
         match self.fold {
-            Fold::Closed(preview) => self.rows().min(preview),
-            Fold::Never | Fold::Open => self.rows(),
+            Fold::Closed(preview) => self.rows.len().min(preview),
+            Fold::Never | Fold::Open => self.rows.len(),
         }
     }
 
-    fn has_more(&self) -> bool {
-        let Fold::Closed(preview) = self.fold else { return false };
-        let is_long = self.window().is_some_and(Window::is_part);
-        preview > 0 && (self.rows() > preview || (is_long && self.rows() > 0))
+    /// The line below its rows, if it has one.
+    fn last_line(&self, place: usize) -> Option<At> {
+        let is_part = self.window.as_ref().is_some_and(Window::is_part);
+        let is_awaited = self.window.as_ref().is_some_and(|window| window.jump.is_some());
+        match (self.fold, self.rows.len()) {
+            (Fold::Closed(preview @ 1..), count @ 1..) if count > preview || is_part => Some(At::More(place)),
+            _ => (is_awaited && self.shown_rows() == 0).then_some(At::Reading),
+        }
     }
 
     /// Lines on the page, without the gap behind it.
     fn len(&self) -> usize {
-        if self.is_hidden() {
-            return 0;
-        }
-        let is_being_read = self.window().is_some_and(|window| window.jump.is_some());
-        let reading = usize::from(is_being_read && self.shown_rows() == 0);
-        usize::from(self.title.is_some()) + self.shown_rows() + usize::from(self.has_more()) + reading
+        let lines = [self.title.is_some(), self.last_line(0).is_some()].map(usize::from);
+        if self.is_hidden() { 0 } else { lines[0] + self.shown_rows() + lines[1] }
     }
 
     fn at(&self, place: usize, line: usize) -> At {
-        let title = usize::from(self.title.is_some());
-        if line >= self.len() {
-            At::Gap
-        } else if line < title {
-            At::Title(place)
-        } else if line < title + self.shown_rows() {
-            At::Row(place, line - title)
-        } else if self.has_more() {
-            At::More(place)
-        } else {
-            At::Reading(place)
+        match line.checked_sub(usize::from(self.title.is_some())) {
+            None => At::Title(place),
+            Some(row) if row < self.shown_rows() => At::Row(place, row),
+            Some(row) if row == self.shown_rows() => self.last_line(place).unwrap_or(At::Gap),
+            Some(_) => At::Gap,
         }
     }
 
     /// The blank line behind it.
     fn gap(&self) -> usize {
-        let is_apart = self.fold != Fold::Closed(0) || self.window().is_some();
+        let is_apart = self.fold != Fold::Closed(0) || self.window.is_some();
         usize::from(is_apart && self.len() > 0)
     }
 
     /// What its last line says where more of it is folded away.
     pub fn more(&self) -> String {
-        if let Some(window) = self.window().filter(|window| window.is_part()) {
-            let rows = window.rows.iter().take(self.shown_rows());
+        if let Some(window) = self.window.as_ref().filter(|window| window.is_part()) {
+            let rows = self.rows.iter().take(self.shown_rows());
             let shown: u64 = rows.map(|row| row.text().len() as u64 + 1).sum();
             return format!("… {} more", size(window.total.unwrap_or_default().saturating_sub(shown)));
         }
-        match self.rows() - self.shown_rows() {
+        match self.rows.len() - self.shown_rows() {
             1 => "… 1 more line".to_owned(),
             count => format!("… {count} more lines"),
         }
@@ -203,21 +183,18 @@ impl Page {
     pub fn row(&self, at: At) -> Option<&Row> {
         match at {
             At::Title(section) => self.sections[section].title.as_ref(),
-            At::Row(section, row) => match &self.sections[section].body {
-                Body::Rows(rows) => rows.get(row),
-                Body::Window(window) => window.rows.get(row),
-            },
-            At::More(_) | At::Reading(_) | At::Gap => None,
+            At::Row(section, row) => self.sections[section].rows.get(row),
+            At::More(_) | At::Reading | At::Gap => None,
         }
     }
 
     /// The line at which a section begins.
-    pub fn start_of(&self, wanted: usize) -> usize {
+    fn start_of(&self, wanted: usize) -> usize {
         self.placed().nth(wanted).map_or(0, |(lines, _)| lines.start)
     }
 
     /// The section that a line is in.
-    pub fn section_at(&self, line: usize) -> Option<usize> {
+    fn section_at(&self, line: usize) -> Option<usize> {
         self.placed().position(|(lines, _)| line < lines.end)
     }
 
@@ -226,34 +203,28 @@ impl Page {
         self.sections.get(self.section_at(self.cursor)?)
     }
 
-    /// Moves the cursor by a number of lines.
-    pub fn move_by(&mut self, lines: isize) {
-        let last = self.len().saturating_sub(1);
-        self.cursor = self.cursor.saturating_add_signed(lines).min(last);
-        self.sticks = false;
-    }
-
-    pub fn go_to_start(&mut self) {
-        self.sticks = false;
-        for section in &mut self.sections {
-            if let Body::Window(window) = &mut section.body
-                && window.start > 0
-            {
-                window.jump = Some(Ask::From(0));
-            }
-        }
-        self.cursor = 0;
-    }
-
-    pub fn go_to_end(&mut self) {
-        self.sticks = true;
-        let last = self.sections.iter_mut().rev().find(|section| section.len() > 0);
-        if let Some(Section { fold: Fold::Open, body: Body::Window(window), .. }) = last
+    /// Moves the cursor by a step, which is a number of lines; to the start and to the end of files that were not read so far.
+    pub fn go(&mut self, step: Step, lines: isize) {
+        self.cursor = self.cursor.saturating_add_signed(lines).min(self.len().saturating_sub(1));
+        self.sticks = step == Step::End;
+        let last = self.sections.iter_mut().rfind(|section| section.len() > 0);
+        if let Some(Section { fold: Fold::Open, window: Some(window), .. }) = last
+            && step == Step::End
             && !window.is_at_end()
         {
             window.jump = Some(Ask::Before(u64::MAX));
         }
-        self.cursor = self.len().saturating_sub(1);
+        let windows = self.sections.iter_mut().filter_map(|section| section.window.as_mut());
+        for window in windows.filter(|window| step == Step::Start && window.start > 0) {
+            window.jump = Some(Ask::From(0));
+        }
+    }
+
+    /// Moves what is on a screen of a number of lines, and the cursor as far as it must.
+    pub fn scroll(&mut self, lines: isize, height: usize) {
+        self.sticks = false;
+        self.top = self.top.saturating_add_signed(lines).min(self.len().saturating_sub(height));
+        self.cursor = self.cursor.clamp(self.top, self.top + height.saturating_sub(1));
     }
 
     /// Folds or unfolds the section at the cursor, or the next one that can be.
@@ -262,8 +233,7 @@ impl Page {
         let start = self.start_of(place);
         let section = &mut self.sections[place];
         if section.fold == Fold::Open {
-            let shown = if matches!(section.body, Body::Window(_)) { PREVIEW } else { 0 };
-            section.fold = Fold::Closed(shown);
+            section.fold = Fold::Closed(if section.window.is_some() { PREVIEW } else { 0 });
             self.cursor = start;
         } else {
             section.fold = Fold::Open;
@@ -278,55 +248,51 @@ impl Page {
     }
 
     fn foldable(&self) -> Option<usize> {
-        let place = self.section_at(self.cursor)?;
-        Some(
-            place
-                + self.sections[place..]
-                    .iter()
-                    .position(|section| section.fold != Fold::Never && section.len() > 0)?,
-        )
+        let at = self.section_at(self.cursor)?;
+        (at..self.sections.len()).find(|place| {
+            let section = &self.sections[*place];
+            section.fold != Fold::Never && section.len() > 0
+        })
     }
 
     /// Scrolls as little as possible to show the cursor on a screen of a number of lines.
     pub fn keep_in_view(&mut self, height: usize) {
         let length = self.len();
-        if self.sticks {
-            self.cursor = length.saturating_sub(1);
-        }
-        self.cursor = self.cursor.min(length.saturating_sub(1));
+        let last = length.saturating_sub(1);
+        self.cursor = if self.sticks { last } else { self.cursor.min(last) };
         self.top = top_to_show(self.cursor, self.top, length, height);
     }
 
     /// What the files on the screen need, the first that needs something.
     pub fn request(&self, height: usize) -> Option<(File, Ask)> {
         // What is not there at all comes before what there might be more of.
-        let mut windows = self.sections.iter().filter_map(Section::window);
+        let mut windows = self.sections.iter().filter_map(|section| section.window.as_ref());
         let jump = windows.find_map(|window| Some((window.file.clone(), window.jump?)));
-        if jump.is_some() {
-            return jump;
-        }
         let bottom = self.top + height;
-        self.placed().find_map(|(lines, section)| {
-            let is_near = lines.start <= bottom && lines.end >= self.top;
-            let is_open = !matches!(section.fold, Fold::Closed(_));
-            let window = section.window().filter(|_| is_near && is_open)?;
-            let title = lines.start + usize::from(section.title.is_some());
-            let ask = window.request(self.top.saturating_sub(title), bottom.saturating_sub(title))?;
-            Some((window.file.clone(), ask))
+        jump.or_else(|| {
+            self.placed().find_map(|(lines, section)| {
+                let is_near = lines.start <= bottom && lines.end >= self.top;
+                let is_open = !matches!(section.fold, Fold::Closed(_));
+                let window = section.window.as_ref().filter(|_| is_near && is_open)?;
+                let title = lines.start + usize::from(section.title.is_some());
+                let [first, last] = [self.top, bottom].map(|line| line.saturating_sub(title));
+                Some((window.file.clone(), window.request(first, last, section.rows.len())?))
+            })
         })
     }
 
     /// Takes in a part of a file, with what is on the screen staying where it is.
     pub fn take(&mut self, file: &File, ask: Ask, range: Range<u64>, total: u64, rows: Vec<Row>) {
-        let mut windows = self.sections.iter().map(Section::window);
+        let mut windows = self.sections.iter().map(|section| section.window.as_ref());
         let place = windows.position(|window| window.is_some_and(|window| window.file == *file));
         let Some(place) = place else { return };
         let start = self.start_of(place);
         let is_below = self.section_at(self.cursor).is_some_and(|at| at > place);
-        let before = signed(self.sections[place].len());
-        let Body::Window(window) = &mut self.sections[place].body else { return };
-        let moved = window.take(ask, range, total, rows);
-        let moved = if is_below { signed(self.sections[place].len()) - before } else { moved };
+        let section = &mut self.sections[place];
+        let before = signed(section.len());
+        let Some(window) = &mut section.window else { return };
+        let moved = window.take(&mut section.rows, ask, range, total, rows);
+        let moved = if is_below { signed(section.len()) - before } else { moved };
         for line in [&mut self.cursor, &mut self.top] {
             if *line > start {
                 *line = line.saturating_add_signed(moved).max(start);
@@ -338,19 +304,18 @@ impl Page {
     pub fn adopt(&mut self, old: Self) {
         let was = old.section_at(old.cursor);
         let was = was.map(|place| (old.sections[place].key.clone(), old.cursor - old.start_of(place)));
-        let Self { sections, cursor, top, left, sticks } = old;
-        (self.cursor, self.top, self.left, self.sticks) = (cursor, top, left, sticks);
-        let kept = sections.into_iter().filter(|section| !section.key.is_empty());
-        let mut kept: HashMap<String, Section> = kept.map(|section| (section.key.clone(), section)).collect();
+        (self.cursor, self.top, self.sticks) = (old.cursor, old.top, old.sticks);
+        let kept = old.sections.into_iter().map(|section| (section.key.clone(), section));
+        let mut kept: HashMap<String, Section> = kept.collect();
         for new in &mut self.sections {
             let Some(old) = kept.remove(&new.key) else { continue };
             if new.fold != Fold::Never && old.fold != Fold::Never {
                 new.fold = old.fold;
             }
-            if let (Body::Window(one), Body::Window(other)) = (&mut new.body, old.body)
+            if let (Some(one), Some(other)) = (&mut new.window, old.window)
                 && one.file == other.file
             {
-                *one = other;
+                (*one, new.rows) = (other, old.rows);
             }
         }
         // A line that was above comes below what is new.
@@ -365,22 +330,19 @@ impl Page {
 
     /// Returns true if it has windows, and all of their files hold nothing.
     pub fn is_silent(&self) -> bool {
-        let mut windows = self.sections.iter().filter(|section| section.window().is_some()).peekable();
+        let mut windows = self.sections.iter().filter(|section| section.window.is_some()).peekable();
         windows.peek().is_some() && windows.all(Section::is_hidden)
     }
 
     /// Lets the windows on files that grow know how long they are by now.
     pub fn grown(&mut self, file: &File, length: u64) {
-        for section in &mut self.sections {
-            if let Body::Window(window) = &mut section.body
-                && window.file == *file
-                && window.total.is_some_and(|total| total < length)
-            {
-                window.total = Some(length);
-                // Far behind: only the end is worth reading.
-                if self.sticks && length.saturating_sub(window.end) > 2 * PART {
-                    window.jump = Some(Ask::Before(u64::MAX));
-                }
+        let windows = self.sections.iter_mut().filter_map(|section| section.window.as_mut());
+        let windows = windows.filter(|window| window.file == *file);
+        for window in windows.filter(|window| window.total.is_some_and(|total| total < length)) {
+            window.total = Some(length);
+            // Far behind: only the end is worth reading.
+            if self.sticks && length.saturating_sub(window.end) > 2 * PART {
+                window.jump = Some(Ask::Before(u64::MAX));
             }
         }
     }

@@ -255,7 +255,7 @@ pub fn summary(frame: &mut Frame<'_>, app: &App, area: Rect) {
     let room = if is_double { half.saturating_sub(2) } else { width };
     let phases = app.tree.phases.iter().map(|phase| {
         let name = Row::of(Look::Plain, phase.name.clone());
-        name.with_right(phase_cells(&scene, phase)).fitted(0, room)
+        name.with_right(phase_cells(&scene, phase)).fitted(room)
     });
     let mut rows: Vec<Row> = phases.collect();
     if is_double {
@@ -333,7 +333,7 @@ fn lines_of_night(scene: &Scene<'_>, width: usize, app: &App, is_brief: bool) ->
     let cost = totals.cost.failed_usd.filter(|_| totals.failed > 0);
     let cost = cost.map(|cost| format!("${cost:.2} went into failed attempts"));
     let words = [attempts + &failed].into_iter().chain(cost).chain(pauses(night));
-    let words = words.map(|words| Row::of(Look::Dim, format!(" {words}")).cut(0, width));
+    let words = words.map(|words| Row::of(Look::Dim, format!(" {words}")).cut(width));
     [line, hours, Row::new()].into_iter().chain(words).collect()
 }
 

@@ -34,8 +34,8 @@ const TAB: usize = 8;
 /// A line of more columns goes on in the next row, so that no row takes long to draw.
 const MAX_COLUMNS: usize = 1000;
 
-/// The same in bytes: combining marks take no column.
-const MAX_BYTES: usize = 4 * MAX_COLUMNS;
+/// The same in characters: combining marks take no column.
+const MAX_LETTERS: usize = 2 * MAX_COLUMNS;
 
 /// Least difference between the strongest and the weakest part of a colour that is no grey.
 const MIN_SATURATION: u8 = 64;
@@ -88,12 +88,13 @@ impl Row {
     /// An error, and in a row of its own what helps.
     pub fn failure(error: &anyhow::Error) -> Vec<Self> {
         let words = format!("{error:#}");
-        let (error, hint) =
-            words.split_once("\nhint: ").map_or((&*words, None), |(error, hint)| (error, Some(hint)));
-        let error = Self::of(Look::Bad, shown(&error.replace('\n', "; ")));
-        let hint =
-            hint.map(|hint| Self::of(Look::Dim, "hint: ").and(Look::Plain, shown(&hint.replace('\n', "; "))));
-        [error].into_iter().chain(hint).collect()
+        let (error, hint) = words.split_once("\nhint: ").unwrap_or((&words, ""));
+        let [error, hint] = [error, hint].map(|words| shown(&words.replace('\n', "; ")));
+        let mut rows = vec![Self::of(Look::Bad, error)];
+        if !hint.is_empty() {
+            rows.push(Self::of(Look::Dim, "hint: ").and(Look::Plain, hint));
+        }
+        rows
     }
 
     #[must_use]
@@ -174,44 +175,19 @@ impl Row {
         self.spans.iter().map(|span| span.content.as_ref()).collect()
     }
 
-    /// What is left of it from column `left` on, in `width` columns.
-    pub fn clipped(&self, left: usize, width: usize) -> Self {
-        let mut clipped = Self::new();
-        let mut column = 0;
-        for span in &self.spans {
-            let mut part = String::new();
-            for c in span.content.chars() {
-                let wide = char_columns(c);
-                if column >= left && column + wide <= left + width {
-                    part.push(c);
-                } else if column < left && column + wide > left {
-                    // Half of a wide character.
-                    part.push(' ');
-                }
-                column += wide;
-                if column > left + width {
-                    break;
-                }
-            }
-            clipped.spans.push(Span::styled(part, span.style));
-        }
-        clipped
-    }
-
-    /// The row in `width` columns from column `left` on, with its right part at the edge.
-    pub fn fitted(mut self, left: usize, width: usize) -> Self {
+    /// The row in `width` columns, with its right part at the edge.
+    pub fn fitted(mut self, width: usize) -> Self {
         if self.is_rule {
             return Self::of(Look::Dim, "─".repeat(width));
         }
-        let right = std::mem::take(&mut self.right);
-        let columns_of_right: usize = right.iter().map(|span| columns(&span.content)).sum();
         let link = self.link.take();
-        let room = width.saturating_sub(columns_of_right + 1);
-        if columns_of_right == 0 || room < MIN_LEFT {
-            return Self { link, ..self.cut(left, width) };
-        }
-        let mut row = self.cut(left, room).padded(width - columns_of_right);
-        row.spans.extend(right);
+        let right = Self { spans: std::mem::take(&mut self.right), ..Self::new() };
+        let room = width.saturating_sub(right.width() + 1);
+        let row = if right.width() == 0 || room < MIN_LEFT {
+            self.cut(width)
+        } else {
+            self.cut(room).padded(width - right.width()).then(right)
+        };
         Self { link, ..row }
     }
 
@@ -222,16 +198,25 @@ impl Row {
         self.and(Look::Plain, blank)
     }
 
-    /// What is left of it from column `left` on, in `width` columns, with a sign if there is more.
-    pub fn cut(self, left: usize, width: usize) -> Self {
-        let all = self.width();
-        if left == 0 && all <= width {
-            self
-        } else if all > left + width && width > 1 {
-            self.clipped(left, width - 1).and(Look::Dim, "…")
-        } else {
-            self.clipped(left, width)
+    /// What fits into `width` columns, with a sign if there is more.
+    pub fn cut(self, width: usize) -> Self {
+        if self.width() <= width {
+            return self;
         }
+        let letters = self.letters();
+        let end = fitting(&letters, width.saturating_sub(1));
+        Self::of_letters(&letters[..end]).and(Look::Dim, "…")
+    }
+
+    fn letters(&self) -> Vec<(Style, char)> {
+        self.spans.iter().flat_map(|span| span.content.chars().map(|c| (span.style, c))).collect()
+    }
+
+    fn of_letters(letters: &[(Style, char)]) -> Self {
+        let parts = letters.chunk_by(|(one, _), (other, _)| one == other);
+        let spans =
+            parts.map(|part| Span::styled(part.iter().map(|(_, c)| c).collect::<String>(), part[0].0));
+        Self { spans: spans.collect(), ..Self::new() }
     }
 
     /// Returns true if it goes on in further rows where it is wider than `width`.
@@ -242,43 +227,38 @@ impl Row {
     /// The row in as many rows of `width` columns as it takes, cut between words where there are any.
     pub fn wrapped(&self, width: usize) -> Vec<Self> {
         let width = width.max(2);
-        let letters: Vec<(Style, char)> =
-            self.spans.iter().flat_map(|span| span.content.chars().map(|c| (span.style, c))).collect();
+        let letters = self.letters();
         let indent = if self.indent < width / 2 { self.indent } else { 0 };
         // A rule in front of the words goes on.
         let rule = letters.first().copied().filter(|(_, c)| *c == RULE);
-        let (mut rows, mut start) = (Vec::new(), 0);
+        let (style, rule) = rule.unwrap_or((Style::new(), ' '));
+        let (mut rows, mut start, mut margin) = (Vec::new(), 0, 0);
         while start < letters.len() || rows.is_empty() {
-            let margin = if rows.is_empty() { 0 } else { indent };
-            let mut column = margin;
-            let mut end = start
-                + letters[start..]
-                    .iter()
-                    .take_while(|(_, c)| {
-                        column += char_columns(*c);
-                        column <= width
-                    })
-                    .count();
+            let mut end = start + fitting(&letters[start..], width - margin);
             if end < letters.len() {
                 // A word that takes up most of a row is cut all the same.
                 let gap = letters[start..end].iter().rposition(|(_, c)| *c == ' ').map(|at| start + at + 1);
                 end = gap.filter(|gap| gap - start > width / 3).unwrap_or(end);
             }
-            let mut row = Self::new();
-            if let Some((style, rule)) = rule.filter(|_| margin > 0) {
-                row.spans.push(Span::styled(format!("{rule:<margin$}"), style));
-            } else if margin > 0 {
-                row = row.and(Look::Plain, " ".repeat(margin));
-            }
-            for part in letters[start..end].chunk_by(|(one, _), (other, _)| one == other) {
-                let text: String = part.iter().map(|(_, c)| c).collect();
-                row.spans.push(Span::styled(text, part[0].0));
+            let mut row = Self::of_letters(&letters[start..end]);
+            if margin > 0 {
+                row.spans.insert(0, Span::styled(format!("{rule:<margin$}"), style));
             }
             rows.push(row);
-            start = end;
+            (start, margin) = (end, indent);
         }
         rows
     }
+}
+
+/// Returns how many of the first letters fit into so many columns.
+fn fitting(letters: &[(Style, char)], width: usize) -> usize {
+    let mut column = 0;
+    let fits = letters.iter().take_while(|(_, c)| {
+        column += char_columns(*c);
+        column <= width
+    });
+    fits.count()
 }
 
 impl From<String> for Row {
@@ -297,49 +277,63 @@ impl From<Row> for Line<'static> {
 #[derive(Debug, Default)]
 struct Rows {
     finished: Vec<Row>,
-    last: Row,
-    /// Columns of the line so far, of the last row, and its bytes.
-    column: usize,
+    /// The last row, and its columns.
+    letters: Vec<(Style, char)>,
     width: usize,
-    bytes: usize,
+    /// Columns of the line so far.
+    column: usize,
+    sequence: Sequence,
+}
+
+/// Where a letter is that follows others, in a sequence such as `␛[2J`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Sequence {
+    #[default]
+    Outside,
+    AtStart,
+    Inside,
+    AtEnd,
+}
+
+impl Sequence {
+    fn next(self, letter: char) -> Self {
+        match (self, letter) {
+            (_, '\u{241b}') => Self::AtStart,
+            (Self::AtStart, '[') | (Self::Inside, ' '..='?') => Self::Inside,
+            (Self::Inside, letter) if letter.is_ascii() => Self::AtEnd,
+            _ => Self::Outside,
+        }
+    }
 }
 
 impl Rows {
     fn write(&mut self, text: &str, style: Style) {
-        let safe = shown_from(text, &mut self.column);
-        for (is_escape, part) in escapes(&safe) {
-            let style = if is_escape { self::style(Look::Dim) } else { style };
-            let mut start = 0;
-            for (at, c) in part.char_indices() {
-                let wide = char_columns(c);
-                if self.width + wide > MAX_COLUMNS || self.bytes + at - start >= MAX_BYTES {
-                    self.push(&part[start..at], style);
-                    self.end_row();
-                    start = at;
-                }
-                self.width += wide;
+        for letter in shown_from(text, &mut self.column).chars() {
+            let columns = char_columns(letter);
+            if self.width + columns > MAX_COLUMNS || self.letters.len() >= MAX_LETTERS {
+                self.end_row();
             }
-            self.push(&part[start..], style);
+            self.width += columns;
+            // A sequence is there to be seen, but not to be in the way.
+            self.sequence = self.sequence.next(letter);
+            let is_plain = self.sequence == Sequence::Outside;
+            self.letters.push((if is_plain { style } else { self::style(Look::Dim) }, letter));
         }
     }
 
-    fn push(&mut self, text: &str, style: Style) {
-        self.bytes += text.len();
-        self.last.spans.push(Span::styled(text.to_owned(), style));
-    }
-
     fn end_row(&mut self) {
-        self.finished.push(std::mem::take(&mut self.last));
-        (self.width, self.bytes) = (0, 0);
+        self.finished.push(Row::of_letters(&self.letters));
+        self.letters.clear();
+        self.width = 0;
     }
 
     fn end_line(&mut self) {
         self.end_row();
-        self.column = 0;
+        (self.column, self.sequence) = (0, Sequence::Outside);
     }
 
     fn finish(mut self) -> Vec<Row> {
-        if !self.last.spans.is_empty() {
+        if !self.letters.is_empty() {
             self.end_row();
         }
         self.finished
@@ -371,29 +365,6 @@ fn shown_from(text: &str, column: &mut usize) -> String {
         *column += char_columns(sign);
     }
     safe
-}
-
-/// Returns the pieces of a text, each with whether it is a sequence such as `␛[2J`: it is there to be seen, but not to
-/// be in the way.
-fn escapes(text: &str) -> Vec<(bool, &str)> {
-    let mut pieces = Vec::new();
-    let mut rest = text;
-    while let Some(at) = rest.find('\u{241b}') {
-        let behind = &rest[at + '\u{241b}'.len_utf8()..];
-        let length = match behind.strip_prefix('[') {
-            Some(sequence) => {
-                let end = sequence.find(|c| !matches!(c, '0'..='?' | ' '..='/')).unwrap_or(sequence.len());
-                1 + end + sequence[end..].chars().next().filter(char::is_ascii).map_or(0, char::len_utf8)
-            }
-            None => 0,
-        };
-        let end = at + '\u{241b}'.len_utf8() + length;
-        pieces.extend([(false, &rest[..at]), (true, &rest[at..end])]);
-        rest = &rest[end..];
-    }
-    pieces.push((false, rest));
-    pieces.retain(|(_, text)| !text.is_empty());
-    pieces
 }
 
 #[cfg(test)]
@@ -470,9 +441,7 @@ mod tests {
     #[test]
     fn a_row_is_cut_at_columns_and_not_inside_of_a_character() {
         let row = Row::of(Look::Plain, "你好ab");
-        assert_eq!(row.clipped(0, 3).text(), "你");
-        assert_eq!(row.clipped(1, 3).text(), " 好");
-        assert_eq!(row.clipped(4, 9).text(), "ab");
+        assert_eq!([6, 5, 4].map(|width| row.clone().cut(width).text()), ["你好ab", "你好…", "你…"]);
         let wrapped: Vec<String> = row.wrapped(3).iter().map(Row::text).collect();
         assert_eq!(wrapped, ["你", "好a", "b"]);
         assert_eq!(Row::new().wrapped(3).len(), 1);
@@ -485,12 +454,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_text_brings_a_control_character_to_the_screen(text in any::<String>(), left in 0_usize..20, width in 1_usize..20) {
+        fn no_text_brings_a_control_character_to_the_screen(text in any::<String>(), width in 1_usize..20) {
             let mut rows = Vec::new();
             Row::line(&text, Look::Plain, &mut rows);
             for row in &rows {
                 prop_assert!(!row.text().chars().any(char::is_control));
-                prop_assert!(row.clipped(left, width).width() <= width);
+                prop_assert!(row.clone().cut(width).width() <= width);
                 prop_assert!(row.wrapped(width).iter().all(|part| part.width() <= width.max(2)));
             }
         }

@@ -18,7 +18,7 @@ pub const CURSOR: &str = "▌";
 pub fn panel(frame: &mut Frame<'_>, area: Rect, is_focused: bool, title: Row, right: Row) -> Rect {
     let look = if is_focused { Look::Accent } else { Look::Dim };
     let room = usize::from(area.width.saturating_sub(6));
-    let title = title.cut(0, room.saturating_sub(right.width() + 3));
+    let title = title.cut(room.saturating_sub(right.width() + 3));
     let title = Row::of(look, "─ ").then(title).and(look, " ");
     let mut block = Block::bordered()
         .border_type(BorderType::Rounded)
@@ -47,7 +47,7 @@ pub fn list(
     let items = items.into_iter().map(|rows| {
         ListItem::new(
             rows.into_iter()
-                .map(|row| Line::from(row.fitted(0, room).and(Look::Plain, " ")))
+                .map(|row| Line::from(row.fitted(room).and(Look::Plain, " ")))
                 .collect::<Text<'_>>(),
         )
     });

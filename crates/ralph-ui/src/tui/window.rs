@@ -1,4 +1,4 @@
-//! A window on a file of any size: the rows around the current position, read part by part.
+//! A window on a file of any size: the part of it around the current position, read bit by bit.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -8,16 +8,16 @@ use ralph_store::Ask;
 use super::model::File;
 use super::row::Row;
 
-/// Maximum number of parts of a file that a window keeps.
-const MAX_PARTS: usize = 8;
-
 /// Bytes of a part.
 pub const PART: u64 = 256 * 1024;
+
+/// Maximum bytes of a file that a window keeps.
+const MAX_BYTES: u64 = 8 * PART;
 
 /// Rows before the end of what is there at which more is asked for.
 const AHEAD: usize = 300;
 
-/// Rows of a file around the current position.
+/// Which part of a file the rows of a section are.
 #[derive(Debug, Clone)]
 pub struct Window {
     pub file: File,
@@ -25,8 +25,7 @@ pub struct Window {
     pub end: u64,
     /// None until something was read.
     pub total: Option<u64>,
-    pub rows: VecDeque<Row>,
-    /// Bytes and rows of each part.
+    /// Bytes and rows of each part that was read.
     parts: VecDeque<(u64, usize)>,
     /// A requested position that is not loaded.
     pub jump: Option<Ask>,
@@ -34,15 +33,7 @@ pub struct Window {
 
 impl Window {
     pub fn new(file: File, ask: Ask) -> Self {
-        Self {
-            file,
-            start: 0,
-            end: 0,
-            total: None,
-            rows: VecDeque::new(),
-            parts: VecDeque::new(),
-            jump: Some(ask),
-        }
+        Self { file, start: 0, end: 0, total: None, parts: VecDeque::new(), jump: Some(ask) }
     }
 
     pub fn is_at_end(&self) -> bool {
@@ -54,60 +45,57 @@ impl Window {
         !self.is_at_end() || self.start > 0
     }
 
-    /// Takes in what was asked for. Gives by how many rows those that stay have moved down.
-    pub fn take(&mut self, ask: Ask, range: Range<u64>, total: u64, rows: Vec<Row>) -> isize {
-        let Range { start, end } = range;
+    /// Takes in what was asked for. Returns by how many rows those that stay have moved down.
+    pub fn take(
+        &mut self,
+        all: &mut VecDeque<Row>,
+        ask: Ask,
+        Range { start, end }: Range<u64>,
+        total: u64,
+        rows: Vec<Row>,
+    ) -> isize {
         if total < self.end {
             // It has just become a record: what was read of it stays until that is shown.
             self.jump = None;
             return 0;
         }
         self.total = Some(total);
-        let count = rows.len();
         if self.jump == Some(ask) {
-            self.jump = None;
-            (self.start, self.end) = (start, end);
-            self.parts = VecDeque::from([(end - start, count)]);
-            self.rows = rows.into();
-            return 0;
+            (self.jump, self.start, self.end) = (None, start, start);
+            self.parts.clear();
+            all.clear();
         }
+        let part = (end - start, rows.len());
         let mut moved = 0;
-        if ask == Ask::From(self.end) {
-            self.rows.extend(rows);
-            match self.parts.back_mut() {
-                // What grows comes in crumbs.
-                Some((bytes, rows)) if *bytes + (end - start) <= PART => {
-                    *bytes += end - start;
-                    *rows += count;
-                }
-                _ => self.parts.push_back((end - start, count)),
-            }
+        if start == self.end {
+            all.extend(rows);
+            self.parts.push_back(part);
             self.end = end;
-            while self.parts.len() > MAX_PARTS {
+            while self.end - self.start > MAX_BYTES {
                 let (bytes, count) = self.parts.pop_front().unwrap_or_default();
-                self.rows.drain(..count);
+                all.drain(..count);
                 self.start += bytes;
                 moved -= signed(count);
             }
-        } else if ask == Ask::Before(self.start) && end == self.start {
+        } else if end == self.start {
             for row in rows.into_iter().rev() {
-                self.rows.push_front(row);
+                all.push_front(row);
             }
-            self.parts.push_front((end - start, count));
+            self.parts.push_front(part);
             self.start = start;
-            moved += signed(count);
-            while self.parts.len() > MAX_PARTS {
+            moved = signed(part.1);
+            while self.end - self.start > MAX_BYTES {
                 let (bytes, count) = self.parts.pop_back().unwrap_or_default();
-                self.rows.truncate(self.rows.len() - count);
+                all.truncate(all.len() - count);
                 self.end -= bytes;
             }
         }
         moved
     }
 
-    /// What it needs where the rows from `first` to `last` are on the screen.
-    pub fn request(&self, first: usize, last: usize) -> Option<Ask> {
-        if !self.is_at_end() && last + AHEAD >= self.rows.len() {
+    /// What it needs where those from `first` to `last` of its rows are on the screen.
+    pub fn request(&self, first: usize, last: usize, rows: usize) -> Option<Ask> {
+        if !self.is_at_end() && last + AHEAD >= rows {
             return Some(Ask::From(self.end));
         }
         (self.start > 0 && first < AHEAD).then_some(Ask::Before(self.start))

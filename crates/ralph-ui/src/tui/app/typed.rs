@@ -1,78 +1,43 @@
-//! What is typed or answered: a filter, a search, a hint, and what becomes of a loop.
+//! What is typed: a filter, a search, a hint.
 
 use crossterm::event::{KeyCode, KeyEvent};
 
-use ralph_core::record::TaskName;
-
 use crate::tui::row::{Look, shown};
 
-use super::{App, Effect, Mode};
+use super::{App, Effect, Field, Mode};
 
 impl App {
-    /// What shall become of a loop: of the one beside the screen, which can also be left running, or of another.
-    pub(super) fn answer(&mut self, key: KeyEvent) -> Option<Effect> {
-        let is_leaving = self.mode == Mode::Leave;
-        let session = if is_leaving { self.own_session() } else { self.session.clone() };
+    /// Types a letter, or takes the last one back. Esc leaves everything as it was.
+    pub(super) fn type_in(&mut self, key: KeyEvent, field: Field, mut text: String) -> Option<Effect> {
         self.mode = Mode::Browse;
-        let KeyCode::Char(letter) = key.code else { return None };
-        if letter == 'l' && is_leaving {
-            return Some(Effect::Quit);
-        }
-        let (flag, said) = match letter {
-            's' => (None, "stopping after this attempt"),
-            'n' => (Some("--now"), "stopping the agent; this attempt is recorded as cut short"),
-            _ => return None,
-        };
-        let Some(session) = session else {
-            self.say(Look::Warn, "no session runs there");
-            return None;
-        };
-        let words = ["stop", "--session", session.as_str()].into_iter().chain(flag);
-        Some(Effect::Run(words.map(str::to_owned).collect(), Some(said.to_owned())))
-    }
-
-    pub(super) fn type_hint(
-        &mut self,
-        key: KeyEvent,
-        task: Option<TaskName>,
-        mut text: String,
-        is_answer: bool,
-    ) -> Option<Effect> {
-        if edit(&mut text, key.code) || !matches!(key.code, KeyCode::Enter | KeyCode::Esc) {
-            self.mode = Mode::Hint(task, text, is_answer);
-            return None;
-        }
-        self.mode = Mode::Browse;
-        let session = self.session.clone()?;
-        if key.code == KeyCode::Esc || text.trim().is_empty() {
-            return None;
-        }
-        let said = match &task {
-            Some(task) => format!("sent; {task}'s next prompt has it"),
-            None => "sent; the next prompt has it".to_owned(),
-        };
-        let mut words = vec!["hint".to_owned(), "--session".to_owned(), session.to_string()];
-        words.extend(task.into_iter().flat_map(|task| ["--task".to_owned(), task]));
-        words.extend(["--".to_owned(), text]);
-        Some(Effect::Run(words, Some(shown(&said))))
-    }
-
-    /// Types what is looked for in a view, or what the log is filtered by. Esc brings back what it was before.
-    pub(super) fn type_words(&mut self, key: KeyEvent, before: String) {
-        let is_search = matches!(self.mode, Mode::Search(_));
-        let words = if is_search { &mut self.search } else { &mut self.filter };
         match key.code {
-            KeyCode::Enter => {}
-            KeyCode::Esc => *words = before,
-            code => {
-                edit(words, code);
-                return;
+            KeyCode::Enter => return self.typed(field, text),
+            KeyCode::Esc => return None,
+            KeyCode::Backspace => drop(text.pop()),
+            KeyCode::Char(letter) if !letter.is_control() => text.push(letter),
+            _ => {}
+        }
+        self.mode = Mode::Typing(field, text);
+        None
+    }
+
+    fn typed(&mut self, field: Field, text: String) -> Option<Effect> {
+        match field {
+            Field::Filter => self.filter = text,
+            Field::Search => {
+                self.search = text;
+                self.go_to_hit(true);
             }
+            Field::Hint { task, .. } if !text.trim().is_empty() => {
+                let session = self.session.as_ref()?.as_str();
+                let words = ["hint", "--session", session].into_iter();
+                let words = words.chain(task.iter().flat_map(|task| ["--task", task])).chain(["--", &text]);
+                let whose = task.as_ref().map_or("the".to_owned(), |task| format!("{}'s", shown(task)));
+                return Some(Effect::run(words, Some(&format!("sent; {whose} next prompt has it"))));
+            }
+            Field::Hint { .. } => {}
         }
-        self.mode = Mode::Browse;
-        if is_search && key.code == KeyCode::Enter {
-            self.go_to_hit(true);
-        }
+        None
     }
 
     /// The next line of the view that has what is looked for, or the one before; behind the last comes the first.
@@ -98,14 +63,4 @@ impl App {
             None => self.say(Look::Dim, format!("`{}` is not in what is shown", shown(&self.search))),
         }
     }
-}
-
-/// Types a letter, or takes the last one back. Returns false if the key does neither.
-fn edit(text: &mut String, key: KeyCode) -> bool {
-    match key {
-        KeyCode::Backspace => drop(text.pop()),
-        KeyCode::Char(letter) if !letter.is_control() => text.push(letter),
-        _ => return false,
-    }
-    true
 }

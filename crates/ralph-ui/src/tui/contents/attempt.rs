@@ -3,7 +3,7 @@
 use crate::left_behind;
 use crate::style::{Count, duration, tokens_told};
 use crate::tui::model::{Attempt, Night};
-use crate::tui::page::{Fold, Section};
+use crate::tui::page::Section;
 use crate::tui::row::{Look, Row};
 use ralph_core::record::{FailureClass, Iteration, Outcome};
 
@@ -46,7 +46,7 @@ pub fn sections(scene: &Scene<'_>, night: &Night, attempt: &Attempt) -> Vec<Sect
     let said = record.facts.final_message.trim();
     if !said.is_empty() {
         let rows = markdown(said).into_iter().map(|row| Row::of(Look::Plain, "  ").then(row).indented(2));
-        sections.push(Section::titled(Row::of(Look::Bold, "The agent said"), Fold::Open, rows.collect()));
+        sections.push(Section::titled(Row::of(Look::Bold, "The agent said"), rows.collect()));
     }
     sections.extend(tool_calls(scene, record));
     let lists: [(&str, &[String]); 4] = [
@@ -57,7 +57,7 @@ pub fn sections(scene: &Scene<'_>, night: &Night, attempt: &Attempt) -> Vec<Sect
     ];
     for (name, items) in lists.into_iter().filter(|(_, items)| !items.is_empty()) {
         let rows = items.iter().map(|item| Row::of(Look::Plain, format!("  - {}", brief(item))).indented(4));
-        sections.push(Section::titled(Row::of(Look::Bold, name), Fold::Open, rows.collect()));
+        sections.push(Section::titled(Row::of(Look::Bold, name), rows.collect()));
     }
     sections
 }
@@ -136,5 +136,5 @@ pub fn tool_calls(scene: &Scene<'_>, record: &Iteration) -> Option<Section> {
         })
         .collect();
     let title = Row::of(Look::Bold, "Tool calls").and(Look::Dim, format!(" {}", rows.len()));
-    (!rows.is_empty()).then(|| Section::titled(title, Fold::Open, rows))
+    (!rows.is_empty()).then(|| Section::titled(title, rows))
 }

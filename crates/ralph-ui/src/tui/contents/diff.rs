@@ -1,7 +1,7 @@
 //! What was changed.
 
 use crate::tui::model::Patch;
-use crate::tui::page::{Fold, Section};
+use crate::tui::page::Section;
 use crate::tui::row::{Look, Row, shown};
 
 use super::words::brief;
@@ -47,7 +47,7 @@ pub fn sections(patch: &Patch) -> Vec<Section> {
     }
     let files = files.into_iter().map(|(name, rows, [added, removed])| {
         let counts = Row::of(Look::Good, format!("+{added}")).and(Look::Bad, format!(" −{removed}"));
-        Section::titled(name.with_right(counts), Fold::Open, rows)
+        Section::titled(name.with_right(counts), rows)
     });
     [Section::plain(head)].into_iter().chain(files).collect()
 }

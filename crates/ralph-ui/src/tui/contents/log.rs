@@ -3,7 +3,7 @@
 use crate::local_time::clock;
 use crate::style::{Count, brief_duration, cut};
 use crate::tui::model::Attempt;
-use crate::tui::page::{Body, Section, reading};
+use crate::tui::page::{Section, reading};
 use crate::tui::row::{Look, Row};
 use ralph_core::record::{FailureClass, Iteration, Outcome};
 
@@ -39,9 +39,8 @@ pub fn sections(scene: &Scene<'_>) -> Vec<Section> {
             None => rows.push(reading()),
             Some(record) => {
                 rows.extend(excerpt(scene, Some(attempt)));
-                if let Some(Section { body: Body::Rows(calls), .. }) = tool_calls(scene, record) {
-                    rows.extend(calls.into_iter().map(|row| Row::of(Look::Plain, "  ").then(row)));
-                }
+                let calls = tool_calls(scene, record).into_iter().flat_map(|section| section.rows);
+                rows.extend(calls.map(|row| Row::of(Look::Plain, "  ").then(row)));
                 if rows.is_empty() {
                     rows.push(Row::of(Look::Dim, "    no tool calls"));
                 }

@@ -147,6 +147,19 @@ impl<'a> Scene<'a> {
         self.in_flight().map(|running| running.task.name.as_str())
     }
 
+    /// Returns the task that a subject is about.
+    pub fn task<'b>(&self, subject: &'b Subject) -> Option<&'b str>
+    where
+        'a: 'b,
+    {
+        match subject {
+            Subject::Task(task) => Some(task),
+            Subject::Running => self.running_task(),
+            Subject::Attempt(number) => self.night.attempt(*number)?.entry.task.as_deref(),
+            Subject::Night | Subject::Need(_) => None,
+        }
+    }
+
     /// Returns the attempt that a view of a subject shows: of a task the last one, of a session the newest.
     pub fn attempt(&self, subject: &Subject) -> Option<(&'a Night, &'a Attempt)> {
         match subject {
@@ -233,20 +246,15 @@ impl<'a> Scene<'a> {
 
     /// Returns the title of the detail.
     pub fn title(&self, subject: &Subject, view: View) -> Row {
+        let task = self.task(subject).map(|task| self.task_title(task));
         let title = match (view, subject) {
             (View::Log, _) => Row::of(Look::Bold, "Log"),
             (View::Nights, _) => Row::of(Look::Bold, "Nights"),
-            (_, Subject::Running) if self.in_flight().is_some() => {
-                self.running_task().map(|task| self.task_title(task)).unwrap_or_default()
-            }
-            (_, Subject::Night | Subject::Running) => {
-                Row::of(Look::Bold, brief(feature_name(&self.feature.path)))
-            }
-            (_, Subject::Task(task)) => self.task_title(task),
             (_, Subject::Attempt(number)) => {
-                let task = self.night.attempt(*number).and_then(|one| one.entry.task.as_deref());
-                let title = task.map(|task| self.task_title(task)).unwrap_or_default();
-                Row::of(Look::Bold, format!("#{number} ")).then(title)
+                Row::of(Look::Bold, format!("#{number} ")).then(task.unwrap_or_default())
+            }
+            (_, Subject::Task(_) | Subject::Running | Subject::Night) => {
+                task.unwrap_or_else(|| Row::of(Look::Bold, brief(feature_name(&self.feature.path))))
             }
             (_, Subject::Need(place)) => {
                 let need = self.feature.summary.needs_you.get(*place);

@@ -5,7 +5,7 @@ use crate::local_time::local_minute;
 use crate::needs::{false_claims, files_and_lines};
 use crate::style::{Count, duration, grouped, tokens_told};
 use crate::tui::model::Attempt;
-use crate::tui::page::{Fold, Section};
+use crate::tui::page::Section;
 use crate::tui::row::{Look, Row};
 use ralph_core::record::{ArtifactStatus, NeedKind, RALPH, Tokens};
 
@@ -108,7 +108,7 @@ pub fn sections(scene: &Scene<'_>) -> Vec<Section> {
         .collect();
     for (name, rows) in [("Causes", causes), ("Learned", learned)] {
         if !rows.is_empty() {
-            sections.push(Section::titled(Row::of(Look::Bold, name), Fold::Open, rows));
+            sections.push(Section::titled(Row::of(Look::Bold, name), rows));
         }
     }
     sections

@@ -2,9 +2,8 @@
 
 use crate::style::cut;
 use crate::tui::model::{Attempt, File, Night, Place, Stream};
-use crate::tui::page::{Body, Fold, PREVIEW, Page, Section};
+use crate::tui::page::{Fold, PREVIEW, Page, Section};
 use crate::tui::row::{Look, Row, shown};
-use crate::tui::window::Window;
 use ralph_core::record::AgentEvent;
 use ralph_store::Ask;
 
@@ -55,13 +54,7 @@ pub fn of_file(file: File, fold: Fold, ask: Ask) -> Section {
         Stream::AgentStdout => format!("{}, what it did", shown(agent)),
         Stream::AgentStderr => format!("{}, stderr", shown(agent)),
     };
-    let key = title.clone();
-    Section {
-        key,
-        title: Some(Row::of(Look::Accent, title)),
-        fold,
-        body: Body::Window(Window::new(file, ask)),
-    }
+    Section::file(Row::of(Look::Accent, title), fold, file, ask)
 }
 
 /// The prompt, as the agent got it.

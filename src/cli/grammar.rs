@@ -68,7 +68,7 @@ pub enum Action {
     #[command(after_help = help::SHOW)]
     Show(show::ShowArgs),
     /// Browse sessions in a terminal UI, and follow the running one
-    #[command(after_help = help::TUI)]
+    #[command(after_help = help::tui())]
     Tui(OnlySessions),
     /// Show what an iteration changed, or how two moments differ
     #[command(after_help = help::DIFF)]

@@ -1,5 +1,7 @@
 //! The longer texts of the help.
 
+use ralph_ui::tui::KEY_HELP;
+
 pub(super) const RALPH: &str = "\
 Examples:
   specify ralph                           Run the loop on the feature of this branch
@@ -93,19 +95,21 @@ The present state is saved first, under refs/ralph-restore/. The index, the bran
 progress.txt, tasks.md (without --tasks) and files that no snapshot of the session has; if such a file is in the way of \
 one to restore, nothing is restored.";
 
-pub(super) const TUI: &str = "\
+/// Lists the keys that the screen lists on `?`.
+pub(super) fn tui() -> String {
+    let [acts, moves] = KEY_HELP;
+    let keys = acts
+        .iter()
+        .zip(moves)
+        .map(|((key, does), (other, moves))| format!("\n  {key:<4} {does:<32} {other:<8} {moves}"));
+    let head = "\
 Examples:
   specify ralph tui                       All sessions; follows the running one, also of another terminal
   specify ralph --tui -n 20               Run the loop and show it; q asks whether to stop it
 
-Keys (? lists all of them; the mouse works, too):
-  j k g G, arrows    Move              o  Output      ] [  Next failure, the one before
-  Tab, Enter, Esc    List and view     d  Describe    F    Follow what runs
-  / f                Filter, failed    D  Diff        y Y  Copy the name, the commit
-  / n N              Search a view     P  Prompt      v e  Open in the pager, in the editor
-  Space z            Fold, all of it   t  Tasks       i s  Hint, stop
-  w                  Wrap long lines   h  History     R O  Restore files, open the page
-  ? q                Help, quit";
+Keys (the mouse works, too):";
+    [head.to_owned()].into_iter().chain(keys).collect()
+}
 
 pub(super) const DIFF: &str = "\
 Examples:

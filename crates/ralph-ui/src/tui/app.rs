@@ -205,9 +205,10 @@ impl App {
             overview: &self.overview,
             feature,
             night,
+            live: self.live(),
             cache: &self.cache,
             now: self.now,
-            is_compact: Shape::of(self.size) != Shape::Wide,
+            shape: Shape::of(self.size),
             filter: self.filter(),
         })
     }

@@ -6,8 +6,8 @@ use ratatui::text::Line;
 use ratatui::widgets::Clear;
 
 use crate::ending::feature_name;
-use crate::needs::count_words;
-use crate::style::{Count, brief_duration, columns, grouped, rough};
+use crate::needs::{count_words, files_and_lines};
+use crate::style::{brief_duration, columns, rough};
 
 use super::app::{App, Field, Mode, OwnLoop};
 use super::contents::{Scene, Subject, View, brief, max_cost, state_of, usd};
@@ -17,81 +17,71 @@ use super::page::reading;
 use super::row::{Look, Row, shown};
 
 /// Draws the feature, the state of the session, how many of its tasks are done, and what it took.
-pub fn header(frame: &mut Frame<'_>, app: &App, area: Rect) {
+pub fn header(frame: &mut Frame<'_>, app: &App, scene: Option<&Scene<'_>>, area: Rect) {
     let width = usize::from(area.width);
-    let row = match app.scene() {
-        Some(scene) => line(app, &scene).fitted(width.saturating_sub(2)),
+    let row = match scene {
+        Some(scene) => line(scene).fitted(width.saturating_sub(2)),
         None if app.is_known => Row::of(Look::Bold, "ralph"),
         None => reading(),
     };
     frame.render_widget(Line::from(Row::of(Look::Plain, " ").then(row)), area);
 }
 
-fn line(app: &App, scene: &Scene<'_>) -> Row {
-    let (night, summary) = (scene.night, &scene.feature.summary);
-    let is_wide = Shape::of(app.size) == Shape::Wide;
-    let is_narrow = Shape::of(app.size) == Shape::Narrow;
+fn line(scene: &Scene<'_>) -> Row {
+    let (night, summary, live) = (scene.night, &scene.feature.summary, scene.live);
+    let is_wide = scene.shape == Shape::Wide;
     let gap = if is_wide { "   " } else { "  " };
-    let live = app.live();
+    let until = if live.is_some() { scene.now } else { night.last_at };
+    let time = brief_duration(night.started_at.ms_until(until));
+    let states = summary.tasks;
     let mut row = Row::of(Look::Bold, brief(feature_name(&scene.feature.path)))
         .and(Look::Plain, "  ")
         .then(state_of(night, live));
-    let until = if live.is_some() { app.now } else { night.last_at };
-    let time = brief_duration(night.started_at.ms_until(until));
     if live.is_some_and(|live| live.waiting.is_none()) {
         row = row.and(Look::Bold, format!(" {time}"));
     }
-    let states = summary.tasks;
     row = row
         .and(Look::Plain, gap)
         .and(Look::Bold, states.done.to_string())
-        .and(Look::Dim, format!("/{}", states.total()));
-    if is_wide {
-        row = row.and(Look::Dim, " done");
-    }
-    if live.is_some() {
+        .and(Look::Dim, format!("/{}{}", states.total(), if is_wide { " done" } else { "" }));
+    if live.is_some() && night.totals.succeeded > 0 && states.left() > 0 && is_wide {
         let work: u64 = night.attempts.iter().filter_map(|one| one.entry.duration_ms.total()).sum();
-        let left = (work / (night.totals.succeeded as u64).max(1)).saturating_mul(states.left() as u64);
-        if night.totals.succeeded > 0 && states.left() > 0 && is_wide {
-            row = row.and(Look::Dim, format!(", about {} left", rough(left)));
-        }
+        let left = (work / night.totals.succeeded as u64).saturating_mul(states.left() as u64);
+        row = row.and(Look::Dim, format!(", about {} left", rough(left)));
     }
     if let Some(words) = count_words(&summary.needs_you) {
         row = row.and(Look::Warn, format!("{gap}{words}"));
     }
-    if is_narrow {
+    if scene.shape == Shape::Narrow {
         return row;
     }
-    let mut right = Row::new();
-    if let Some(cost) = night.totals.cost.usd {
-        right = right.and(Look::Dim, if is_wide { "cost " } else { "" }).and(Look::Bold, usd(Some(cost)));
-        if let Some(limit) = max_cost(scene).filter(|_| live.is_some()) {
-            right = right.and(Look::Dim, format!(" of ${limit:.0}"));
-        }
-        right = right.and(Look::Plain, gap);
-    }
-    if let Some(running) = app.in_flight() {
-        let failed = night.totals.failed;
-        right = if is_wide {
-            let right = right.and(Look::Dim, "attempt ").and(Look::Bold, running.number.to_string());
-            right.and(Look::Dim, format!("{gap}failed ")).and(Look::Bold, failed.to_string())
+    let limit = max_cost(scene).filter(|_| live.is_some());
+    let limit = limit.map_or(String::new(), |limit| format!(" of ${limit:.0}"));
+    let cost = night.totals.cost.usd;
+    let cost = cost.map(|cost| fact(scene, "cost", usd(Some(cost))).and(Look::Dim, limit));
+    let mut facts: Vec<Row> = cost.into_iter().collect();
+    if let Some(running) = scene.in_flight() {
+        let (number, failed) = (running.number, night.totals.failed);
+        if is_wide {
+            facts.push(fact(scene, "attempt", number.to_string()));
+            facts.push(fact(scene, "failed", failed.to_string()));
         } else {
-            right
-                .and(Look::Bold, format!("#{}", running.number))
-                .and(Look::Plain, format!("  {failed} failed"))
-        };
+            facts.push(Row::of(Look::Bold, format!("#{number}")));
+            facts.push(format!("{failed} failed").into());
+        }
     } else {
-        if live.is_none() {
-            right = right.and(Look::Dim, if is_wide { "time " } else { "" }).and(Look::Bold, time);
-        }
-        if let Some(stat) = scene.detail().and_then(|detail| detail.changes).filter(|stat| stat.files > 0) {
-            right = right
-                .and(Look::Dim, format!("{gap}{}", if is_wide { "changed " } else { "" }))
-                .and(Look::Bold, Count(stat.files as u64, "file").to_string())
-                .and(Look::Plain, format!(" +{} −{}", grouped(stat.added), grouped(stat.removed)));
-        }
+        let changes = scene.detail().and_then(|detail| detail.changes).filter(|stat| stat.files > 0);
+        facts.extend(live.is_none().then(|| fact(scene, "time", time)));
+        facts.extend(changes.map(|stat| fact(scene, "changed", files_and_lines(stat))));
     }
-    row.with_right(right)
+    let right = facts.into_iter().reduce(|row, fact| row.and(Look::Plain, gap).then(fact));
+    row.with_right(right.unwrap_or_default())
+}
+
+/// A value with its name, where there is room for one.
+fn fact(scene: &Scene<'_>, name: &str, value: String) -> Row {
+    let name = if scene.shape == Shape::Wide { format!("{name} ") } else { String::new() };
+    Row::of(Look::Dim, name).and(Look::Bold, value)
 }
 
 /// Draws the keys that are of use, or what is typed, or what there is to say.

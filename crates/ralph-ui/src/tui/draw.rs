@@ -1,19 +1,17 @@
 //! The state as a picture.
 
 use ratatui::Frame;
-use ratatui::layout::{Constraint, Position, Rect};
+use ratatui::layout::{Constraint, Margin, Position, Rect};
 use ratatui::style::{Color, Style};
 use ratatui::text::Line;
-use ratatui::widgets::{
-    Block, BorderType, Clear, HighlightSpacing, List, ListItem, ListState, Padding, Paragraph,
-};
+use ratatui::widgets::{Block, BorderType, Clear, HighlightSpacing, List, ListState, Padding, Paragraph};
 
 use crate::style::{Paint, columns};
 use ralph_core::record::RALPH;
 
 use super::app::{App, Mode, OwnLoop};
 use super::bars;
-use super::contents::View;
+use super::contents::{Scene, View};
 use super::help;
 use super::layout::Panel;
 use super::page::{At, reading};
@@ -24,22 +22,23 @@ use super::widgets::{CURSOR, panel, scrollbar, text};
 /// Draws all of it.
 pub fn draw(frame: &mut Frame<'_>, app: &App, paint: Paint) {
     let areas = app.areas();
-    bars::header(frame, app, areas.header);
-    if let Mode::Help(top) = app.mode {
-        draw_help(frame, app, top);
-    } else if app.night().is_none() {
-        let [needs, tasks, body] = [Panel::Needs, Panel::Tasks, Panel::Detail].map(|panel| areas.area(panel));
-        nothing(frame, app, needs.union(body).union(tasks));
-    } else {
-        panels::now(frame, app, areas.area(Panel::Now));
-        panels::needs(frame, app, areas.area(Panel::Needs));
-        if areas.is_summary {
-            panels::summary(frame, app, areas.area(Panel::Tasks));
-        } else {
-            panels::tasks(frame, app, areas.area(Panel::Tasks));
+    let scene = app.scene();
+    bars::header(frame, app, scene.as_ref(), areas.header);
+    match (&app.mode, &scene) {
+        (Mode::Help(top), _) => draw_help(frame, app.size, *top),
+        (_, None) => nothing(frame, app),
+        (_, Some(scene)) => {
+            for (panel, area) in areas.shown() {
+                match panel {
+                    Panel::Now => panels::now(frame, app, scene, area),
+                    Panel::Needs => panels::needs(frame, app, scene, area),
+                    Panel::Tasks if areas.is_summary => panels::summary(frame, app, scene, area),
+                    Panel::Tasks => panels::tasks(frame, app, scene, area),
+                    Panel::Night => panels::night(frame, app, scene, area),
+                    Panel::Detail => detail(frame, app, scene, area),
+                }
+            }
         }
-        panels::night(frame, app, areas.area(Panel::Night));
-        detail(frame, app, areas.area(Panel::Detail));
     }
     bars::footer(frame, app, areas.keys);
     if let Mode::Question(question) = &app.mode {
@@ -66,55 +65,31 @@ fn ask(frame: &mut Frame<'_>, rows: Vec<Row>) {
     frame.render_widget(Paragraph::new(text(rows)).block(block), area);
 }
 
-fn detail(frame: &mut Frame<'_>, app: &App, area: Rect) {
-    if area.is_empty() {
-        return;
-    }
-    let Some(scene) = app.scene() else { return };
-    let is_live = scene.is_live(&app.subject) && app.view != View::Log;
-    let title = scene.title(&app.subject, app.view);
-    let title = match (scene.in_flight().filter(|_| is_live), app.view) {
-        (Some(running), _) if running.attempt > 1 => {
-            title.and(Look::Dim, format!("  attempt {}", running.attempt))
-        }
-        (_, View::Log) if !app.filter().is_empty() => {
-            title.and(Look::Accent, format!("  / {}", super::row::shown(app.filter())))
-        }
-        _ => title,
-    };
-    let right = match app.view {
-        View::Log => {
-            let (passed, all) = app.passed();
-            Row::of(Look::Dim, if passed == all { all.to_string() } else { format!("{passed} of {all}") })
-        }
-        _ if is_live => Row::of(Look::Accent, "live"),
-        _ => Row::new(),
-    };
-    let inner = panel(frame, area, app.panel == Panel::Detail, title, right);
+fn detail(frame: &mut Frame<'_>, app: &App, scene: &Scene<'_>, area: Rect) {
+    let titles = [scene.title(&app.subject, app.view), scene.beside_title(&app.subject, app.view)];
+    let inner = panel(frame, area, app.panel == Panel::Detail, titles);
     let mut rows = app.screen();
     if app.page.sections.is_empty() {
         rows.push((0, reading()));
     }
     if app.page.is_silent() {
         let words = if app.page.sticks { "no output yet" } else { "no output" };
-        let last = rows.last().map_or(0, |(line, _)| *line);
-        rows.push((last + 1, Row::of(Look::Dim, words)));
+        rows.push((app.page.len(), Row::of(Look::Dim, words)));
     }
-    let lines = rows.chunk_by(|(one, _), (other, _)| one == other);
     let first = rows.first().map_or(0, |(line, _)| *line);
-    let items: Vec<ListItem<'_>> =
-        lines.map(|rows| ListItem::new(text(rows.iter().map(|(_, row)| row.clone()).collect()))).collect();
+    let lines = rows.chunk_by(|(one, _), (other, _)| one == other);
+    let items = lines.map(|rows| text(rows.iter().map(|(_, row)| row.clone()).collect()));
     let widget = List::new(items)
         .highlight_symbol(Line::styled(CURSOR, style(Look::Accent)))
         .highlight_spacing(HighlightSpacing::Always)
         .repeat_highlight_symbol(true);
-    let cursor = (app.panel == Panel::Detail && !app.page.sections.is_empty())
-        .then(|| app.page.cursor.saturating_sub(first));
+    let has_cursor = app.panel == Panel::Detail && !app.page.sections.is_empty();
+    let cursor = has_cursor.then(|| app.page.cursor.saturating_sub(first));
     frame.render_stateful_widget(widget, inner, &mut ListState::default().with_selected(cursor));
     scrollbar(frame, area, app.page.len(), app.page.top);
 }
 
-fn nothing(frame: &mut Frame<'_>, app: &App, area: Rect) {
+fn nothing(frame: &mut Frame<'_>, app: &App) {
     let rows = match (app.is_known, app.own_loop) {
         (false, _) => vec![reading()],
         (true, OwnLoop::Runs { .. }) => vec![Row::of(Look::Bold, "the loop is starting …")],
@@ -127,24 +102,16 @@ fn nothing(frame: &mut Frame<'_>, app: &App, area: Rect) {
             Row::of(Look::Dim, "This screen shows them as they come."),
         ],
     };
-    let block = Block::new().padding(Padding::new(2, 0, 1, 0));
-    frame.render_widget(Paragraph::new(text(rows)).block(block), area);
+    let area = app.size.inner(Margin { horizontal: 2, vertical: 2 });
+    frame.render_widget(Paragraph::new(text(rows)), area);
 }
 
-fn draw_help(frame: &mut Frame<'_>, app: &App, top: usize) {
-    let areas = app.areas();
-    let body =
-        Rect { y: app.size.y + areas.header.height, height: app.size.height.saturating_sub(2), ..app.size };
-    let mut rows = help::rows(usize::from(app.size.width));
-    let (last, page) = (help::last_top(app.size), help::page(app.size));
-    let first = top.min(last);
-    let below = rows.len().saturating_sub(first + page);
-    rows = rows.into_iter().skip(first).take(page).collect();
-    if last > 0 {
-        let words = if below > 0 { format!("  … {below} more") } else { "  the end".to_owned() };
-        rows.push(Row::of(Look::Dim, words));
-    }
-    frame.render_widget(Paragraph::new(text(rows)), body);
+fn draw_help(frame: &mut Frame<'_>, size: Rect, top: usize) {
+    let rows = help::rows(usize::from(size.width));
+    let top = top.min(help::last_top(size));
+    scrollbar(frame, size, rows.len(), top);
+    let rows = rows.into_iter().skip(top).collect();
+    frame.render_widget(Paragraph::new(text(rows)), size.inner(Margin { horizontal: 0, vertical: 1 }));
 }
 
 impl App {
@@ -194,22 +161,15 @@ impl App {
         if area.is_empty() || matches!(self.mode, Mode::Help(_) | Mode::Question(_)) {
             return Vec::new();
         }
-        let mut links = Vec::new();
-        for ((_, row), y) in self.screen().into_iter().zip(area.y + 1..) {
-            let Some(path) = &row.link else { continue };
-            let mut x = usize::from(area.x) + 2;
-            for span in &row.spans {
-                if let Some(at) = span.content.find(path.as_str()) {
-                    let start = x + columns(&span.content[..at]);
-                    if start + columns(path) < usize::from(area.right()) {
-                        let x = u16::try_from(start).unwrap_or(u16::MAX);
-                        links.push((Position { x, y }, path.clone(), span.style));
-                    }
-                    break;
-                }
-                x += columns(&span.content);
-            }
-        }
-        links
+        let rows = self.screen().into_iter().zip(area.y + 1..);
+        let links = rows.filter_map(|((_, row), y)| {
+            let path = row.link.clone()?;
+            let text = row.text();
+            let x = usize::from(area.x) + 2 + columns(&text[..text.find(&path)?]);
+            let span = row.spans.iter().find(|span| span.content.contains(&path))?;
+            let is_whole = x + columns(&path) < usize::from(area.right());
+            is_whole.then(|| (Position { x: u16::try_from(x).unwrap_or(u16::MAX), y }, path, span.style))
+        });
+        links.collect()
     }
 }

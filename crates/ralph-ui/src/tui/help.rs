@@ -18,7 +18,8 @@ pub fn rows(width: usize) -> Vec<Row> {
     let [acts, moving] = KEY_HELP;
     if width < TWO_COLUMNS {
         let rows = acts.iter().chain([&("", "")]).chain(moving).map(key);
-        return rows.flat_map(|row| row.wrapped(width)).collect();
+        // The last column is the scroll bar's.
+        return rows.flat_map(|row| row.wrapped(width.saturating_sub(1))).collect();
     }
     let half = (width / 2).min(48);
     (0..acts.len().max(moving.len()))
@@ -33,16 +34,9 @@ fn key((key, does): &(&str, &str)) -> Row {
     Row::of(Look::Accent, format!("  {}", padded(key, KEY))).and(Look::Plain, *does).indented(2 + KEY)
 }
 
-/// Lines of the keys that are on the screen at once: where they do not all fit, the last line says that there are more.
-pub fn page(size: Rect) -> usize {
-    let height = usize::from(size.height.saturating_sub(2));
-    let is_long = rows(usize::from(size.width)).len() > height;
-    height.saturating_sub(usize::from(is_long)).max(1)
-}
-
 /// The last line that the screen can begin with; 0 if all are on it.
 pub fn last_top(size: Rect) -> usize {
-    rows(usize::from(size.width)).len().saturating_sub(page(size))
+    rows(usize::from(size.width)).len().saturating_sub(usize::from(size.height.saturating_sub(2)))
 }
 
 /// A question and its answers, within a number of columns.

@@ -88,10 +88,14 @@ impl Areas {
         self.panels[panel as usize]
     }
 
+    /// Returns the panels that have room.
+    pub fn shown(&self) -> impl Iterator<Item = (Panel, Rect)> {
+        Panel::ALL.into_iter().zip(self.panels).filter(|(_, area)| !area.is_empty())
+    }
+
     /// Returns the panel at a place.
     pub fn panel_at(&self, x: u16, y: u16) -> Option<(Panel, Rect)> {
-        let mut panels = Panel::ALL.into_iter().zip(self.panels);
-        panels.find(|(_, area)| area.contains(Position { x, y }))
+        self.shown().find(|(_, area)| area.contains(Position { x, y }))
     }
 }
 

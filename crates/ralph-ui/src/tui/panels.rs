@@ -5,18 +5,19 @@ use ratatui::layout::Rect;
 use ratatui::widgets::Paragraph;
 
 use crate::local_time::clock;
-use crate::needs::need_sign;
-use crate::style::{Count, bar, brief_duration, columns, cut, duration, grouped, minutes};
-use ralph_core::record::{Interruption, Need, NeedKind, join_truncated};
+use crate::needs::{need_sign, waiters};
+use crate::status::waiting_words;
+use crate::style::{Count, bar, brief_duration, columns, cut, duration, grouped, minutes, times};
+use ralph_core::record::{Interruption, Need, NeedKind};
 
 use super::app::App;
-use super::contents::{Scene, Subject, and, brief, usd};
+use super::contents::{Scene, Subject, brief, usd, wait_for};
 use super::layout::{Panel, Shape};
-use super::model::{Feature, Night, TaskState};
+use super::model::{Feature, Live, Night, TaskState};
 use super::row::{Look, Row};
 use super::strip;
 use super::tree::{Line, Phase};
-use super::widgets::{list, panel, scrollbar, text};
+use super::widgets::{list, panel, text};
 
 /// Most cells that stand for tasks of a phase, one each.
 const CELLS: usize = 8;
@@ -27,66 +28,57 @@ const MAX_CROSSES: usize = 5;
 const SPINNER: [&str; 8] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧"];
 
 /// What the agent does.
-pub fn now(frame: &mut Frame<'_>, app: &App, area: Rect) {
-    let (Some(live), Some(scene)) = (app.live().filter(|_| !area.is_empty()), app.scene()) else { return };
+pub fn now(frame: &mut Frame<'_>, app: &App, scene: &Scene<'_>, area: Rect) {
     let is_focused = app.panel == Panel::Now;
-    let inner = panel(frame, area, is_focused, Row::of(Look::Bold, "Now"), Row::new());
-    let mut rows = Vec::new();
+    let rows = scene.live.map(|live| now_rows(app, scene, live, usize::from(area.width.saturating_sub(4))));
+    let items: Vec<Vec<Row>> = rows.into_iter().flatten().map(|row| vec![row]).collect();
+    let titles = [Row::of(Look::Bold, "Now"), Row::new()];
+    list(frame, area, is_focused, titles, items, is_focused.then_some(0), (0, 0));
+}
+
+fn now_rows(app: &App, scene: &Scene<'_>, live: &Live, width: usize) -> Vec<Row> {
     if let Some(waiting) = &live.waiting {
-        let left = u64::try_from(waiting.until.seconds() - app.now.seconds()).unwrap_or(0);
-        let words = format!("‖ waiting for {}'s limit", brief(&waiting.agent));
-        let until = format!("until {} ({})", clock(waiting.until), brief_duration(left * 1000));
-        rows.push(Row::of(Look::Warn, words).with_right(Row::of(Look::Warn, until)));
-        rows.extend(
-            waiting.message.as_deref().map(|words| Row::of(Look::Dim, format!("  {}", brief(words)))),
-        );
-    } else if let Some(running) = &live.in_flight {
-        let seconds = u64::try_from(app.now.seconds() - running.started_at.seconds()).unwrap_or(0);
-        let attempt =
-            if running.attempt > 1 { format!("attempt {}  ", running.attempt) } else { String::new() };
-        let time = if seconds < 60 { format!("{seconds}s") } else { brief_duration(seconds * 1000) };
-        let spinner = SPINNER[app.ticks % SPINNER.len()];
-        let row = Row::of(Look::Accent, format!("{spinner} ")).and(Look::Bold, brief(&running.task.name));
-        let row = row.and(Look::Plain, format!("  {}", brief(&running.task.text)));
-        rows.push(row.with_right(Row::of(Look::Plain, attempt).and(Look::Bold, time)));
-        let command = scene.detail().and_then(|detail| detail.validation()).map(brief);
-        let took = scene.night.attempts.iter().rev().find_map(|one| one.entry.duration_ms.validation);
-        let took = took.map_or(String::new(), |ms| format!(", about {}", duration(ms)));
-        let below = if running.is_validating() {
-            vec![("tests", command.unwrap_or_else(|| "the validation".to_owned()) + &took)]
-        } else {
-            let doing = brief(running.doing.as_ref().unwrap_or(&running.agent));
-            let then = command.map(|command| ("then", command + &took));
-            [("agent", doing)].into_iter().chain(then).collect()
-        };
-        rows.extend(
-            below
-                .into_iter()
-                .map(|(name, words)| Row::of(Look::Dim, format!("  {name:<6} ")).and(Look::Plain, words)),
-        );
-    } else {
-        rows.push(Row::of(Look::Dim, "the next attempt is being prepared"));
+        let words = format!("‖ {}", waiting_words(waiting, app.now));
+        return Row::of(Look::Warn, brief(&words)).indented(2).wrapped(width);
     }
-    list(frame, inner, rows.into_iter().map(|row| vec![row]).collect(), is_focused.then_some(0), is_focused);
+    let Some(running) = &live.in_flight else {
+        return vec![Row::of(Look::Dim, "the next attempt is being prepared")];
+    };
+    let seconds = u64::try_from(app.now.seconds() - running.started_at.seconds()).unwrap_or(0);
+    let time = if seconds < 60 { format!("{seconds}s") } else { brief_duration(seconds * 1000) };
+    let attempt = if running.attempt > 1 { format!("attempt {}  ", running.attempt) } else { String::new() };
+    let row = Row::of(Look::Accent, format!("{} ", SPINNER[app.ticks % SPINNER.len()]))
+        .and(Look::Bold, brief(&running.task.name))
+        .and(Look::Plain, format!("  {}", brief(&running.task.text)))
+        .with_right(Row::of(Look::Plain, attempt).and(Look::Bold, time));
+    let command = scene.detail().and_then(|detail| detail.validation()).map(brief);
+    let took = scene.night.attempts.iter().rev().find_map(|one| one.entry.duration_ms.validation);
+    let took = took.map_or(String::new(), |ms| format!(", about {}", duration(ms)));
+    let below = if running.is_validating() {
+        vec![("tests", command.unwrap_or_else(|| "the validation".to_owned()) + &took)]
+    } else {
+        let doing = brief(running.doing.as_ref().unwrap_or(&running.agent));
+        [("agent", doing)].into_iter().chain(command.map(|command| ("then", command + &took))).collect()
+    };
+    let below = below
+        .into_iter()
+        .map(|(name, words)| Row::of(Look::Dim, format!("  {name:<6} ")).and(Look::Plain, words));
+    [row].into_iter().chain(below).collect()
 }
 
 /// What only the user can settle.
-pub fn needs(frame: &mut Frame<'_>, app: &App, area: Rect) {
-    let (Some(scene), false) = (app.scene(), area.is_empty()) else { return };
+pub fn needs(frame: &mut Frame<'_>, app: &App, scene: &Scene<'_>, area: Rect) {
     let needs = app.needs();
-    let title = Row::of(Look::Bold, "Needs you ")
-        .and(if needs.is_empty() { Look::Dim } else { Look::Warn }, needs.len().to_string());
+    let look = if needs.is_empty() { Look::Dim } else { Look::Warn };
+    let titles = [Row::of(Look::Bold, "Needs you ").and(look, needs.len().to_string()), Row::new()];
+    let (items, chosen) = if needs.is_empty() {
+        (vec![vec![Row::of(Look::Dim, nothing_needed(scene))]], None)
+    } else {
+        let items = needs.iter().map(|need| need_rows(scene, need)).collect();
+        (items, (app.left == Panel::Needs).then_some(app.need))
+    };
     let is_focused = app.panel == Panel::Needs;
-    let inner = panel(frame, area, is_focused, title, Row::new());
-    if needs.is_empty() {
-        let words = Row::of(Look::Dim, nothing_needed(&scene));
-        return list(frame, inner, vec![vec![words]], None, false);
-    }
-    let shape = Shape::of(app.size);
-    let items: Vec<Vec<Row>> = needs.iter().map(|need| need_rows(&scene, need, shape)).collect();
-    let chosen = (app.left == Panel::Needs).then_some(app.need);
-    list(frame, inner, items, chosen, is_focused);
-    scrollbar(frame, area, needs.len(), app.need);
+    list(frame, area, is_focused, titles, items, chosen, (app.need, needs.len()));
 }
 
 fn nothing_needed(scene: &Scene<'_>) -> String {
@@ -100,68 +92,54 @@ fn nothing_needed(scene: &Scene<'_>) -> String {
     }
 }
 
-fn need_rows(scene: &Scene<'_>, need: &Need, shape: Shape) -> Vec<Row> {
+fn need_rows(scene: &Scene<'_>, need: &Need) -> Vec<Row> {
     let feature = scene.feature;
     let cause = brief(need.cause.as_deref().unwrap_or_default());
     let (look, sign) = need_sign(need.why);
     let row = Row::of(look, format!("{sign} "));
-    let task = need.task.as_deref().filter(|_| matches!(need.why, NeedKind::Asks | NeedKind::Fails));
-    let Some(task) = task else {
+    let is_asking = need.why == NeedKind::Asks;
+    let Some(task) = need.task.as_deref().filter(|_| is_asking || need.why == NeedKind::Fails) else {
         let row = row.and(Look::Bold, brief(&need.subject()));
         return vec![row.and(Look::Plain, format!("  {cause}"))];
     };
-    let is_asking = need.why == NeedKind::Asks;
-    let failures = feature.failures_of(task);
-    let cost = usd(feature.summary.totals.task_costs.get(task).copied());
-    let title = feature.list.find(task).map_or(String::new(), |item| brief(&item.text));
     let row = row.and(Look::Bold, format!("{} ", brief(task)));
-    let waiting: Vec<String> = feature.waiting_for(task).map(|name| brief(name)).collect();
-    let wait = if waiting.len() == 1 { "waits" } else { "wait" };
-    let crosses = "✘".repeat(if is_asking { 0 } else { failures.min(MAX_CROSSES) });
-    match shape {
+    let words = if is_asking { format!("asks: {cause}") } else { cause };
+    let title = feature.list.find(task).map_or(String::new(), |item| brief(&item.text));
+    let failures = feature.failures_of(task);
+    let crosses = Row::of(Look::Bad, "✘".repeat(if is_asking { 0 } else { failures.min(MAX_CROSSES) }));
+    let cost = usd(feature.summary.totals.task_costs.get(task).copied());
+    match scene.shape {
         Shape::Wide => {
-            let words = if is_asking { format!(" asks: {cause}") } else { format!(" {cause}") };
-            let right = Row::of(Look::Plain, " ").and(Look::Bad, crosses);
-            let right = right.and(Look::Plain, format!("{cost:>7}"));
-            let mut rows = vec![row.and(Look::Plain, words).with_right(right)];
-            if !waiting.is_empty() {
-                let words = format!("  {} {wait} for {}", and(&waiting), brief(task));
-                rows.push(Row::of(Look::Dim, words));
-            }
-            rows
+            let right = Row::of(Look::Plain, " ").then(crosses).and(Look::Plain, format!("{cost:>7}"));
+            let row = row.and(Look::Plain, format!(" {words}")).with_right(right);
+            let waiting = wait_for(feature, task, &brief(task));
+            let waiting = waiting.map(|words| Row::of(Look::Dim, format!("  {words}")));
+            [row].into_iter().chain(waiting).collect()
         }
         Shape::Stacked => {
-            let about = if is_asking {
-                Row::of(
-                    Look::Dim,
-                    if failures == 1 { "asked once".to_owned() } else { format!("asked {failures} times") },
-                )
-            } else if waiting.is_empty() {
-                Row::new()
-            } else {
-                Row::of(Look::Dim, format!("{} {wait}  ", join_truncated(&waiting, 3)))
+            let about = match waiters(&feature.summary, task) {
+                _ if is_asking => format!("asked {}", times(failures)),
+                Some(words) => words + "  ",
+                None => String::new(),
             };
-            let right = about.and(Look::Bad, crosses).and(Look::Plain, format!("{cost:>8}"));
+            let right = Row::of(Look::Dim, about).then(crosses).and(Look::Plain, format!("{cost:>8}"));
             vec![row.and(Look::Plain, format!(" {title}")).with_right(right)]
         }
         Shape::Narrow => {
-            let words = if is_asking { format!("  asks: {cause}") } else { format!("  {cause}") };
-            vec![row.and(Look::Plain, title).with_right(Row::of(Look::Plain, cost)), Row::of(look, words)]
+            let row = row.and(Look::Plain, title).with_right(cost.into());
+            vec![row, Row::of(look, format!("  {words}"))]
         }
     }
 }
 
 /// The tasks by phase.
-pub fn tasks(frame: &mut Frame<'_>, app: &App, area: Rect) {
-    let (Some(scene), false) = (app.scene(), area.is_empty()) else { return };
-    let is_focused = app.panel == Panel::Tasks;
-    let inner = panel(frame, area, is_focused, Row::of(Look::Bold, "Tasks"), done(scene.feature));
+pub fn tasks(frame: &mut Frame<'_>, app: &App, scene: &Scene<'_>, area: Rect) {
     let tree = &app.tree;
-    let visible = tree.lines.iter().skip(tree.top).take(usize::from(inner.height));
-    let items = visible.map(|line| vec![line_of(app, &scene, *line)]).collect();
+    let visible = tree.lines.iter().skip(tree.top).take(usize::from(area.height));
+    let items = visible.map(|line| vec![line_of(app, scene, *line)]).collect();
     let chosen = (app.left == Panel::Tasks).then(|| tree.place.checked_sub(tree.top)).flatten();
-    list(frame, inner, items, chosen, is_focused);
-    scrollbar(frame, area, tree.lines.len(), tree.top);
+    let titles = [Row::of(Look::Bold, "Tasks"), done(scene.feature)];
+    list(frame, area, app.panel == Panel::Tasks, titles, items, chosen, (tree.top, tree.lines.len()));
 }
 
 /// `31/35`
@@ -172,50 +150,47 @@ fn done(feature: &Feature) -> Row {
 
 fn line_of(app: &App, scene: &Scene<'_>, line: Line) -> Row {
     let feature = scene.feature;
-    match line {
+    let place = match line {
+        Line::Task(place) => place,
         Line::Phase(place) => {
             let phase = &app.tree.phases[place];
             let is_open = app.tree.is_open(phase);
-            let fold = if is_open { "▾ " } else { "▸ " };
             let name = if phase.name.is_empty() { "(no heading)" } else { &phase.name };
-            let look = if is_open { Look::Bold } else { Look::Plain };
-            let row = Row::of(Look::Dim, fold).and(look, name);
-            row.with_right(phase_cells(scene, phase))
+            return Row::of(Look::Dim, if is_open { "▾ " } else { "▸ " })
+                .and(if is_open { Look::Bold } else { Look::Plain }, name)
+                .with_right(phase_cells(scene, phase));
         }
-        Line::Task(place) => {
-            let item = &feature.list.items[place];
-            let state = feature.state(item, scene.running_task());
-            let (look, sign) = sign_of(state);
-            // What it waits for stands at the right.
-            let text = item.text.split(" (depends on ").next().unwrap_or_default();
-            let indent = "  ".repeat(item.depth.min(4) + usize::from(app.tree.phases.len() > 1));
-            let name_look = if matches!(state, TaskState::Fails | TaskState::Runs | TaskState::Asks) {
-                Look::Bold
-            } else {
-                Look::Plain
-            };
-            let is_dim = matches!(state, TaskState::Waits(_) | TaskState::Open);
-            let row = Row::of(look, format!("{indent}{sign} "))
-                .and(if is_dim { Look::Dim } else { name_look }, brief(&item.name))
-                .and(if is_dim { Look::Dim } else { Look::Plain }, format!(" {}", brief(text)));
-            let failures = if item.done { 0 } else { feature.failures_of(&item.name).min(MAX_CROSSES) };
-            let right = match state {
-                TaskState::Waits(other) => Row::of(Look::Dim, format!("after {}", brief(other))),
-                TaskState::Runs => Row::of(Look::Bad, "✘".repeat(failures)).and(Look::Accent, "●"),
-                TaskState::Done => Row::new(),
-                TaskState::Asks => Row::of(Look::Warn, "?".repeat(failures)),
-                TaskState::Fails | TaskState::Open => Row::of(Look::Bad, "✘".repeat(failures)),
-            };
-            row.with_right(right)
-        }
-    }
+    };
+    let item = &feature.list.items[place];
+    let state = feature.state(item, scene.running_task());
+    let (look, sign) = sign_of(state);
+    let (name_look, text_look) = match state {
+        TaskState::Fails | TaskState::Runs | TaskState::Asks => (Look::Bold, Look::Plain),
+        TaskState::Waits(_) | TaskState::Open => (Look::Dim, Look::Dim),
+        TaskState::Done => (Look::Plain, Look::Plain),
+    };
+    // What it waits for stands at the right.
+    let text = item.text.split(" (depends on ").next().unwrap_or_default();
+    let indent = "  ".repeat(item.depth.min(4) + usize::from(app.tree.phases.len() > 1));
+    let failures = feature.failures_of(&item.name).min(MAX_CROSSES);
+    let crosses = Row::of(Look::Bad, "✘".repeat(failures));
+    Row::of(look, format!("{indent}{sign} "))
+        .and(name_look, brief(&item.name))
+        .and(text_look, format!(" {}", brief(text)))
+        .with_right(match state {
+            TaskState::Waits(other) => Row::of(Look::Dim, format!("after {}", brief(other))),
+            TaskState::Runs => crosses.and(Look::Accent, "●"),
+            TaskState::Done => Row::new(),
+            TaskState::Asks => Row::of(Look::Warn, "?".repeat(failures)),
+            TaskState::Fails | TaskState::Open => crosses,
+        })
 }
 
 fn sign_of(state: TaskState<'_>) -> (Look, &'static str) {
     match state {
         TaskState::Done => (Look::Good, "✔"),
-        TaskState::Asks => (Look::Warn, "?"),
-        TaskState::Fails => (Look::Bad, "✘"),
+        TaskState::Asks => need_sign(NeedKind::Asks),
+        TaskState::Fails => need_sign(NeedKind::Fails),
         TaskState::Runs => (Look::Accent, "●"),
         TaskState::Waits(_) | TaskState::Open => (Look::Dim, "·"),
     }
@@ -223,15 +198,14 @@ fn sign_of(state: TaskState<'_>) -> (Look, &'static str) {
 
 /// `▪▪✘·▪▪·   4/7`: a cell for each task where there are few.
 fn phase_cells(scene: &Scene<'_>, phase: &Phase) -> Row {
-    let feature = scene.feature;
-    let items: Vec<_> = phase.tasks.iter().map(|place| &feature.list.items[*place]).collect();
+    let items: Vec<_> = phase.tasks.iter().map(|place| &scene.feature.list.items[*place]).collect();
     let finished = items.iter().filter(|item| item.done).count();
     let row = if items.len() > CELLS {
         let [full, rest] = bar(finished, items.len(), CELLS);
         Row::of(Look::Good, full).and(Look::Dim, rest)
     } else {
         let row = items.iter().fold(Row::new(), |row, item| {
-            let (look, sign) = match feature.state(item, scene.running_task()) {
+            let (look, sign) = match scene.feature.state(item, scene.running_task()) {
                 TaskState::Done => (Look::Good, "▪"),
                 state => sign_of(state),
             };
@@ -244,58 +218,54 @@ fn phase_cells(scene: &Scene<'_>, phase: &Phase) -> Row {
 }
 
 /// Tasks and time in a few lines.
-pub fn summary(frame: &mut Frame<'_>, app: &App, area: Rect) {
-    let (Some(scene), false) = (app.scene(), area.is_empty()) else { return };
-    let inner = panel(frame, area, false, Row::of(Look::Bold, "Tasks"), done(scene.feature));
+pub fn summary(frame: &mut Frame<'_>, app: &App, scene: &Scene<'_>, area: Rect) {
+    let inner = panel(frame, area, false, [Row::of(Look::Bold, "Tasks"), done(scene.feature)]);
     let width = usize::from(inner.width.saturating_sub(2));
-    let height = usize::from(inner.height);
-    let night = lines_of_night(&scene, width, app, true);
+    let night = lines_of_night(scene, width, app, true);
     let half = width / 2;
-    let is_double = width >= 64;
-    let room = if is_double { half.saturating_sub(2) } else { width };
-    let phases = app.tree.phases.iter().map(|phase| {
-        let name = Row::of(Look::Plain, phase.name.clone());
-        name.with_right(phase_cells(&scene, phase)).fitted(room)
-    });
-    let mut rows: Vec<Row> = phases.collect();
-    if is_double {
-        let pairs = rows
-            .chunks(2)
-            .map(|pair| pair[0].clone().padded(half).then(pair.get(1).cloned().unwrap_or_default()));
-        rows = pairs.collect();
-    }
-    let room = height.saturating_sub(night.len());
-    // Of many phases, those that are not done are worth the room.
-    if rows.len() > room {
-        rows.truncate(room);
-    } else if rows.len() < room && !rows.is_empty() {
+    // Phases beside each other where there is room for two.
+    let (columns, room) = if width >= 64 { (2, half.saturating_sub(2)) } else { (1, width) };
+    let mut rows: Vec<Row> = app
+        .tree
+        .phases
+        .chunks(columns)
+        .map(|phases| {
+            let phases = phases.iter().map(|phase| {
+                Row::from(phase.name.clone()).with_right(phase_cells(scene, phase)).fitted(room)
+            });
+            phases.reduce(|left, right| left.padded(half).then(right)).unwrap_or_default()
+        })
+        .collect();
+    let room = usize::from(inner.height).saturating_sub(night.len());
+    if rows.len() < room && !rows.is_empty() {
         rows.push(Row::new());
     }
-    rows.extend(night);
-    rows.truncate(height);
-    let rows = rows.into_iter().map(|row| Row::of(Look::Plain, " ").then(row)).collect();
+    rows.truncate(room);
+    let rows = rows.into_iter().chain(night).map(|row| Row::of(Look::Plain, " ").then(row)).collect();
     frame.render_widget(Paragraph::new(text(rows)), inner);
 }
 
 /// The session in time.
-pub fn night(frame: &mut Frame<'_>, app: &App, area: Rect) {
-    let (Some(scene), false) = (app.scene(), area.is_empty()) else { return };
+pub fn night(frame: &mut Frame<'_>, app: &App, scene: &Scene<'_>, area: Rect) {
     let night = scene.night;
-    let until = if app.live().is_some() { "now".to_owned() } else { clock(night.last_at) };
-    let title =
-        Row::of(Look::Bold, "Night ").and(Look::Dim, format!("{} – {until}", clock(night.started_at)));
     let nights = app.overview.nights();
     let place = nights.iter().position(|(_, one)| one.id == night.id).map_or(0, |place| nights.len() - place);
+    let title = Row::of(Look::Bold, "Night ").and(Look::Dim, span(scene));
     let right = match nights.len() {
         0 | 1 => Row::new(),
         count => {
             Row::of(Look::Dim, format!("{place} of {count}, ")).and(Look::Accent, "S").and(Look::Dim, " all")
         }
     };
-    let inner = panel(frame, area, app.panel == Panel::Night, title, right);
-    let rows = lines_of_night(&scene, usize::from(inner.width), app, false);
-    let rows: Vec<Row> = rows.into_iter().take(usize::from(inner.height)).collect();
+    let inner = panel(frame, area, app.panel == Panel::Night, [title, right]);
+    let rows = lines_of_night(scene, usize::from(inner.width), app, false);
     frame.render_widget(Paragraph::new(text(rows)), inner);
+}
+
+/// `22:41 – 04:31`
+fn span(scene: &Scene<'_>) -> String {
+    let until = if scene.live.is_some() { "now".to_owned() } else { clock(scene.night.last_at) };
+    format!("{} – {until}", clock(scene.night.started_at))
 }
 
 fn lines_of_night(scene: &Scene<'_>, width: usize, app: &App, is_brief: bool) -> Vec<Row> {
@@ -307,32 +277,23 @@ fn lines_of_night(scene: &Scene<'_>, width: usize, app: &App, is_brief: bool) ->
     };
     let totals = &night.totals;
     let solved = night.attempts.iter().filter(|one| one.is_failed() && one.is_solved).count();
-    let times = format!(
-        " {} – {}",
-        clock(night.started_at),
-        now.map_or_else(|| clock(night.last_at), |_| "now".to_owned())
-    );
-    let attempts = Count(totals.attempts as u64, "attempt").to_string();
-    let failed = match totals.failed {
-        0 => String::new(),
-        failed if solved == 0 => format!(", {} failed", grouped(failed as u64)),
-        failed => {
-            format!(", {} failed, {} of them solved later", grouped(failed as u64), grouped(solved as u64))
-        }
-    };
+    let mut words = Count(totals.attempts as u64, "attempt").to_string();
+    if totals.failed > 0 {
+        words.push_str(&format!(", {} failed", grouped(totals.failed as u64)));
+    }
+    if solved > 0 {
+        words.push_str(&format!(", {} of them solved later", grouped(solved as u64)));
+    }
+    let cost = totals.cost.failed_usd.filter(|_| totals.failed > 0);
     if is_brief {
+        let times = format!(" {}", span(scene));
         let [line, _] = strip::rows(night, width.saturating_sub(columns(&times)), now, chosen);
-        let cost = totals.cost.failed_usd.filter(|_| totals.failed > 0);
-        let cost = cost.map_or(String::new(), |cost| format!("; ${cost:.2} in failed ones"));
-        return vec![
-            line.and(Look::Dim, times),
-            Row::of(Look::Dim, cut(&format!("{attempts}{failed}{cost}"), width)),
-        ];
+        words.push_str(&cost.map_or(String::new(), |cost| format!("; ${cost:.2} in failed ones")));
+        return vec![line.and(Look::Dim, times), Row::of(Look::Dim, cut(&words, width))];
     }
     let [line, hours] = strip::rows(night, width, now, chosen);
-    let cost = totals.cost.failed_usd.filter(|_| totals.failed > 0);
     let cost = cost.map(|cost| format!("${cost:.2} went into failed attempts"));
-    let words = [attempts + &failed].into_iter().chain(cost).chain(pauses(night));
+    let words = [words].into_iter().chain(cost).chain(pauses(night));
     let words = words.map(|words| Row::of(Look::Dim, format!(" {words}")).cut(width));
     [line, hours, Row::new()].into_iter().chain(words).collect()
 }

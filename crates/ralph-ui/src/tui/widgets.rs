@@ -5,8 +5,7 @@ use ratatui::layout::{Margin, Rect};
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Text};
 use ratatui::widgets::{
-    Block, BorderType, HighlightSpacing, List, ListItem, ListState, Scrollbar, ScrollbarOrientation,
-    ScrollbarState,
+    Block, BorderType, HighlightSpacing, List, ListState, Scrollbar, ScrollbarOrientation, ScrollbarState,
 };
 
 use super::row::{Look, Row, style};
@@ -15,7 +14,7 @@ use super::row::{Look, Row, style};
 pub const CURSOR: &str = "▌";
 
 /// A panel with its title and what stands at the right of that. Returns the area inside.
-pub fn panel(frame: &mut Frame<'_>, area: Rect, is_focused: bool, title: Row, right: Row) -> Rect {
+pub fn panel(frame: &mut Frame<'_>, area: Rect, is_focused: bool, [title, right]: [Row; 2]) -> Rect {
     let look = if is_focused { Look::Accent } else { Look::Dim };
     let room = usize::from(area.width.saturating_sub(6));
     let title = title.cut(room.saturating_sub(right.width() + 3));
@@ -35,33 +34,35 @@ pub fn panel(frame: &mut Frame<'_>, area: Rect, is_focused: bool, title: Row, ri
     inner
 }
 
-/// Lines of a list, with one of them chosen, of which the first `top` are above the screen. Each item has a row or more.
+/// A panel with a list of items of a row or more, one of them chosen. They are a part of a list of this length, from this
+/// line on.
 pub fn list(
     frame: &mut Frame<'_>,
     area: Rect,
+    is_focused: bool,
+    titles: [Row; 2],
     items: Vec<Vec<Row>>,
     chosen: Option<usize>,
-    is_focused: bool,
+    (top, length): (usize, usize),
 ) {
-    let room = usize::from(area.width.saturating_sub(2));
-    let items = items.into_iter().map(|rows| {
-        ListItem::new(
-            rows.into_iter()
-                .map(|row| Line::from(row.fitted(room).and(Look::Plain, " ")))
-                .collect::<Text<'_>>(),
-        )
-    });
+    let inner = panel(frame, area, is_focused, titles);
+    let room = usize::from(inner.width.saturating_sub(2));
+    let items = items
+        .into_iter()
+        .map(|rows| text(rows.into_iter().map(|row| row.fitted(room).and(Look::Plain, " ")).collect()));
     // One bar in one colour, whatever stands in it.
-    let look = if is_focused {
-        Style::new().fg(Color::Reset).remove_modifier(Modifier::DIM).add_modifier(Modifier::REVERSED)
+    let (symbol, look) = if is_focused {
+        let bar = Style::new().fg(Color::Reset).remove_modifier(Modifier::DIM);
+        (Line::raw(" "), bar.add_modifier(Modifier::REVERSED))
     } else {
-        Style::new().add_modifier(Modifier::BOLD)
+        (Line::styled(CURSOR, style(Look::Accent)), Style::new().add_modifier(Modifier::BOLD))
     };
     let widget = List::new(items)
-        .highlight_symbol(if is_focused { Line::raw(" ") } else { Line::styled(CURSOR, style(Look::Accent)) })
+        .highlight_symbol(symbol)
         .highlight_spacing(HighlightSpacing::Always)
         .highlight_style(look);
-    frame.render_stateful_widget(widget, area, &mut ListState::default().with_selected(chosen));
+    frame.render_stateful_widget(widget, inner, &mut ListState::default().with_selected(chosen));
+    scrollbar(frame, area, length, top);
 }
 
 /// The bar at the edge of what is longer than its area.

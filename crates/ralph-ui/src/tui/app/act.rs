@@ -5,7 +5,7 @@ use crossterm::event::{KeyCode, KeyEvent, MouseButton, MouseEvent, MouseEventKin
 use ralph_core::record::{Outcome, SessionId, Status};
 
 use crate::style::Count;
-use crate::tui::contents::{Subject, View, attempt_of, is_match};
+use crate::tui::contents::{Subject, View, attempt_of};
 use crate::tui::help;
 use crate::tui::keys::{self, Act, Step};
 use crate::tui::layout::{Panel, Shape};
@@ -65,7 +65,7 @@ impl App {
         let last = help::last_top(self.size);
         match act {
             Some(Act::Move(step)) if last > 0 => {
-                let lines = step.lines(help::page(self.size));
+                let lines = step.lines(usize::from(self.size.height.saturating_sub(2)));
                 Mode::Help(top.min(last).saturating_add_signed(lines).min(last))
             }
             _ => Mode::Browse,
@@ -439,12 +439,5 @@ impl App {
         }
         self.view = View::Detail;
         self.focus(panel);
-    }
-
-    /// The attempts that pass the filter, and all of them.
-    pub fn passed(&self) -> (usize, usize) {
-        let Some((_, night)) = self.night() else { return (0, 0) };
-        let all = night.attempts.iter().filter(|one| one.outcome().is_attempt());
-        (all.clone().filter(|one| is_match(one, self.filter())).count(), all.count())
     }
 }

@@ -82,7 +82,7 @@ fn line(scene: &Scene<'_>, attempt: &Attempt, command: Option<&str>, record: Opt
         .and(Look::Plain, format!("{task:<5} "))
         .and(if attempt.is_failed() { look } else { Look::Plain }, words);
     let cost = usd(entry.cost_usd);
-    let right = if scene.is_compact {
+    let right = if scene.is_compact() {
         Row::of(exit_look, format!("{exit_words:>3}")).and(Look::Plain, format!(" {time:>5} {cost:>6}"))
     } else {
         let command = command.filter(|_| entry.exit.validation.is_some()).unwrap_or_default();

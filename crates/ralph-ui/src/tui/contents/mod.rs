@@ -15,8 +15,9 @@ use std::collections::{HashMap, HashSet};
 use crate::ending::feature_name;
 use ralph_core::record::{Iteration, ObjectId, Outcome, TaskName, Timestamp};
 
+use super::layout::Shape;
 use super::model::{
-    Answer, Attempt, DiffTarget, Feature, InFlight, Night, Overview, Place, Request, SessionDetail,
+    Answer, Attempt, DiffTarget, Feature, InFlight, Live, Night, Overview, Place, Request, SessionDetail,
     Unfinished,
 };
 use super::page::{Page, Section};
@@ -26,7 +27,7 @@ pub use live::live_file;
 pub use log::{attempt_of, is_match};
 pub use night::max_cost;
 pub use output::rows_of_part;
-pub use words::{and, brief, state_of, usd};
+pub use words::{brief, state_of, usd, wait_for};
 
 /// What the detail is about, of the session that is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -122,17 +123,23 @@ pub struct Scene<'a> {
     pub overview: &'a Overview,
     pub feature: &'a Feature,
     pub night: &'a Night,
+    /// If it runs.
+    pub live: Option<&'a Live>,
     pub cache: &'a Cache,
     pub now: Timestamp,
-    /// True if there is little room.
-    pub is_compact: bool,
+    pub shape: Shape,
     /// What the log is filtered by.
     pub filter: &'a str,
 }
 
 impl<'a> Scene<'a> {
     pub fn in_flight(&self) -> Option<&'a InFlight> {
-        self.overview.live.get(&self.night.id)?.in_flight.as_ref()
+        self.live?.in_flight.as_ref()
+    }
+
+    /// Returns true if there is little room.
+    pub fn is_compact(&self) -> bool {
+        self.shape != Shape::Wide
     }
 
     pub fn detail(&self) -> Option<&'a SessionDetail> {
@@ -269,7 +276,28 @@ impl<'a> Scene<'a> {
             (View::Diff, _) => "diff".to_owned(),
             _ => String::new(),
         };
-        if of_which.is_empty() { title } else { title.and(Look::Accent, format!("  {of_which}")) }
+        let title =
+            if of_which.is_empty() { title } else { title.and(Look::Accent, format!("  {of_which}")) };
+        match (view, self.in_flight()) {
+            (View::Log, _) if !self.filter.is_empty() => {
+                title.and(Look::Accent, format!("  / {}", brief(self.filter)))
+            }
+            (View::Log, _) => title,
+            (_, Some(running)) if running.attempt > 1 && self.is_live(subject) => {
+                title.and(Look::Dim, format!("  attempt {}", running.attempt))
+            }
+            _ => title,
+        }
+    }
+
+    /// Returns what stands at the right of the title.
+    pub fn beside_title(&self, subject: &Subject, view: View) -> Row {
+        if view != View::Log {
+            return if self.is_live(subject) { Row::of(Look::Accent, "live") } else { Row::new() };
+        }
+        let all = self.night.attempts.iter().filter(|one| one.outcome().is_attempt());
+        let (passed, all) = (all.clone().filter(|one| is_match(one, self.filter)).count(), all.count());
+        Row::of(Look::Dim, if passed == all { all.to_string() } else { format!("{passed} of {all}") })
     }
 
     fn task_title(&self, task: &str) -> Row {

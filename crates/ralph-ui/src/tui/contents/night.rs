@@ -19,7 +19,7 @@ pub fn sections(scene: &Scene<'_>) -> Vec<Section> {
     let (feature, night) = (scene.feature, scene.night);
     let summary = &feature.summary;
     let detail = scene.detail();
-    let live = scene.overview.live.get(&night.id);
+    let live = scene.live;
     let mut rows = vec![state_of(night, live).with_right(Row::of(Look::Dim, night.id.to_string()))];
     rows.push(Row::of(Look::Bold, ending::tasks(summary.tasks)));
     let mut sections = vec![Section::plain(rows)];

@@ -9,7 +9,7 @@ use crate::tui::page::Section;
 use crate::tui::row::{Look, RULE, Row};
 use ralph_core::record::{NeedKind, Outcome, join_truncated};
 
-use super::words::{and, brief, fact, outcome_of, took, usd, validation};
+use super::words::{brief, fact, outcome_of, took, usd, validation, wait_for};
 use super::{Scene, Subject};
 
 /// Most lines of what an agent said, of an excerpt, and most files that are named.
@@ -32,16 +32,12 @@ pub fn sections(scene: &Scene<'_>, item: &Item) -> Vec<Section> {
         let spent = Row::of(Look::Dim, format!("{}{cost}", Count(times as u64, "attempt")));
         rows[0] = std::mem::take(&mut rows[0]).with_right(spent);
     }
-    let mut waiting = feature.waiting_for(task).map(|name| brief(name)).collect::<Vec<_>>();
-    waiting.dedup();
-    if !waiting.is_empty() && state != TaskState::Done {
-        let verb = if waiting.len() == 1 { "waits" } else { "wait" };
-        rows.push(Row::of(Look::Dim, format!("{} {verb} for it", and(&waiting))).indented(2));
-    }
+    let waiting = wait_for(feature, task, "it").filter(|_| state != TaskState::Done);
+    rows.extend(waiting.map(|words| Row::of(Look::Dim, words).indented(2)));
     let mut sections = vec![Section::plain(rows)];
     if matches!(state, TaskState::Asks | TaskState::Fails) {
         let acts = acts(task, state);
-        let rows = if scene.is_compact { vec![acts] } else { vec![Row::rule(), acts, Row::rule()] };
+        let rows = if scene.is_compact() { vec![acts] } else { vec![Row::rule(), acts, Row::rule()] };
         sections.push(Section::plain(rows));
     }
     if !tried.is_empty() {
@@ -162,7 +158,7 @@ fn says(text: &str, known: Option<&str>) -> bool {
 /// The decisive lines of a failure.
 pub fn excerpt(scene: &Scene<'_>, attempt: Option<&Attempt>) -> Vec<Row> {
     let record = attempt.and_then(|attempt| scene.cache.iteration(&attempt.entry.commit));
-    let most = if scene.is_compact { MAX_EXCERPT_COMPACT } else { MAX_EXCERPT };
+    let most = if scene.is_compact() { MAX_EXCERPT_COMPACT } else { MAX_EXCERPT };
     let mut rows = Vec::new();
     for line in record.iter().flat_map(|record| record.facts.excerpt.lines()).take(most) {
         Row::line(line, Look::Plain, &mut rows);
@@ -184,7 +180,7 @@ fn acts(task: &str, state: TaskState<'_>) -> Row {
 
 /// The attempts of each session, oldest first.
 fn list_of_attempts(scene: &Scene<'_>, tried: &[(&Night, Vec<&Attempt>)], all: &[&Attempt]) -> Vec<Row> {
-    if scene.is_compact {
+    if scene.is_compact() {
         let row = all.iter().fold(Row::of(Look::Bold, "Attempts  "), |row, attempt| {
             let (look, mark, _) = outcome_of(attempt);
             let time = attempt.entry.duration_ms.total().map_or(String::new(), brief_duration);
@@ -233,7 +229,7 @@ fn unfinished(scene: &Scene<'_>, task: &str) -> Vec<Row> {
     let Some(found) = scene.unfinished(&Subject::Task(task.to_owned())) else { return Vec::new() };
     let keys = [("d", " diff"), ("R", " take it back")]
         .map(|(key, does)| Row::of(Look::Accent, key).and(Look::Dim, does));
-    if scene.is_compact {
+    if scene.is_compact() {
         let names: Vec<String> =
             found.files.iter().map(|(path, added, _)| format!("{} +{added}", brief(path))).collect();
         let row = Row::of(Look::Bold, "Left in your work tree, ").and(Look::Warn, "unfinished: ");

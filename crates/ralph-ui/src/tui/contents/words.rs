@@ -3,7 +3,7 @@
 use crate::ending::{state, why_cut_short};
 use crate::local_time::{clock, describe_remote_run};
 use crate::style::{Count, brief_duration, cut, duration, sign};
-use crate::tui::model::{Attempt, Live, Night};
+use crate::tui::model::{Attempt, Feature, Live, Night};
 use crate::tui::row::{Look, Row, shown};
 use ralph_core::record::{FailureClass, Interruption, Outcome, Status, StopReason, join_truncated};
 
@@ -12,11 +12,15 @@ pub fn brief(text: &str) -> String {
     shown(&cut(text, 500))
 }
 
-/// `T020 and T023`; of many the first.
-pub fn and(names: &[String]) -> String {
-    match names {
-        [one, other] => format!("{one} and {other}"),
-        many => join_truncated(many, 4),
+/// `T020 and T023 wait for it`: what waits for a task, of many the first; `None` if nothing does.
+pub fn wait_for(feature: &Feature, task: &str, it: &str) -> Option<String> {
+    let mut waiting: Vec<String> = feature.waiting_for(task).map(|name| brief(name)).collect();
+    waiting.dedup();
+    match &*waiting {
+        [] => None,
+        [one] => Some(format!("{one} waits for {it}")),
+        [one, other] => Some(format!("{one} and {other} wait for {it}")),
+        many => Some(format!("{} wait for {it}", join_truncated(many, 4))),
     }
 }
 

@@ -140,8 +140,6 @@ pub struct App {
     pub has_begun: bool,
     /// What could not be read, so that it is not asked for again and again.
     failed: HashSet<(File, Ask)>,
-    /// For what turns.
-    pub ticks: usize,
 }
 
 impl App {
@@ -170,7 +168,6 @@ impl App {
             own_loop,
             has_begun: false,
             failed: HashSet::new(),
-            ticks: 0,
         }
     }
 
@@ -333,8 +330,9 @@ impl App {
 
     /// Makes the page anew, with what was read and unfolded as it was where it is of the same.
     pub fn compose(&mut self) {
+        let old = std::mem::take(&mut self.page);
         let (Some(shown), Some(scene)) = (self.to_show(), self.scene()) else {
-            (self.page, self.shown) = (Page::default(), None);
+            self.shown = None;
             return;
         };
         scene.cache.forget_wanted();
@@ -342,10 +340,16 @@ impl App {
         let _detail = scene.detail().is_some();
         let mut page = contents::page(&scene, &self.subject, self.view);
         if self.shown.as_ref().is_some_and(|old| old.of == shown.of) {
-            page.adopt(std::mem::take(&mut self.page));
+            page.adopt(old);
+        }
+        // The files that still grow are longer by now.
+        if let Some(running) = scene.in_flight() {
+            for (stream, length) in Stream::OF_A_RUN.into_iter().zip(running.lengths) {
+                let file = contents::live_file(&scene.night.id, running, stream);
+                page.grown(&file, length.unwrap_or_default());
+            }
         }
         (self.page, self.shown) = (page, Some(shown));
-        self.tell_growth();
         self.fit();
     }
 
@@ -353,17 +357,6 @@ impl App {
         let is_live = self.scene()?.is_live(&self.subject);
         let of = (self.session.clone()?, self.subject.clone(), self.view, is_live);
         Some(Shown { of, filter: self.filter().to_owned(), shape: Shape::of(self.size) })
-    }
-
-    /// Lets the page know how long the files are by now that still grow.
-    fn tell_growth(&mut self) {
-        let (Some(running), Some(session)) = (self.in_flight().cloned(), self.session.clone()) else {
-            return;
-        };
-        for (stream, length) in Stream::OF_A_RUN.into_iter().zip(running.lengths) {
-            let file = contents::live_file(&session, &running, stream);
-            self.page.grown(&file, length.unwrap_or_default());
-        }
     }
 
     /// Takes in what was read.
@@ -398,7 +391,7 @@ impl App {
 
     /// Time has passed.
     pub fn tick(&mut self, now: Timestamp) {
-        (self.now, self.ticks) = (now, self.ticks + 1);
+        self.now = now;
     }
 
     /// The session of the loop that was started here, while it runs.

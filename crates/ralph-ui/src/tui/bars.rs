@@ -108,7 +108,7 @@ pub fn footer(frame: &mut Frame<'_>, app: &App, area: Rect) {
     frame.render_widget(Line::from(row.with_right(right).fitted(width.saturating_sub(1))), area);
 }
 
-/// Returns how the loop beside the screen ended, and the position on the page.
+/// Returns how the loop beside the screen ended, and whether what runs is followed.
 fn right_of_keys(app: &App) -> Row {
     let ended = match app.own_loop {
         OwnLoop::Ended { code: 0, is_beside: true } => Row::of(Look::Good, "the loop has ended  "),
@@ -117,15 +117,8 @@ fn right_of_keys(app: &App) -> Row {
         }
         OwnLoop::None | OwnLoop::Runs { .. } | OwnLoop::Ended { .. } => Row::new(),
     };
-    if app.follows && app.live().is_some() {
-        return ended.and(Look::Accent, "following");
-    }
-    let (page, length) = (&app.page, app.page.len());
-    let height = usize::from(app.areas().area(Panel::Detail).height.saturating_sub(2));
-    if app.panel == Panel::Detail && length > height {
-        return ended.and(Look::Dim, format!("{} %", (page.cursor + 1) * 100 / length.max(1)));
-    }
-    ended
+    let follows = app.follows && app.live().is_some();
+    ended.and(Look::Accent, if follows { "following" } else { "" })
 }
 
 /// The keys of use in each place, the most needed first.
@@ -171,10 +164,7 @@ fn key_hints(app: &App) -> Vec<(&'static str, String)> {
     let keys: &[(&'static str, &str)] = match (&app.mode, app.panel, app.view) {
         (Mode::Typing(Field::Filter, _), ..) => &[("⏎", "keep"), ("Esc", "as before")],
         (Mode::Typing(Field::Search, _), ..) => &[("⏎", "find"), ("Esc", "as before")],
-        (Mode::Typing(Field::Hint { task: Some(task), .. }, _), ..) => {
-            return vec![("⏎", format!("send to {}", shown(task))), ("Esc", "none".to_owned())];
-        }
-        (Mode::Typing(..), ..) => &[("⏎", "for the next prompt"), ("Esc", "none")],
+        (Mode::Typing(..), ..) => &[("⏎", "send"), ("Esc", "none")],
         (Mode::Help(_), ..) if help::last_top(app.size) > 0 => &[("j k", "more"), ("any other key", "back")],
         (Mode::Help(_), ..) => &[("any key", "back")],
         (Mode::Question(_), ..) => &[],
@@ -207,7 +197,7 @@ fn typed(app: &App) -> Row {
         Field::Filter => "find / ".to_owned(),
         Field::Hint { task: Some(task), is_answer: true } => format!("answer {}: ", shown(task)),
         Field::Hint { task: Some(task), .. } => format!("hint for {}: ", shown(task)),
-        Field::Hint { task: None, .. } => "hint: ".to_owned(),
+        Field::Hint { task: None, .. } => "hint for the next prompt: ".to_owned(),
     };
     // The end of a long text is what is being typed.
     let room = usize::from(app.size.width).saturating_sub(columns(&before) + 30).max(10);

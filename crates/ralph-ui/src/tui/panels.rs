@@ -25,6 +25,7 @@ const CELLS: usize = 8;
 /// Most crosses for failures.
 const MAX_CROSSES: usize = 5;
 
+/// What turns, a step each tenth of a second.
 const SPINNER: [&str; 8] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧"];
 
 /// What the agent does.
@@ -47,7 +48,8 @@ fn now_rows(app: &App, scene: &Scene<'_>, live: &Live, width: usize) -> Vec<Row>
     let seconds = u64::try_from(app.now.seconds() - running.started_at.seconds()).unwrap_or(0);
     let time = if seconds < 60 { format!("{seconds}s") } else { brief_duration(seconds * 1000) };
     let attempt = if running.attempt > 1 { format!("attempt {}  ", running.attempt) } else { String::new() };
-    let row = Row::of(Look::Accent, format!("{} ", SPINNER[app.ticks % SPINNER.len()]))
+    let turn = usize::try_from(app.now.ms() / 100).unwrap_or(0) % SPINNER.len();
+    let row = Row::of(Look::Accent, format!("{} ", SPINNER[turn]))
         .and(Look::Bold, brief(&running.task.name))
         .and(Look::Plain, format!("  {}", brief(&running.task.text)))
         .with_right(Row::of(Look::Plain, attempt).and(Look::Bold, time));

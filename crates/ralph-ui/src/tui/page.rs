@@ -147,10 +147,6 @@ impl Section {
 }
 
 impl Page {
-    pub fn new(sections: Vec<Section>) -> Self {
-        Self { sections, ..Self::default() }
-    }
-
     /// The sections with their lines, and the gap behind them.
     fn placed(&self) -> impl Iterator<Item = (Range<usize>, &Section)> {
         let mut start = 0;

@@ -87,8 +87,12 @@ impl Row {
 
     /// An error, and in a row of its own what helps.
     pub fn failure(error: &anyhow::Error) -> Vec<Self> {
-        let words = format!("{error:#}");
-        let (error, hint) = words.split_once("\nhint: ").unwrap_or((&words, ""));
+        Self::failure_words(&format!("{error:#}"))
+    }
+
+    /// The same of its words.
+    pub fn failure_words(words: &str) -> Vec<Self> {
+        let (error, hint) = words.split_once("\nhint: ").unwrap_or((words, ""));
         let [error, hint] = [error, hint].map(|words| shown(&words.replace('\n', "; ")));
         let mut rows = vec![Self::of(Look::Bad, error)];
         if !hint.is_empty() {

@@ -1,58 +1,46 @@
 //! What runs.
 
-use crate::tui::model::{File, InFlight, Place, Stream};
-use crate::tui::page::{Fold, Page, Section};
+use crate::tui::model::{Attempt, File, InFlight, Place, Stream};
+use crate::tui::page::{Fold, Section};
 use crate::tui::row::{Look, Row};
 use ralph_core::record::{Outcome, SessionId};
 use ralph_store::Ask;
 
 use super::Scene;
 use super::output::of_file;
-use super::words::{brief, outcome_of};
+use super::words::{approach, outcome_of};
 
 /// Most earlier attempts that are named.
 const MAX_EARLIER: usize = 3;
 
-/// What was tried before, and what the agent and the validation print now, in the order in which it comes.
-pub fn detail(scene: &Scene<'_>, running: &InFlight) -> Page {
-    let mut sections = Vec::new();
-    let task = &running.task.name;
-    let earlier: Vec<_> =
-        scene.feature.attempts_at(task).flat_map(|(_, tried)| tried.into_iter().rev()).collect();
-    let failed: Vec<_> =
-        earlier.iter().take_while(|one| one.outcome() != Outcome::Success).take(MAX_EARLIER).collect();
-    if !failed.is_empty() {
-        let mut rows = vec![Row::of(Look::Dim, "Before")];
-        for one in failed.iter().rev() {
-            let approach = scene.cache.iteration(&one.entry.commit).and_then(|one| one.approaches.first());
-            let (look, _, words) = outcome_of(one);
-            let number = Row::of(Look::Dim, format!("{:>4} ", one.number()));
-            rows.push(match approach {
-                Some(approach) => number.and(Look::Plain, brief(approach)).with_right(Row::of(look, words)),
-                None => number.and(look, words),
-            });
-        }
-        sections.push(Section::plain(rows));
+/// What was tried before, and what the agent and the validation print now.
+pub fn detail(scene: &Scene<'_>, running: &InFlight) -> Vec<Section> {
+    let earlier = scene.feature.attempts_at(&running.task.name);
+    let earlier = earlier.flat_map(|(_, tried)| tried.into_iter().rev());
+    let failed = earlier.take_while(|one| one.outcome() != Outcome::Success).take(MAX_EARLIER);
+    let failed: Vec<&Attempt> = failed.collect();
+    let mut rows: Vec<Row> = failed.iter().rev().map(|one| before(scene, one)).collect();
+    if !rows.is_empty() {
+        rows.insert(0, Row::of(Look::Dim, "Before"));
     }
-    sections.extend(streams(&scene.night.id, running));
-    stuck(sections)
+    [Section::plain(rows)].into_iter().chain(streams(scene, running)).collect()
 }
 
-/// The same without what was before.
-pub fn output(scene: &Scene<'_>, running: &InFlight) -> Page {
-    stuck(streams(&scene.night.id, running).collect())
+fn before(scene: &Scene<'_>, attempt: &Attempt) -> Row {
+    let (look, _, words) = outcome_of(attempt);
+    let number = Row::of(Look::Dim, format!("{:>4} ", attempt.number()));
+    match approach(scene, attempt) {
+        Some(approach) => number.and(Look::Plain, approach).with_right(Row::of(look, words)),
+        None => number.and(look, words),
+    }
 }
 
-fn stuck(sections: Vec<Section>) -> Page {
-    let mut page = Page::new(sections);
-    page.sticks = true;
-    page
-}
-
-fn streams(session: &SessionId, running: &InFlight) -> impl Iterator<Item = Section> {
+/// What agent and validation print now, in the order in which it comes.
+pub fn streams(scene: &Scene<'_>, running: &InFlight) -> impl Iterator<Item = Section> {
     let streams = Stream::OF_A_RUN.into_iter().zip(running.lengths).filter(|(_, length)| length.is_some());
     streams.map(|(stream, _)| {
-        let section = of_file(live_file(session, running, stream), Fold::Open, Ask::Before(u64::MAX));
+        let file = live_file(&scene.night.id, running, stream);
+        let section = of_file(file, Fold::Open, Ask::Before(u64::MAX));
         // What the agent does needs no title.
         if stream == Stream::AgentStdout {
             Section { title: None, fold: Fold::Never, ..section }

@@ -77,14 +77,11 @@ impl Cache {
     /// Returns an answer, or orders it.
     fn get(&self, request: Request) -> Option<Result<&Answer, &str>> {
         let known = self.known.get(&request);
-        if self.is_needed(&request) && !self.wanted.borrow().contains(&request) {
-            self.wanted.borrow_mut().push(request);
+        let mut wanted = self.wanted.borrow_mut();
+        if !wanted.contains(&request) {
+            wanted.push(request);
         }
         known.map(|answer| answer.as_ref().map_err(String::as_str))
-    }
-
-    fn is_needed(&self, request: &Request) -> bool {
-        !self.known.contains_key(request) || self.stale.contains(request)
     }
 
     pub fn iteration(&self, commit: &ObjectId) -> Option<&Iteration> {
@@ -113,7 +110,9 @@ impl Cache {
     }
 
     pub fn wanted(&self) -> Vec<Request> {
-        self.wanted.borrow().iter().filter(|request| self.is_needed(request)).cloned().collect()
+        let mut wanted = self.wanted.borrow().clone();
+        wanted.retain(|request| !self.known.contains_key(request) || self.stale.contains(request));
+        wanted
     }
 }
 
@@ -208,28 +207,28 @@ impl<'a> Scene<'a> {
             }
             Subject::Task(task) => {
                 let (night, last) = self.attempt(subject)?;
-                let mut before = night.attempts.iter().filter(|one| one.number() < last.number());
-                let done = before.rfind(|one| one.is_of(task) && one.outcome() == Outcome::Success);
+                let mut tried = night.attempts.iter().filter(|one| one.is_of(task));
                 let numbers = if last.outcome() == Outcome::Success {
                     last.number()..=last.number()
                 } else {
+                    let done = tried.rfind(|one| one.outcome() == Outcome::Success);
                     done.map_or(0, |done| done.number() + 1)..=u32::MAX
                 };
                 (night, numbers, Some(task))
             }
         };
-        let mut runs: Vec<(ObjectId, ObjectId)> = Vec::new();
-        let mut is_open = false;
-        for one in &night.attempts {
-            let Some(snapshot) = &one.entry.snapshot else { continue };
+        let snapshots = night.attempts.iter().filter_map(|one| {
             let is_wanted = numbers.contains(&one.number()) && task.is_none_or(|task| one.is_of(task));
-            match (is_wanted, runs.last_mut().filter(|_| is_open)) {
-                (true, Some((_, last))) => *last = snapshot.clone(),
-                (true, None) => runs.push((snapshot.clone(), snapshot.clone())),
-                (false, _) => {}
-            }
-            is_open = is_wanted;
-        }
+            Some((is_wanted, one.entry.snapshot.clone()?))
+        });
+        let snapshots: Vec<(bool, ObjectId)> = snapshots.collect();
+        let runs = snapshots.chunk_by(|(one, _), (other, _)| one == other);
+        let runs = runs.filter_map(|run| match run {
+            [(true, first), .., (_, last)] => Some((first.clone(), last.clone())),
+            [(true, only)] => Some((only.clone(), only.clone())),
+            _ => None,
+        });
+        let runs: Vec<(ObjectId, ObjectId)> = runs.collect();
         (!runs.is_empty()).then(|| DiffTarget { session: night.id.clone(), runs })
     }
 
@@ -243,12 +242,12 @@ impl<'a> Scene<'a> {
 
     /// Returns the name of the subject for commands: `SESSION:5`, or the session.
     pub fn name(&self, subject: &Subject) -> String {
-        match (subject, self.attempt(subject), self.in_flight()) {
-            (Subject::Night, _, _) | (_, None, None) => self.night.id.to_string(),
-            (Subject::Running, _, Some(running)) => format!("{}:{}", self.night.id, running.number),
-            (_, Some((night, attempt)), _) => format!("{}:{}", night.id, attempt.number()),
-            (_, None, Some(_)) => self.night.id.to_string(),
-        }
+        let place = match (subject, self.in_flight()) {
+            (Subject::Night, _) => None,
+            (Subject::Running, Some(running)) => Some((self.night, running.number)),
+            _ => self.attempt(subject).map(|(night, attempt)| (night, attempt.number())),
+        };
+        place.map_or_else(|| self.night.id.to_string(), |(night, number)| format!("{}:{number}", night.id))
     }
 
     /// Returns the title of the detail.
@@ -268,22 +267,24 @@ impl<'a> Scene<'a> {
                 Row::of(Look::Bold, brief(&need.map(ralph_core::record::Need::subject).unwrap_or_default()))
             }
         };
-        let number = self.attempt(subject).map(|(_, one)| format!(" #{}", one.number()));
-        let number = if self.is_live(subject) { Some(" now".to_owned()) } else { number };
-        let of_which = match (view, number) {
-            (View::Output, Some(number)) => format!("output{number}"),
-            (View::Prompt, Some(number)) => format!("prompt{number}"),
-            (View::Diff, _) => "diff".to_owned(),
-            _ => String::new(),
+        let is_live = self.is_live(subject);
+        let number = match self.attempt(subject) {
+            _ if is_live => " now".to_owned(),
+            Some((_, one)) => format!(" #{}", one.number()),
+            None => String::new(),
         };
-        let title =
-            if of_which.is_empty() { title } else { title.and(Look::Accent, format!("  {of_which}")) };
-        match (view, self.in_flight()) {
-            (View::Log, _) if !self.filter.is_empty() => {
-                title.and(Look::Accent, format!("  / {}", brief(self.filter)))
-            }
-            (View::Log, _) => title,
-            (_, Some(running)) if running.attempt > 1 && self.is_live(subject) => {
+        let title = title.and(
+            Look::Accent,
+            match view {
+                View::Output => format!("  output{number}"),
+                View::Prompt => format!("  prompt{number}"),
+                View::Diff => "  diff".to_owned(),
+                View::Log if !self.filter.is_empty() => format!("  / {}", brief(self.filter)),
+                View::Log | View::Detail | View::Nights => String::new(),
+            },
+        );
+        match self.in_flight().filter(|_| is_live && view != View::Log) {
+            Some(running) if running.attempt > 1 => {
                 title.and(Look::Dim, format!("  attempt {}", running.attempt))
             }
             _ => title,
@@ -306,56 +307,54 @@ impl<'a> Scene<'a> {
     }
 }
 
-fn nothing(words: &str) -> Page {
-    Page::new(vec![Section::plain(vec![Row::of(Look::Dim, words)])])
-}
-
 /// Makes the page of a subject in a view.
 pub fn page(scene: &Scene<'_>, subject: &Subject, view: View) -> Page {
+    let is_live = scene.is_live(subject);
+    let sticks = is_live && matches!(view, View::Detail | View::Output);
+    Page { sections: sections(scene, subject, view, is_live), sticks, ..Page::default() }
+}
+
+fn sections(scene: &Scene<'_>, subject: &Subject, view: View, is_live: bool) -> Vec<Section> {
     let attempt = scene.attempt(subject);
-    let running = scene.in_flight().filter(|_| scene.is_live(subject));
-    match view {
-        View::Log => Page::new(log::sections(scene)),
-        View::Nights => Page::new(night::list(scene)),
-        View::Output => match (running, attempt) {
-            (Some(running), _) => live::output(scene, running),
-            (None, Some((night, attempt))) => Page::new(output::sections(night, attempt)),
-            (None, None) => nothing("no output: nothing ran yet"),
+    let running = scene.in_flight().filter(|_| is_live);
+    match (view, running) {
+        (View::Log, _) => log::sections(scene),
+        (View::Nights, _) => night::list(scene),
+        (View::Output, Some(running)) => live::streams(scene, running).collect(),
+        (View::Output, None) => match attempt {
+            Some((night, attempt)) => output::sections(night, attempt),
+            None => nothing("no output: nothing ran yet"),
         },
-        View::Prompt => match (running, attempt) {
-            (Some(running), _) => output::prompt(Place::Spool(scene.night.id.clone(), running.number)),
-            (None, Some((_, attempt))) => output::prompt(Place::Record(attempt.entry.commit.clone())),
-            (None, None) => nothing("no prompt was sent yet"),
+        (View::Prompt, Some(running)) => output::prompt(Place::Spool(scene.night.id.clone(), running.number)),
+        (View::Prompt, None) => match attempt {
+            Some((_, attempt)) => output::prompt(Place::Record(attempt.entry.commit.clone())),
+            None => nothing("no prompt was sent yet"),
         },
-        View::Diff => match scene.diff_target(subject) {
-            None if running.is_some() => nothing("what it changes is known when it is recorded"),
+        (View::Diff, _) => match scene.diff_target(subject) {
+            None if is_live => nothing("what it changes is known when it is recorded"),
             None => nothing("no snapshot was taken: nothing to compare"),
             Some(target) => match scene.cache.get(Request::Diff(target)) {
-                Some(Ok(Answer::Diff(patch))) => Page::new(diff::sections(patch)),
-                None | Some(Ok(_)) => Page::default(),
-                Some(Err(error)) => {
-                    let mut rows = Row::lines(error, Look::Plain);
-                    if let Some(first) = rows.first_mut() {
-                        *first = Row::of(Look::Bad, first.text());
-                    }
-                    Page::new(vec![Section::plain(rows)])
-                }
+                Some(Ok(Answer::Diff(patch))) => diff::sections(patch),
+                Some(Err(error)) => vec![Section::plain(Row::failure_words(error))],
+                None | Some(Ok(_)) => Vec::new(),
             },
         },
-        View::Detail => match subject {
-            Subject::Need(place) => Page::new(night::need(scene, *place)),
-            Subject::Attempt(_) | Subject::Task(_) | Subject::Running if running.is_some() => {
-                running.map_or_else(Page::default, |running| live::detail(scene, running))
-            }
-            Subject::Night | Subject::Running => Page::new(night::sections(scene)),
+        (View::Detail, Some(running)) => live::detail(scene, running),
+        (View::Detail, None) => match subject {
+            Subject::Need(place) => night::need(scene, *place),
+            Subject::Night | Subject::Running => night::sections(scene),
             Subject::Attempt(_) => match attempt {
-                Some((night, attempt)) => Page::new(attempt::sections(scene, night, attempt)),
+                Some((night, attempt)) => attempt::sections(scene, night, attempt),
                 None => nothing("this attempt is not recorded"),
             },
             Subject::Task(task) => match scene.feature.list.find(task) {
-                Some(item) => Page::new(task::sections(scene, item)),
+                Some(item) => task::sections(scene, item),
                 None => nothing("the task is no longer in the list"),
             },
         },
     }
+}
+
+fn nothing(words: &str) -> Vec<Section> {
+    vec![Section::plain(vec![Row::of(Look::Dim, words)])]
 }

@@ -2,7 +2,7 @@
 
 use crate::style::cut;
 use crate::tui::model::{Attempt, File, Night, Place, Stream};
-use crate::tui::page::{Fold, PREVIEW, Page, Section};
+use crate::tui::page::{Fold, PREVIEW, Section};
 use crate::tui::row::{Look, Row, shown};
 use ralph_core::record::AgentEvent;
 use ralph_store::Ask;
@@ -58,9 +58,9 @@ pub fn of_file(file: File, fold: Fold, ask: Ask) -> Section {
 }
 
 /// The prompt, as the agent got it.
-pub fn prompt(place: Place) -> Page {
+pub fn prompt(place: Place) -> Vec<Section> {
     let file = File { place, stream: Stream::Prompt, author: None };
-    Page::new(vec![Section { title: None, ..of_file(file, Fold::Never, Ask::From(0)) }])
+    vec![Section { title: None, ..of_file(file, Fold::Never, Ask::From(0)) }]
 }
 
 /// What an agent did, in lines; what came of a call is at the right of it.

@@ -9,7 +9,7 @@ use crate::tui::page::Section;
 use crate::tui::row::{Look, RULE, Row};
 use ralph_core::record::{NeedKind, Outcome, join_truncated};
 
-use super::words::{brief, fact, outcome_of, took, usd, validation, wait_for};
+use super::words::{approach, brief, fact, outcome_of, took, usd, validation, wait_for};
 use super::{Scene, Subject};
 
 /// Most lines of what an agent said, of an excerpt, and most files that are named.
@@ -202,10 +202,8 @@ fn list_of_attempts(scene: &Scene<'_>, tried: &[(&Night, Vec<&Attempt>)], all: &
             let is_same = before.is_some_and(|before| {
                 before.entry.fingerprint.is_some() && before.entry.fingerprint == attempt.entry.fingerprint
             });
-            let approach =
-                scene.cache.iteration(&attempt.entry.commit).and_then(|one| one.approaches.first());
-            let words = match (approach.filter(|_| attempt.is_failed()), is_same) {
-                (Some(approach), _) => brief(approach),
+            let words = match (approach(scene, attempt).filter(|_| attempt.is_failed()), is_same) {
+                (Some(approach), _) => approach,
                 (None, true) => "the same".to_owned(),
                 (None, false) => words,
             };

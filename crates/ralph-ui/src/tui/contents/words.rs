@@ -7,6 +7,8 @@ use crate::tui::model::{Attempt, Feature, Live, Night};
 use crate::tui::row::{Look, Row, shown};
 use ralph_core::record::{FailureClass, Interruption, Outcome, Status, StopReason, join_truncated};
 
+use super::Scene;
+
 /// A text from outside that is one line of a page, and may be of any length.
 pub fn brief(text: &str) -> String {
     shown(&cut(text, 500))
@@ -70,6 +72,11 @@ pub fn outcome_of(attempt: &Attempt) -> (Look, &'static str, String) {
     };
     let look = if attempt.is_failed() && attempt.is_solved { Look::Dim } else { look };
     (look, mark, words)
+}
+
+/// Returns what an attempt tried, in the agent's words.
+pub fn approach(scene: &Scene<'_>, attempt: &Attempt) -> Option<String> {
+    scene.cache.iteration(&attempt.entry.commit)?.approaches.first().map(|words| brief(words))
 }
 
 /// Returns time, cost and the time of day, in columns: `4m37  $1.32  04:06–04:11`.

@@ -1,11 +1,12 @@
 //! What keys and the mouse do to the state.
 
+use anyhow::{Context as _, Result, bail, ensure};
 use crossterm::event::{KeyCode, KeyEvent, MouseButton, MouseEvent, MouseEventKind};
 
 use ralph_core::record::{Outcome, SessionId, Status};
 
 use crate::style::Count;
-use crate::tui::contents::{Subject, View, attempt_of};
+use crate::tui::contents::{Scene, Subject, View, attempt_of};
 use crate::tui::help;
 use crate::tui::keys::{self, Act, Step};
 use crate::tui::layout::{Panel, Shape};
@@ -43,21 +44,34 @@ fn ways_to_stop(session: &SessionId) -> [(char, &'static str, Effect); 2] {
     ]
 }
 
+impl Question {
+    fn confirm(title: String, yes: &'static str, effect: Effect) -> Self {
+        Self { title, answers: vec![('y', yes, effect)], otherwise: "change nothing" }
+    }
+}
+
 impl App {
+    /// Does what a key asks for, or says why not.
     pub(super) fn key(&mut self, key: KeyEvent) -> Option<Effect> {
         self.message.clear();
-        match self.mode.clone() {
-            Mode::Browse => return self.act(keys::act(key)?),
-            Mode::Help(top) => self.mode = self.read_help(top, keys::act(key)),
-            Mode::Typing(field, text) => return self.type_in(key, field, text),
+        let effect = match self.mode.clone() {
+            Mode::Browse => self.act(keys::act(key)?),
+            Mode::Help(top) => {
+                self.mode = self.read_help(top, keys::act(key));
+                Ok(None)
+            }
+            Mode::Typing(field, text) => self.type_in(key, field, text),
             Mode::Question(Question { answers, .. }) => {
                 self.mode = Mode::Browse;
                 let chosen = if key.code == KeyCode::Enter { KeyCode::Char('y') } else { key.code };
                 let mut answers = answers.into_iter();
-                return answers.find(|(key, ..)| KeyCode::Char(*key) == chosen).map(|(.., effect)| effect);
+                Ok(answers.find(|(key, ..)| KeyCode::Char(*key) == chosen).map(|(.., effect)| effect))
             }
-        }
-        None
+        };
+        effect.unwrap_or_else(|refusal| {
+            self.say(Look::Warn, refusal.to_string());
+            None
+        })
     }
 
     /// Keys that move do so where the help is longer than the screen. All others lead back.
@@ -72,7 +86,7 @@ impl App {
         }
     }
 
-    fn act(&mut self, act: Act) -> Option<Effect> {
+    fn act(&mut self, act: Act) -> Result<Option<Effect>> {
         match act {
             Act::Move(step) => self.go(step),
             Act::Left if self.panel == Panel::Night => self.step(-1),
@@ -108,24 +122,18 @@ impl App {
             }
             Act::Follow => self.follow(),
             Act::Failure(step) => {
-                if !self.step_to(step, Attempt::is_failed) {
-                    self.say(Look::Dim, if step > 0 { "no later failure" } else { "no earlier failure" });
-                }
+                let found = self.step_to(step, Attempt::is_failed);
+                ensure!(found, "no {} failure", if step > 0 { "later" } else { "earlier" });
             }
-            Act::Hit(step) => self.go_to_hit(step > 0),
-            Act::Hint { is_answer } => self.begin_hint(is_answer),
-            Act::Resume => self.ask_to_resume(),
-            Act::Stop => match self.session.as_ref().filter(|_| self.live().is_some()) {
-                Some(session) => {
-                    let answers = ways_to_stop(session).to_vec();
-                    self.ask("Stop this session?", answers, "let it run");
-                }
-                None => self.say(Look::Warn, "no session runs there"),
-            },
-            Act::Restore => self.ask_to_restore(),
+            Act::Hit(step) => self.go_to_hit(step > 0)?,
+            Act::Hint { is_answer } => self.mode = Mode::Typing(self.hint(is_answer)?, String::new()),
+            Act::Resume => self.mode = Mode::Question(self.resume()?),
+            Act::Stop => self.mode = Mode::Question(self.stop()?),
+            Act::Restore => self.mode = Mode::Question(self.restore()?),
             Act::Report => {
-                let arguments = ["report", "--open", "--session", self.session.as_ref()?.as_str()];
-                return Some(Effect::run(arguments, Some("the page is open in the browser")));
+                let session = self.known_scene()?.night.id.as_str();
+                let arguments = ["report", "--open", "--session", session];
+                return Ok(Some(Effect::run(arguments, Some("the page is open in the browser"))));
             }
             Act::Fold if self.panel == Panel::Tasks => {
                 self.tree.toggle();
@@ -137,34 +145,31 @@ impl App {
                 *wrapped = !*wrapped;
             }
             Act::Copy => {
-                let name = self.scene()?.name(&self.subject);
+                let name = self.known_scene()?.name(&self.subject);
                 self.message = vec![Row::of(Look::Dim, "copied ").and(Look::Accent, name.clone())];
-                return Some(Effect::Copy(name));
+                return Ok(Some(Effect::Copy(name)));
             }
-            Act::OpenIn(program) => return self.open_in(program),
+            Act::OpenIn(program) => {
+                let opened = self.opened(program);
+                let is_blank = matches!(&opened, Opened::Text(text) if text.trim().is_empty());
+                ensure!(!is_blank, "nothing to open");
+                return Ok(Some(Effect::Open(program, opened)));
+            }
             Act::Help => self.mode = Mode::Help(0),
             Act::Quit if matches!(self.own_loop, OwnLoop::Runs { is_beside: true, .. }) => {
                 let leave = ('l', "leave it running, and quit the screen", Effect::Quit);
                 let stop = self.own_session().into_iter().flat_map(|session| ways_to_stop(&session));
                 let answers = [leave].into_iter().chain(stop).collect();
-                self.ask("The loop is still running", answers, "stay");
+                let title = "The loop is still running".to_owned();
+                self.mode = Mode::Question(Question { title, answers, otherwise: "stay" });
             }
-            Act::Quit => return Some(Effect::Quit),
+            Act::Quit => return Ok(Some(Effect::Quit)),
         }
-        None
+        Ok(None)
     }
 
     pub(super) fn say(&mut self, look: Look, words: impl Into<String>) {
         self.message = vec![Row::of(look, words)];
-    }
-
-    fn ask(
-        &mut self,
-        title: impl Into<String>,
-        answers: Vec<(char, &'static str, Effect)>,
-        otherwise: &'static str,
-    ) {
-        self.mode = Mode::Question(Question { title: title.into(), answers, otherwise });
     }
 
     /// Shows a view; the same key again leads back.
@@ -292,38 +297,41 @@ impl App {
         }
     }
 
-    fn begin_hint(&mut self, is_answer: bool) {
-        let Some(scene) = self.scene() else { return self.say(Look::Dim, "no session is recorded here") };
-        let list = &scene.feature.list;
-        let task = scene.task(&self.subject).filter(|task| list.find(task).is_some_and(|item| !item.done));
-        if task.is_none() && is_answer {
-            return self.say(Look::Dim, "choose a task that is not done: its next prompt has the answer");
-        }
-        let field = Field::Hint { task: task.map(str::to_owned), is_answer };
-        self.mode = Mode::Typing(field, String::new());
+    pub(super) fn known_scene(&self) -> Result<Scene<'_>> {
+        self.scene().context("no session is recorded here")
     }
 
-    fn ask_to_resume(&mut self) {
-        let Some((_, night)) = self.night() else {
-            return self.say(Look::Dim, "no session is recorded here");
-        };
-        if self.live().is_some() || matches!(self.own_loop, OwnLoop::Runs { .. }) {
-            return self.say(Look::Warn, "it runs already");
-        }
-        if night.status == Status::Completed {
-            return self.say(Look::Dim, "nothing to resume: the session is completed");
-        }
+    fn hint(&self, is_answer: bool) -> Result<Field> {
+        let scene = self.known_scene()?;
+        let list = &scene.feature.list;
+        let task = scene.task(&self.subject).filter(|task| list.find(task).is_some_and(|item| !item.done));
+        ensure!(
+            task.is_some() || !is_answer,
+            "choose a task that is not done: its next prompt has the answer"
+        );
+        Ok(Field::Hint { task: task.map(str::to_owned), is_answer })
+    }
+
+    fn resume(&self) -> Result<Question> {
+        let night = self.known_scene()?.night;
+        let is_running = self.live().is_some() || matches!(self.own_loop, OwnLoop::Runs { .. });
+        ensure!(!is_running, "it runs already");
+        ensure!(night.status != Status::Completed, "nothing to resume: the session is completed");
         let yes = "start the loop; it goes on when the screen is left";
         let start = Effect::Start(vec!["resume".to_owned(), night.id.to_string()]);
-        self.ask("Resume this session?", vec![('y', yes, start)], "change nothing");
+        Ok(Question::confirm("Resume this session?".to_owned(), yes, start))
+    }
+
+    fn stop(&self) -> Result<Question> {
+        let scene = self.scene().filter(|scene| scene.live.is_some()).context("no session runs there")?;
+        let answers = ways_to_stop(&scene.night.id).to_vec();
+        Ok(Question { title: "Stop this session?".to_owned(), answers, otherwise: "let it run" })
     }
 
     /// Of a task, takes back what it left unfinished; of an attempt, restores the files as they were after it.
-    fn ask_to_restore(&mut self) {
-        if self.live().is_some() {
-            return self.say(Look::Warn, "stop the session first (s): its agent works on these files");
-        }
-        let Some(scene) = self.scene() else { return };
+    fn restore(&self) -> Result<Question> {
+        ensure!(self.live().is_none(), "stop the session first (s): its agent works on these files");
+        let scene = self.known_scene()?;
         let mut arguments = vec!["restore".to_owned()];
         let title = match (&self.subject, scene.unfinished(&self.subject)) {
             (Subject::Attempt(number), _) => {
@@ -336,22 +344,10 @@ impl App {
                 let files = Count(files.len() as u64, "file");
                 format!("Take back what {task} left unfinished in {files}?")
             }
-            _ => {
-                let words = "nothing of this is left in your work tree; choose another task or an attempt";
-                return self.say(Look::Dim, words);
-            }
+            _ => bail!("nothing of this is left in your work tree; choose another task or an attempt"),
         };
         let yes = "yes; the files as they are now are saved first";
-        self.ask(title, vec![('y', yes, Effect::Run(arguments, None))], "change nothing");
-    }
-
-    fn open_in(&mut self, program: Program) -> Option<Effect> {
-        let opened = self.opened(program);
-        if matches!(&opened, Opened::Text(text) if text.trim().is_empty()) {
-            self.say(Look::Dim, "nothing to open");
-            return None;
-        }
-        Some(Effect::Open(program, opened))
+        Ok(Question::confirm(title, yes, Effect::Run(arguments, None)))
     }
 
     /// What a pager or an editor would show: a file of the work tree, what was recorded, or the text of the view.

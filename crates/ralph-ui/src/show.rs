@@ -274,10 +274,10 @@ fn before(earlier: &[(u32, Option<String>)], is_question: bool) -> Facts {
         .collect()
 }
 
-type Facts = Vec<(&'static str, String)>;
+pub type Facts = Vec<(&'static str, String)>;
 
 /// What it left out, what it left behind, and what was found in its outputs.
-fn beside(iteration: &Iteration) -> Facts {
+pub fn beside(iteration: &Iteration) -> Facts {
     let mut facts = Facts::new();
     facts.extend(iteration.stream.and_then(StreamCounts::complaint).map(|words| ("stream", words)));
     facts.extend(iteration.uncommitted.as_ref().map(|reason| ("uncommitted", cut(&one_line(reason), ERROR))));

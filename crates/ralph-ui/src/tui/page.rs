@@ -89,9 +89,12 @@ impl Section {
         }
     }
 
-    /// A file that holds nothing: neither it nor its title is shown.
+    /// Where there is nothing below a title, it is not shown either.
     fn is_hidden(&self) -> bool {
-        self.window.as_ref().is_some_and(|window| window.total == Some(0) && window.jump.is_none())
+        match &self.window {
+            Some(window) => window.total == Some(0) && window.jump.is_none(),
+            None => self.fold == Fold::Open && self.rows.is_empty(),
+        }
     }
 
     fn shown_rows(&self) -> usize {

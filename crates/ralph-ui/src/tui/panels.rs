@@ -7,11 +7,11 @@ use ratatui::widgets::Paragraph;
 use crate::local_time::clock;
 use crate::needs::{need_sign, waiters};
 use crate::status::waiting_words;
-use crate::style::{Count, bar, brief_duration, columns, cut, duration, grouped, minutes, times};
+use crate::style::{bar, brief_duration, columns, cut, duration, minutes, times};
 use ralph_core::record::{Interruption, Need, NeedKind};
 
 use super::app::App;
-use super::contents::{Scene, Subject, brief, usd, wait_for};
+use super::contents::{Scene, Subject, attempts_of, brief, usd, wait_for};
 use super::layout::{Panel, Shape};
 use super::model::{Feature, Live, Night, TaskState};
 use super::row::{Look, Row};
@@ -277,16 +277,8 @@ fn lines_of_night(scene: &Scene<'_>, width: usize, app: &App, is_brief: bool) ->
         Subject::Attempt(number) => Some(*number),
         _ => None,
     };
-    let totals = &night.totals;
-    let solved = night.attempts.iter().filter(|one| one.is_failed() && one.is_solved).count();
-    let mut words = Count(totals.attempts as u64, "attempt").to_string();
-    if totals.failed > 0 {
-        words.push_str(&format!(", {} failed", grouped(totals.failed as u64)));
-    }
-    if solved > 0 {
-        words.push_str(&format!(", {} of them solved later", grouped(solved as u64)));
-    }
-    let cost = totals.cost.failed_usd.filter(|_| totals.failed > 0);
+    let mut words = attempts_of(night);
+    let cost = night.totals.cost.failed_usd.filter(|_| night.totals.failed > 0);
     if is_brief {
         let times = format!(" {}", span(scene));
         let [line, _] = strip::rows(night, width.saturating_sub(columns(&times)), now, chosen);

@@ -1,7 +1,8 @@
 //! An attempt: how it ended and why, what it was judged by, what it did, and what it left.
 
-use crate::left_behind;
-use crate::style::{Count, duration, tokens_told};
+use crate::ending::capital;
+use crate::show::beside;
+use crate::style::duration;
 use crate::tui::model::{Attempt, Night};
 use crate::tui::page::Section;
 use crate::tui::row::{Look, Row};
@@ -30,32 +31,24 @@ pub fn sections(scene: &Scene<'_>, night: &Night, attempt: &Attempt) -> Vec<Sect
         let fate = fate(night, attempt);
         rows.push(Row::of(if attempt.is_solved { Look::Good } else { Look::Bad }, format!("  {fate}")));
     }
-    if !entry.false_claim.is_empty() {
-        rows.push(Row::of(Look::Claim, "  the agent said done, and it was not; reopened"));
-    }
     if let Some(flag) = entry.first_flag.as_deref().filter(|_| attempt.outcome() == Outcome::Success) {
         rows.push(Row::of(Look::Claim, format!("  ⚑ {}", brief(flag))).indented(4));
     }
-    let mut sections = vec![Section::plain(rows)];
-    if attempt.is_failed() {
-        sections.push(Section::plain(excerpt(scene, Some(attempt))));
-    }
+    let excerpt = if attempt.is_failed() { excerpt(scene, Some(attempt)) } else { Vec::new() };
+    let mut sections = vec![Section::plain(rows), Section::plain(excerpt)];
     let Some(record) = scene.cache.iteration(&entry.commit) else { return sections };
     sections.push(Section::plain(facts(attempt, record)));
     sections.push(Section::plain(changed_files(scene, attempt)));
-    let said = record.facts.final_message.trim();
-    if !said.is_empty() {
-        let rows = markdown(said).into_iter().map(|row| Row::of(Look::Plain, "  ").then(row).indented(2));
-        sections.push(Section::titled(Row::of(Look::Bold, "The agent said"), rows.collect()));
-    }
-    sections.extend(tool_calls(scene, record));
-    let lists: [(&str, &[String]); 4] = [
+    let said = markdown(record.facts.final_message.trim()).into_iter();
+    let said = said.map(|row| Row::of(Look::Plain, "  ").then(row).indented(2));
+    sections.push(Section::titled(Row::of(Look::Bold, "The agent said"), said.collect()));
+    sections.push(tool_calls(scene, record));
+    for (name, items) in [
         ("Learnings", &record.learnings),
         ("Decisions", &record.decisions),
         ("Tried", &record.approaches),
         ("Hints in its prompt", &record.hints),
-    ];
-    for (name, items) in lists.into_iter().filter(|(_, items)| !items.is_empty()) {
+    ] {
         let rows = items.iter().map(|item| Row::of(Look::Plain, format!("  - {}", brief(item))).indented(4));
         sections.push(Section::titled(Row::of(Look::Bold, name), rows.collect()));
     }
@@ -81,14 +74,11 @@ fn fate(night: &Night, attempt: &Attempt) -> String {
 
 fn facts(attempt: &Attempt, record: &Iteration) -> Vec<Row> {
     let mut rows = Vec::new();
-    let command = record.validation_command.as_deref();
-    if let Some(words) = validation(attempt) {
-        let command = command.map_or(String::new(), |command| format!("   {}", brief(command)));
+    if let Some(command) = record.validation_command.as_deref() {
         let why = record.validation_exit_reason().map(|why| format!("   {}", why.description()));
-        let row = words.and(Look::Warn, why.unwrap_or_default()).and(Look::Dim, command);
-        rows.push(fact("Validation", row));
-    } else if command.is_some() {
-        rows.push(fact("Validation", Row::of(Look::Dim, "not run")));
+        let words = validation(attempt).map(|words| words.and(Look::Warn, why.unwrap_or_default()));
+        let words = words.unwrap_or_else(|| Row::of(Look::Dim, "not run"));
+        rows.push(fact("Validation", words.and(Look::Dim, format!("   {}", brief(command)))));
     }
     if let Some(code) = record.exit.agent {
         let model = record.model.as_deref().map_or(String::new(), |model| format!(" ({})", brief(model)));
@@ -96,45 +86,28 @@ fn facts(attempt: &Attempt, record: &Iteration) -> Vec<Row> {
         let row = Row::of(Look::Plain, format!("{}{model}  ", brief(&record.agent)));
         rows.push(fact("Agent", row.and(look_of_exit(code), exit(code)).and(Look::Plain, time)));
     }
-    if let Some(error) = record.error.as_deref() {
-        rows.push(fact("Error", Row::of(Look::Bad, brief(error))));
-    }
-    if !record.tokens.is_unknown() {
-        rows.push(fact("Tokens", tokens_told(&record.tokens)));
-    }
-    if let Some(memory) = record.memory.as_ref().filter(|memory| memory.iterations > 0) {
-        let words = format!("its prompt mentioned {}", Count(memory.iterations as u64, "earlier attempt"));
-        rows.push(fact("Memory", words));
-    }
-    rows.extend(
-        left_behind::lines(record).iter().map(|line| fact("Left behind", Row::of(Look::Warn, brief(line)))),
-    );
-    rows.extend(record.restoration().map(|line| fact("Restored", brief(&line))));
+    rows.extend(record.error.as_deref().map(|error| fact("Error", Row::of(Look::Bad, brief(error)))));
+    let beside = beside(record).into_iter();
+    rows.extend(beside.map(|(name, words)| fact(&capital(name), Row::of(Look::Warn, brief(&words)))));
     rows
 }
 
 /// What the agent did, each call with what came of it.
-pub fn tool_calls(scene: &Scene<'_>, record: &Iteration) -> Option<Section> {
+pub fn tool_calls(scene: &Scene<'_>, record: &Iteration) -> Section {
     let top = scene.detail().and_then(|detail| detail.top.as_ref()).map(|top| format!("{top}/"));
-    let rows: Vec<Row> = record
-        .tool_calls
-        .iter()
-        .map(|tool| {
-            let result = match tool.exit_code {
-                Some(code) if code != 0 && tool.last_line.is_empty() => format!("exit {code}"),
-                _ if tool.is_error && !tool.last_line.is_empty() => tool.last_line.clone(),
-                _ => tool.result_summary.clone(),
-            };
-            Row::of(Look::Plain, "  ")
-                .then(call(
-                    &tool.tool_name,
-                    &top.as_ref().map_or(tool.arguments_summary.clone(), |top| {
-                        tool.arguments_summary.replace(top, "")
-                    }),
-                ))
-                .with_right(result_of(tool.is_error, &result))
-        })
-        .collect();
-    let title = Row::of(Look::Bold, "Tool calls").and(Look::Dim, format!(" {}", rows.len()));
-    (!rows.is_empty()).then(|| Section::titled(title, rows))
+    let rows = record.tool_calls.iter().map(|tool| {
+        let result = match tool.exit_code {
+            Some(code) if code != 0 && tool.last_line.is_empty() => &format!("exit {code}"),
+            _ if tool.is_error && !tool.last_line.is_empty() => &tool.last_line,
+            _ => &tool.result_summary,
+        };
+        let arguments = match &top {
+            Some(top) => &tool.arguments_summary.replace(top, ""),
+            None => &tool.arguments_summary,
+        };
+        let call = Row::of(Look::Plain, "  ").then(call(&tool.tool_name, arguments));
+        call.with_right(result_of(tool.is_error, result))
+    });
+    let title = Row::of(Look::Bold, "Tool calls").and(Look::Dim, format!(" {}", record.tool_calls.len()));
+    Section::titled(title, rows.collect())
 }

@@ -39,7 +39,7 @@ pub fn sections(scene: &Scene<'_>) -> Vec<Section> {
             None => rows.push(reading()),
             Some(record) => {
                 rows.extend(excerpt(scene, Some(attempt)));
-                let calls = tool_calls(scene, record).into_iter().flat_map(|section| section.rows);
+                let calls = tool_calls(scene, record).rows.into_iter();
                 rows.extend(calls.map(|row| Row::of(Look::Plain, "  ").then(row)));
                 if rows.is_empty() {
                     rows.push(Row::of(Look::Dim, "    no tool calls"));
@@ -126,17 +126,9 @@ pub fn is_match(attempt: &Attempt, filter: &str) -> bool {
     };
     let class = entry.failure_class.as_ref().map_or("", FailureClass::as_str);
     let number = format!("#{}", attempt.number());
-    let texts: [&str; 9] = [
-        outcome,
-        class,
-        &number,
-        entry.task.as_deref().unwrap_or_default(),
-        entry.title.as_deref().unwrap_or_default(),
-        entry.cause.as_deref().unwrap_or_default(),
-        entry.phase.as_deref().unwrap_or_default(),
-        entry.agent.as_deref().unwrap_or_default(),
-        entry.model.as_deref().unwrap_or_default(),
-    ];
+    let texts = [&entry.task, &entry.title, &entry.cause, &entry.phase, &entry.agent, &entry.model];
+    let texts = texts.into_iter().flatten().map(String::as_str).chain([outcome, class, &number]);
+    let text = texts.collect::<Vec<_>>().join("\n").to_lowercase();
     filter.to_lowercase().split_whitespace().all(|word| match word.strip_prefix("exit:") {
         Some(exit) => {
             let (which, code) = exit.split_once('=').unwrap_or(("", exit));
@@ -144,6 +136,6 @@ pub fn is_match(attempt: &Attempt, filter: &str) -> bool {
             let is_agents = which != "validation" && entry.exit.agent == code;
             code.is_some() && (is_agents || which != "agent" && entry.exit.validation == code)
         }
-        None => texts.iter().any(|text| text.to_lowercase().contains(word)),
+        None => text.contains(word),
     })
 }

@@ -27,7 +27,7 @@ pub use live::live_file;
 pub use log::{attempt_of, is_match};
 pub use night::max_cost;
 pub use output::rows_of_part;
-pub use words::{brief, state_of, usd, wait_for};
+pub use words::{attempts_of, brief, state_of, usd, wait_for};
 
 /// What the detail is about, of the session that is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,117 +1,112 @@
 //! A session as a whole: how it ended, what it is about, what it took, and what was learned.
 
-use crate::ending;
+use crate::ending::{self, cut_short, feature_name};
 use crate::local_time::local_minute;
 use crate::needs::{false_claims, files_and_lines};
 use crate::style::{Count, duration, grouped, tokens_told};
 use crate::tui::model::Attempt;
 use crate::tui::page::Section;
 use crate::tui::row::{Look, Row};
-use ralph_core::record::{ArtifactStatus, NeedKind, RALPH, Tokens};
+use ralph_core::record::{
+    Artifact, ArtifactStatus, FailureCause, NeedKind, RALPH, Session, Tokens, join_truncated,
+};
 
-use super::words::{brief, fact, state_of, usd};
+use super::words::{attempts_of, brief, fact, state_of, usd};
 use super::{Scene, Subject};
 
 /// Most learnings and causes that are listed.
 const MAX_LISTED: usize = 8;
 
 pub fn sections(scene: &Scene<'_>) -> Vec<Section> {
-    let (feature, night) = (scene.feature, scene.night);
-    let summary = &feature.summary;
-    let detail = scene.detail();
-    let live = scene.live;
-    let mut rows = vec![state_of(night, live).with_right(Row::of(Look::Dim, night.id.to_string()))];
-    rows.push(Row::of(Look::Bold, ending::tasks(summary.tasks)));
-    let mut sections = vec![Section::plain(rows)];
-    let mut facts = Vec::new();
-    if let Some(detail) = detail {
-        let artifact = &detail.session.artifact;
-        let look = match artifact.status {
-            ArtifactStatus::Complete => Look::Good,
-            ArtifactStatus::Draft => Look::Warn,
-            ArtifactStatus::Failed => Look::Bad,
-            ArtifactStatus::Later(_) => Look::Dim,
-        };
-        let path = Row::of(Look::Plain, format!("{}  ", brief(&artifact.path)));
-        let row = path.and(look, artifact.status.as_str().to_owned());
-        facts.push(fact("Artifact", row).linked(&artifact.path));
-    }
-    let totals = &night.totals;
-    facts.push(fact("Attempts", ending::attempts(totals)));
-    if totals.failed > 0 {
-        let solved = night.attempts.iter().filter(|one| one.is_failed() && one.is_solved).count();
-        let cost = totals.cost.failed_usd.map_or(String::new(), |cost| format!(", ${cost:.2}"));
-        let words = format!(
-            "{}, {} of them solved later{cost}",
-            grouped(totals.failed as u64),
-            grouped(solved as u64)
-        );
-        facts.push(fact("Failed", words));
-    }
-    let claims: Vec<u32> =
-        night.attempts.iter().filter(|one| !one.entry.false_claim.is_empty()).map(Attempt::number).collect();
-    facts.extend(false_claims(&claims).map(|words| fact("Claims", Row::of(Look::Claim, words))));
-    let until = if live.is_some() { scene.now } else { night.last_at };
-    facts.push(fact("Time", duration(night.started_at.ms_until(until))));
-    if let Some(cost) = ending::cost(&totals.cost) {
-        let each = totals.cost.usd.filter(|_| totals.succeeded > 0);
-        let each = each.map(|usd| usd / f64::from(u32::try_from(totals.succeeded).unwrap_or(1)));
-        let each = each.map_or(String::new(), |usd| format!(", ${usd:.2} a task"));
-        facts.push(fact("Cost", cost + &each));
-    }
-    let tokens = night.attempts.iter().fold(Tokens::default(), |sum, one| sum.plus(&one.entry.tokens));
-    if !tokens.is_unknown() {
-        facts.push(fact("Tokens", tokens_told(&tokens)));
-    }
-    if let Some(detail) = detail {
-        let session = &detail.session;
-        facts.extend(detail.changes.map(|stat| fact("Changed", files_and_lines(stat))));
-        let agent = format!("{} {}", session.agent, session.agent_version.as_deref().unwrap_or_default());
-        facts.push(fact("Agent", brief(agent.trim_end())));
-        let fence = session.sandbox.as_ref().map(|facts| Row::of(Look::Plain, brief(&facts.text())));
-        facts.push(fact("Sandbox", fence.unwrap_or_else(|| Row::of(Look::Warn, "no sandbox".to_owned()))));
-        let validation = detail.validation().map_or_else(|| "none".to_owned(), brief);
-        facts.push(fact("Validation", validation));
-        let limit = Count(u64::from(session.max_iterations), "attempt").to_string();
-        let limit = match max_cost(scene) {
-            Some(cost) => format!("{limit}, ${cost:.2}"),
-            None => limit,
-        };
-        facts.push(fact("Limit", limit));
-        let branch = brief(session.branch.as_deref().unwrap_or("a detached HEAD"));
-        let place = if session.lane.is_some() { "in a lane on" } else { "on" };
-        let (at, host) = (local_minute(night.started_at), brief(&session.host));
-        facts.push(fact("Started", format!("{at} {place} {branch}, {host}")));
-    }
-    sections.push(Section::plain(facts));
+    let summary = &scene.feature.summary;
+    let id = Row::of(Look::Dim, scene.night.id.to_string());
+    let head = vec![
+        state_of(scene.night, scene.live).with_right(id),
+        Row::of(Look::Bold, ending::tasks(summary.tasks)),
+    ];
     let causes = summary.causes.list.iter().filter(|cause| !cause.is_solved || cause.times > 1);
-    let causes: Vec<Row> = causes
-        .take(MAX_LISTED)
-        .map(|cause| {
-            let (look, is) = if cause.is_solved { (Look::Dim, "solved") } else { (Look::Bad, "still fails") };
-            let tasks = ralph_core::record::join_truncated(&cause.tasks, 3);
-            Row::of(look, format!("  {} ", brief(cause.cause.as_deref().unwrap_or("no cause recorded"))))
-                .with_right(
-                    Row::of(Look::Dim, format!("{} × {}  ", cause.times, brief(&tasks))).and(look, is),
-                )
-        })
-        .collect();
-    let learned = detail.map(|detail| detail.learnings.as_slice()).unwrap_or_default();
-    let learned: Vec<Row> = learned
-        .iter()
-        .take(MAX_LISTED)
-        .map(|(number, words)| {
-            Row::of(Look::Dim, format!("{:>5}  ", format!("#{number}")))
-                .and(Look::Plain, brief(words))
-                .indented(7)
-        })
-        .collect();
-    for (name, rows) in [("Causes", causes), ("Learned", learned)] {
-        if !rows.is_empty() {
-            sections.push(Section::titled(Row::of(Look::Bold, name), rows));
-        }
-    }
-    sections
+    let learned = scene.detail().map(|detail| detail.learnings.as_slice()).unwrap_or_default();
+    let learned = learned.iter().take(MAX_LISTED).map(|(number, words)| {
+        let number = format!("#{number}");
+        Row::of(Look::Dim, format!("{number:>5}  ")).and(Look::Plain, brief(words)).indented(7)
+    });
+    vec![
+        Section::plain(head),
+        Section::plain(facts(scene)),
+        Section::titled(Row::of(Look::Bold, "Causes"), causes.take(MAX_LISTED).map(cause).collect()),
+        Section::titled(Row::of(Look::Bold, "Learned"), learned.collect()),
+    ]
+}
+
+fn cause(cause: &FailureCause) -> Row {
+    let (look, is) = if cause.is_solved { (Look::Dim, "solved") } else { (Look::Bad, "still fails") };
+    let tasks = brief(&join_truncated(&cause.tasks, 3));
+    let right = Row::of(Look::Dim, format!("{} × {tasks}  ", cause.times)).and(look, is);
+    let words = brief(cause.cause.as_deref().unwrap_or("no cause recorded"));
+    Row::of(look, format!("  {words} ")).with_right(right)
+}
+
+fn facts(scene: &Scene<'_>) -> Vec<Row> {
+    let (night, detail) = (scene.night, scene.detail());
+    let session = detail.map(|detail| &detail.session);
+    let totals = &night.totals;
+    let claims = night.attempts.iter().filter(|one| !one.entry.false_claim.is_empty());
+    let claims: Vec<u32> = claims.map(Attempt::number).collect();
+    let until = if scene.live.is_some() { scene.now } else { night.last_at };
+    let cost = totals.cost.failed_usd.filter(|_| totals.failed > 0);
+    let cost = cost.map_or(String::new(), |cost| format!(", {} in failed attempts", usd(Some(cost))));
+    let tokens = night.attempts.iter().fold(Tokens::default(), |sum, one| sum.plus(&one.entry.tokens));
+    let cuts = cut_short(totals);
+    let facts: [(&str, Option<Row>); 13] = [
+        ("Artifact", session.map(|session| artifact(&session.artifact))),
+        ("Attempts", Some(attempts_of(night).into())),
+        ("Cut short", (!cuts.is_empty()).then(|| cuts.join("; ").into())),
+        ("Claims", false_claims(&claims).map(|words| Row::of(Look::Claim, words))),
+        ("Time", Some(duration(night.started_at.ms_until(until)).into())),
+        ("Cost", ending::cost(&totals.cost).map(|words| (words + &cost).into())),
+        ("Tokens", (!tokens.is_unknown()).then(|| tokens_told(&tokens).into())),
+        ("Changed", detail.and_then(|detail| detail.changes).map(|stat| files_and_lines(stat).into())),
+        ("Agent", session.map(agent)),
+        ("Sandbox", session.map(sandbox)),
+        ("Validation", detail.map(|detail| brief(detail.validation().unwrap_or("none")).into())),
+        ("Limit", session.map(|session| limit(scene, session))),
+        ("Started", session.map(|session| started(scene, session))),
+    ];
+    facts.into_iter().filter_map(|(name, row)| Some(fact(name, row?))).collect()
+}
+
+fn artifact(artifact: &Artifact) -> Row {
+    let look = match artifact.status {
+        ArtifactStatus::Complete => Look::Good,
+        ArtifactStatus::Draft => Look::Warn,
+        ArtifactStatus::Failed => Look::Bad,
+        ArtifactStatus::Later(_) => Look::Dim,
+    };
+    let path = Row::of(Look::Plain, format!("{}  ", brief(&artifact.path))).linked(&artifact.path);
+    path.and(look, artifact.status.as_str())
+}
+
+fn agent(session: &Session) -> Row {
+    let version = session.agent_version.as_deref().unwrap_or_default();
+    brief(format!("{} {version}", session.agent).trim_end()).into()
+}
+
+fn sandbox(session: &Session) -> Row {
+    let fence = session.sandbox.as_ref().map(|facts| brief(&facts.text()).into());
+    fence.unwrap_or_else(|| Row::of(Look::Warn, "no sandbox"))
+}
+
+fn limit(scene: &Scene<'_>, session: &Session) -> Row {
+    let attempts = Count(u64::from(session.max_iterations), "attempt");
+    let cost = max_cost(scene).map_or(String::new(), |cost| format!(", {}", usd(Some(cost))));
+    format!("{attempts}{cost}").into()
+}
+
+fn started(scene: &Scene<'_>, session: &Session) -> Row {
+    let branch = brief(session.branch.as_deref().unwrap_or("a detached HEAD"));
+    let place = if session.lane.is_some() { "in a lane on" } else { "on" };
+    let at = local_minute(scene.night.started_at);
+    format!("{at} {place} {branch}, {}", brief(&session.host)).into()
 }
 
 /// Returns the budget of the session in dollars.
@@ -123,19 +118,17 @@ pub fn max_cost(scene: &Scene<'_>) -> Option<f64> {
 pub fn need(scene: &Scene<'_>, place: usize) -> Vec<Section> {
     let Some(need) = scene.feature.summary.needs_you.get(place) else { return sections(scene) };
     let mut rows = vec![Row::of(Look::Bad, brief(&need.subject())), Row::new()];
-    let cause = need.cause.as_deref().unwrap_or_default();
-    for line in cause.split("; ").filter(|line| !line.is_empty()) {
-        rows.push(Row::of(Look::Plain, format!("  {}", brief(line))).indented(2));
-    }
-    let what = match need.why {
-        NeedKind::Agent => format!("{RALPH} doctor says what the agent lacks; then r resumes"),
-        NeedKind::Validation => format!("{RALPH} doctor says what the validation lacks; then r resumes"),
-        NeedKind::Git | NeedKind::Files | NeedKind::Asks | NeedKind::Fails => String::new(),
+    let cause = need.cause.as_deref().unwrap_or_default().split("; ");
+    let cause = cause.filter(|line| !line.is_empty());
+    rows.extend(cause.map(|line| Row::of(Look::Plain, format!("  {}", brief(line))).indented(2)));
+    let lacking = match need.why {
+        NeedKind::Agent => Some("agent"),
+        NeedKind::Validation => Some("validation"),
+        NeedKind::Git | NeedKind::Files | NeedKind::Asks | NeedKind::Fails => None,
     };
-    let mut sections = vec![Section::plain(rows)];
-    if !what.is_empty() {
-        sections.push(Section::plain(vec![Row::of(Look::Dim, what).indented(2)]));
-    }
+    let doctor = lacking.map(|what| format!("{RALPH} doctor says what the {what} lacks; then r resumes"));
+    let doctor = doctor.map(|words| Row::of(Look::Dim, words).indented(2));
+    let mut sections = vec![Section::plain(rows), Section::plain(doctor.into_iter().collect())];
     if let Some((_, attempt)) = scene.attempt(&Subject::Need(place)) {
         let mut rows = vec![Row::of(Look::Bold, format!("Attempt #{}", attempt.number()))];
         rows.extend(super::task::said(scene, Some(attempt), None));
@@ -148,18 +141,14 @@ pub fn need(scene: &Scene<'_>, place: usize) -> Vec<Section> {
 pub fn list(scene: &Scene<'_>) -> Vec<Section> {
     let nights = scene.overview.nights().into_iter();
     let sections = nights.map(|(feature, night)| {
-        let live = scene.overview.live.get(&night.id);
         let totals = &night.totals;
         let left = Row::of(Look::Dim, format!(" {}  ", local_minute(night.started_at)))
-            .and(Look::Bold, format!("{}  ", brief(ending::feature_name(&feature.path))))
-            .then(state_of(night, live));
-        let words = format!(
-            "{}, {} failed  {:>7}",
-            Count(totals.attempts as u64, "attempt"),
-            grouped(totals.failed as u64),
-            usd(totals.cost.usd)
-        );
-        Section::folded(night.id.to_string(), left.with_right(Row::of(Look::Dim, words)), Vec::new())
+            .and(Look::Bold, format!("{}  ", brief(feature_name(&feature.path))))
+            .then(state_of(night, scene.overview.live.get(&night.id)));
+        let attempts = Count(totals.attempts as u64, "attempt");
+        let (failed, cost) = (grouped(totals.failed as u64), usd(totals.cost.usd));
+        let right = Row::of(Look::Dim, format!("{attempts}, {failed} failed  {cost:>7}"));
+        Section::folded(night.id.to_string(), left.with_right(right), Vec::new())
     });
     sections.collect()
 }

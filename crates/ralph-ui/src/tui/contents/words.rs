@@ -2,7 +2,7 @@
 
 use crate::ending::{state, why_cut_short};
 use crate::local_time::{clock, describe_remote_run};
-use crate::style::{Count, brief_duration, cut, duration, sign};
+use crate::style::{Count, brief_duration, cut, duration, grouped, sign};
 use crate::tui::model::{Attempt, Feature, Live, Night};
 use crate::tui::row::{Look, Row, shown};
 use ralph_core::record::{FailureClass, Interruption, Outcome, Status, StopReason, join_truncated};
@@ -50,6 +50,19 @@ pub fn state_of(night: &Night, live: Option<&Live>) -> Row {
         (_, Some(StopReason::Stuck)) => Row::of(Look::Warn, "stopped"),
         (status, reason) => Row::of(Look::Warn, state(status, reason, &night.totals.given_up)),
     }
+}
+
+/// `47 attempts, 15 failed, 9 of them solved later`
+pub fn attempts_of(night: &Night) -> String {
+    let mut words = Count(night.totals.attempts as u64, "attempt").to_string();
+    if night.totals.failed > 0 {
+        words.push_str(&format!(", {} failed", grouped(night.totals.failed as u64)));
+    }
+    let solved = night.attempts.iter().filter(|one| one.is_failed() && one.is_solved).count();
+    if solved > 0 {
+        words.push_str(&format!(", {} of them solved later", grouped(solved as u64)));
+    }
+    words
 }
 
 /// Returns what became of an attempt, in a word or few, and the look of it.

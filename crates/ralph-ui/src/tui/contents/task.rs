@@ -3,11 +3,11 @@
 use tasklist::Item;
 
 use crate::local_time::local_minute;
-use crate::style::{Count, brief_duration};
+use crate::style::{Count, brief_duration, columns};
 use crate::tui::model::{Attempt, Night, TaskState};
 use crate::tui::page::Section;
 use crate::tui::row::{Look, RULE, Row};
-use ralph_core::record::{NeedKind, Outcome, join_truncated};
+use ralph_core::record::{Outcome, join_truncated};
 
 use super::words::{approach, brief, fact, outcome_of, took, usd, validation, wait_for};
 use super::{Scene, Subject};
@@ -23,12 +23,12 @@ pub fn sections(scene: &Scene<'_>, item: &Item) -> Vec<Section> {
     let task = item.name.as_str();
     let state = feature.state(item, scene.running_task());
     let tried: Vec<(&Night, Vec<&Attempt>)> = feature.attempts_at(task).collect();
-    let attempts: Vec<&Attempt> = tried.iter().flat_map(|(_, attempts)| attempts.iter().copied()).collect();
-    let times = attempts.iter().filter(|one| one.outcome().is_attempt()).count();
+    let attempts = tried.iter().flat_map(|(_, attempts)| attempts);
+    let times = attempts.filter(|one| one.outcome().is_attempt()).count();
     let mut rows = head(scene, item, state);
     if times > 0 {
-        let cost = attempts.iter().filter_map(|one| one.entry.cost_usd).reduce(|one, other| one + other);
-        let cost = cost.map_or(String::new(), |cost| format!(", {}", usd(Some(cost))));
+        let cost = feature.summary.totals.task_costs.get(task);
+        let cost = cost.map_or(String::new(), |cost| format!(", {}", usd(Some(*cost))));
         let spent = Row::of(Look::Dim, format!("{}{cost}", Count(times as u64, "attempt")));
         rows[0] = std::mem::take(&mut rows[0]).with_right(spent);
     }
@@ -40,23 +40,20 @@ pub fn sections(scene: &Scene<'_>, item: &Item) -> Vec<Section> {
         let rows = if scene.is_compact() { vec![acts] } else { vec![Row::rule(), acts, Row::rule()] };
         sections.push(Section::plain(rows));
     }
-    if !tried.is_empty() {
-        sections.push(Section::plain(list_of_attempts(scene, &tried, &attempts)));
-    }
-    let last = scene.attempt(&Subject::Task(task.to_owned()));
-    if !item.done {
-        sections.push(Section::plain(unfinished(scene, task)));
-    } else if let Some((_, last)) = last {
-        sections.push(Section::plain(changed_files(scene, last)));
-    }
+    let last = scene.attempt(&Subject::Task(task.to_owned())).map(|(_, last)| last);
+    let left = if item.done {
+        last.map(|last| changed_files(scene, last)).unwrap_or_default()
+    } else {
+        unfinished(scene, task)
+    };
     let mut facts: Vec<Row> = Vec::new();
-    facts.extend(last.and_then(|(_, last)| validation(last)).map(|words| fact("Validation", words)));
+    facts.extend(last.and_then(validation).map(|words| fact("Validation", words)));
     if !feature.is_file() {
         let spec = format!("{}/spec.md", feature.path);
         let key = Row::of(Look::Accent, "e").and(Look::Dim, " open in editor");
         facts.push(fact("Spec", brief(&spec)).linked(&spec).with_right(key));
     }
-    sections.push(Section::plain(facts));
+    sections.extend([list_of_attempts(scene, &tried), left, facts].map(Section::plain));
     sections
 }
 
@@ -82,17 +79,14 @@ fn head(scene: &Scene<'_>, item: &Item, state: TaskState<'_>) -> Vec<Row> {
             rows
         }
         TaskState::Fails => {
-            let skip = feature.nights.iter().rev().flat_map(|night| night.attempts.iter().rev());
-            let skip =
-                skip.into_iter().find(|one| one.is_of(&item.name) && one.outcome() == Outcome::Skipped);
+            let mut all = feature.nights.iter().rev().flat_map(|night| night.attempts.iter().rev());
+            let skip = all.find(|one| one.is_of(&item.name) && one.outcome() == Outcome::Skipped);
             let record = skip.and_then(|skip| scene.cache.iteration(&skip.entry.commit));
             let undone = record.is_some_and(|record| record.restored_to.is_some());
             let words = format!("Given up after {}", Count(failures, "attempt"));
             let words = if undone { format!("{words}; changes undone") } else { words };
-            let mut rows = vec![Row::of(Look::Bad, words), Row::new()];
-            rows.push(Row::of(Look::Bad, format!("  {}", brief(cause.unwrap_or_default()))).indented(2));
-            rows.extend(excerpt(scene, last));
-            rows
+            let rows = [Row::of(Look::Bad, words), Row::new()].into_iter();
+            rows.chain(failure(scene, cause, last)).collect()
         }
         TaskState::Done => {
             let done = last.filter(|last| last.outcome() == Outcome::Success);
@@ -105,24 +99,26 @@ fn head(scene: &Scene<'_>, item: &Item, state: TaskState<'_>) -> Vec<Row> {
             rows
         }
         TaskState::Waits(other) => {
-            let gave_up = feature
-                .summary
-                .needs_you
-                .iter()
-                .any(|need| need.task.as_deref() == Some(other) && need.why == NeedKind::Fails);
+            let task = feature.list.find(other);
+            let is_given_up = task.is_some_and(|task| feature.state(task, None) == TaskState::Fails);
             let times = Count(feature.failures_of(other) as u64, "time");
-            let why = if gave_up { format!(", which failed {times}") } else { String::new() };
+            let why = if is_given_up { format!(", which failed {times}") } else { String::new() };
             vec![Row::of(Look::Dim, format!("Not tried: it waits for {}{why}", brief(other)))]
         }
         TaskState::Open | TaskState::Runs if last.is_some_and(Attempt::is_failed) => {
             let words = format!("Failed {}; the loop tries it again", Count(failures, "time"));
-            let mut rows = vec![Row::of(Look::Plain, words)];
-            rows.push(Row::of(Look::Bad, format!("  {}", brief(cause.unwrap_or_default()))).indented(2));
-            rows.extend(excerpt(scene, last));
-            rows
+            [words.into()].into_iter().chain(failure(scene, cause, last)).collect()
         }
         TaskState::Open | TaskState::Runs => vec![Row::of(Look::Dim, "Not attempted")],
     }
+}
+
+/// Why an attempt failed.
+fn failure(scene: &Scene<'_>, cause: Option<&str>, attempt: Option<&Attempt>) -> Vec<Row> {
+    let cause = brief(cause.unwrap_or_default());
+    let mut rows = vec![Row::of(Look::Bad, format!("  {cause}")).indented(2)];
+    rows.extend(excerpt(scene, attempt));
+    rows
 }
 
 /// The last words of the agent, without a line that says `known` already.
@@ -168,20 +164,21 @@ pub fn excerpt(scene: &Scene<'_>, attempt: Option<&Attempt>) -> Vec<Row> {
 
 /// The keys that bring a task on.
 fn acts(task: &str, state: TaskState<'_>) -> Row {
-    let resume = Row::of(Look::Accent, "r").and(Look::Plain, " resume");
-    let row = if state == TaskState::Asks {
-        Row::of(Look::Accent, "a").and(Look::Plain, " answer ")
-    } else {
-        Row::of(Look::Accent, "h").and(Look::Plain, " hint ")
-    };
-    let row = row.and(Look::Dim, format!("for {} only; the next prompt for it has it", brief(task)));
-    row.with_right(resume)
+    let (key, does) = if state == TaskState::Asks { ("a", " answer ") } else { ("h", " hint ") };
+    Row::of(Look::Accent, key)
+        .and(Look::Plain, does)
+        .and(Look::Dim, format!("for {} only; the next prompt for it has it", brief(task)))
+        .with_right(Row::of(Look::Accent, "r").and(Look::Plain, " resume"))
 }
 
 /// The attempts of each session, oldest first.
-fn list_of_attempts(scene: &Scene<'_>, tried: &[(&Night, Vec<&Attempt>)], all: &[&Attempt]) -> Vec<Row> {
+fn list_of_attempts(scene: &Scene<'_>, tried: &[(&Night, Vec<&Attempt>)]) -> Vec<Row> {
+    if tried.is_empty() {
+        return Vec::new();
+    }
     if scene.is_compact() {
-        let row = all.iter().fold(Row::of(Look::Bold, "Attempts  "), |row, attempt| {
+        let all = tried.iter().flat_map(|(_, attempts)| attempts);
+        let row = all.fold(Row::of(Look::Bold, "Attempts  "), |row, attempt| {
             let (look, mark, _) = outcome_of(attempt);
             let time = attempt.entry.duration_ms.total().map_or(String::new(), brief_duration);
             let cost = usd(attempt.entry.cost_usd);
@@ -196,24 +193,17 @@ fn list_of_attempts(scene: &Scene<'_>, tried: &[(&Night, Vec<&Attempt>)], all: &
         if tried.len() > 1 {
             rows.push(Row::of(Look::Dim, format!("  {}", local_minute(night.started_at))));
         }
-        let mut before: Option<&Attempt> = None;
-        for attempt in attempts {
+        let before = attempts.iter().map(|one| one.entry.fingerprint.as_ref());
+        for (attempt, before) in attempts.iter().zip([None].into_iter().chain(before)) {
             let (look, mark, words) = outcome_of(attempt);
-            let is_same = before.is_some_and(|before| {
-                before.entry.fingerprint.is_some() && before.entry.fingerprint == attempt.entry.fingerprint
-            });
-            let words = match (approach(scene, attempt).filter(|_| attempt.is_failed()), is_same) {
-                (Some(approach), _) => approach,
-                (None, true) => "the same".to_owned(),
-                (None, false) => words,
+            let is_same = before.is_some() && before == attempt.entry.fingerprint.as_ref();
+            let words = match approach(scene, attempt).filter(|_| attempt.is_failed()) {
+                Some(approach) => approach,
+                None if is_same => "the same".to_owned(),
+                None => words,
             };
-            rows.push(
-                Row::of(Look::Dim, format!("{:>4} ", attempt.number()))
-                    .and(look, format!("{mark} "))
-                    .and(Look::Plain, words)
-                    .with_right(took(attempt)),
-            );
-            before = Some(attempt);
+            let row = Row::of(Look::Dim, format!("{:>4} ", attempt.number())).and(look, format!("{mark} "));
+            rows.push(row.and(Look::Plain, words).with_right(took(attempt)));
         }
     }
     rows
@@ -236,9 +226,8 @@ fn unfinished(scene: &Scene<'_>, task: &str) -> Vec<Row> {
         return vec![row.with_right(diff.and(Look::Plain, "  ").then(take_back))];
     }
     let mut rows = vec![Row::of(Look::Bold, "Left in your work tree  ").and(Look::Warn, "unfinished")];
-    rows.extend(rows_of_files(
-        found.files.iter().map(|(path, added, removed)| (path.as_str(), *added, *removed)),
-    ));
+    let files = found.files.iter().map(|(path, added, removed)| (path.as_str(), *added, *removed));
+    rows.extend(rows_of_files(&files.collect::<Vec<_>>()));
     rows.resize_with(rows.len().max(3), Row::new);
     for (row, key) in rows[1..].iter_mut().zip(keys) {
         *row = std::mem::take(row).with_right(key);
@@ -247,37 +236,30 @@ fn unfinished(scene: &Scene<'_>, task: &str) -> Vec<Row> {
 }
 
 /// `  src/export/csv.ts  +81 −2`, with links.
-pub fn rows_of_files<'a>(files: impl Iterator<Item = (&'a str, u64, u64)> + Clone) -> Vec<Row> {
-    let width =
-        files.clone().take(MAX_FILES).map(|(path, ..)| crate::style::columns(path)).max().unwrap_or(0);
-    let left_out = files.clone().count().saturating_sub(MAX_FILES);
-    let mut rows: Vec<Row> = files
-        .take(MAX_FILES)
-        .map(|(path, added, removed)| {
-            let row = Row::of(Look::Plain, format!("  {:<width$}  ", brief(path))).linked(path);
-            let row = row.and(Look::Good, format!("+{added}"));
-            if removed > 0 { row.and(Look::Bad, format!(" −{removed}")) } else { row }
-        })
-        .collect();
-    if left_out > 0 {
-        rows.push(Row::of(Look::Dim, format!("  and {left_out} more")));
-    }
-    rows
+fn rows_of_files(files: &[(&str, u64, u64)]) -> Vec<Row> {
+    let shown = &files[..files.len().min(MAX_FILES)];
+    let width = shown.iter().map(|(path, ..)| columns(path)).max().unwrap_or(0);
+    let more = files.len() - shown.len();
+    let more = (more > 0).then(|| Row::of(Look::Dim, format!("  and {more} more")));
+    let rows = shown.iter().map(|(path, added, removed)| {
+        let removed = if *removed > 0 { format!(" −{removed}") } else { String::new() };
+        Row::of(Look::Plain, format!("  {:<width$}  ", brief(path)))
+            .linked(path)
+            .and(Look::Good, if *added > 0 { format!("+{added}") } else { String::new() })
+            .and(Look::Bad, removed)
+    });
+    rows.chain(more).collect()
 }
 
 /// What a successful attempt changed.
 pub fn changed_files(scene: &Scene<'_>, attempt: &Attempt) -> Vec<Row> {
     let Some(record) = scene.cache.iteration(&attempt.entry.commit) else { return Vec::new() };
     let changes = &record.facts.changes;
-    let mut rows = vec![Row::of(Look::Bold, "Changed")];
-    if changes.is_empty() {
-        let names = record.files_changed.iter().take(MAX_FILES);
-        rows.extend(names.map(|path| Row::of(Look::Plain, format!("  {}", brief(path))).linked(path)));
-    } else {
-        let files = changes.iter().map(|change| {
-            (change.path.as_str(), change.added.unwrap_or_default(), change.removed.unwrap_or_default())
-        });
-        rows.extend(rows_of_files(files));
-    }
-    if rows.len() > 1 { rows } else { Vec::new() }
+    let names = record.files_changed.iter().filter(|_| changes.is_empty());
+    let files = changes.iter().map(|change| {
+        (change.path.as_str(), change.added.unwrap_or_default(), change.removed.unwrap_or_default())
+    });
+    let files: Vec<_> = files.chain(names.map(|path| (path.as_str(), 0, 0))).collect();
+    let title = (!files.is_empty()).then(|| Row::of(Look::Bold, "Changed"));
+    title.into_iter().chain(rows_of_files(&files)).collect()
 }

@@ -11,7 +11,7 @@ use ralph_core::record::RALPH;
 
 use super::app::{App, Mode, OwnLoop};
 use super::bars;
-use super::contents::{Scene, View};
+use super::contents::Scene;
 use super::help;
 use super::layout::Panel;
 use super::page::{At, reading};
@@ -140,18 +140,12 @@ impl App {
     }
 
     fn line(&self, at: At) -> Row {
+        let row = self.page.row(at).cloned().unwrap_or_default();
         match at {
-            At::Title(place) => {
-                let title = self.page.row(at).cloned().unwrap_or_default();
-                if self.view == View::Nights {
-                    return title;
-                }
-                Row::of(Look::Dim, self.page.sections[place].mark()).then(title)
-            }
-            At::Row(..) => self.page.row(at).cloned().unwrap_or_default(),
+            At::Title(place) => Row::of(Look::Dim, self.page.sections[place].mark()).then(row),
             At::More(place) => Row::of(Look::Dim, self.page.sections[place].more()),
             At::Reading => reading(),
-            At::Gap => Row::new(),
+            At::Row(..) | At::Gap => row,
         }
     }
 

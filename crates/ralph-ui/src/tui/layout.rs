@@ -74,13 +74,15 @@ impl Areas {
     pub fn of(size: Rect, (panel, left): (Panel, Panel), is_live: bool, needs: usize, is_full: bool) -> Self {
         let [header, body, keys] = column(size, [Some(1), None, Some(1)]);
         let needs = u16::try_from(needs.max(1)).unwrap_or(u16::MAX).saturating_add(2);
-        let (panels, is_summary) = match Shape::of(size) {
-            _ if body.height < 3 => ([Rect::ZERO; 5], false),
-            _ if is_full => (only(body, Panel::Detail), false),
+        let shape = Shape::of(size);
+        let panels = match shape {
+            _ if body.height < 3 => [Rect::ZERO; 5],
+            _ if is_full => only(body, Panel::Detail),
             Shape::Narrow => narrow(body, panel, needs),
             Shape::Stacked => stacked(body, panel, is_live, needs),
-            Shape::Wide => (wide(body, left, is_live, needs), false),
+            Shape::Wide => wide(body, left, is_live, needs),
         };
+        let is_summary = shape != Shape::Wide && matches!(panel, Panel::Now | Panel::Needs);
         Self { header, panels, keys, is_summary }
     }
 
@@ -115,36 +117,33 @@ fn wide(body: Rect, left: Panel, is_live: bool, needs: u16) -> Panels {
     [now, needs, tasks, night, detail]
 }
 
-/// Also returns true where tasks and time line are a summary, as [`narrow`] does.
-fn stacked(body: Rect, panel: Panel, is_live: bool, needs: u16) -> (Panels, bool) {
+fn stacked(body: Rect, panel: Panel, is_live: bool, needs: u16) -> Panels {
     match panel {
         Panel::Tasks | Panel::Night if body.height >= 14 => {
             let night = if panel == Panel::Night { 8 } else { 0 };
             let [tasks, night, detail] = column(body, [None, Some(night), None]);
-            ([Rect::ZERO, Rect::ZERO, tasks, night, detail], false)
+            [Rect::ZERO, Rect::ZERO, tasks, night, detail]
         }
         Panel::Now | Panel::Needs if body.height >= 14 => {
             let needs = needs.min((body.height / 4).max(3));
             let now = if is_live { NOW.min(4) } else { 0 };
             let summary = if body.height >= if is_live { 24 } else { 20 } { 8 } else { 5 };
             let [now, needs, detail, tasks] = column(body, [Some(now), Some(needs), None, Some(summary)]);
-            ([now, needs, tasks, Rect::ZERO, detail], true)
+            [now, needs, tasks, Rect::ZERO, detail]
         }
-        _ => (only(body, panel), false),
+        _ => only(body, panel),
     }
 }
 
-fn narrow(body: Rect, panel: Panel, needs: u16) -> (Panels, bool) {
-    match panel {
-        Panel::Now | Panel::Needs if body.height >= 12 => {
-            let now = if panel == Panel::Now { 4 } else { 0 };
-            // A question takes two lines where it is not cut.
-            let needs = (needs * 2 - 2).max(3).min(body.height.saturating_sub(now + 5));
-            let [now, needs, tasks] = column(body, [Some(now), Some(needs), None]);
-            ([now, needs, tasks, Rect::ZERO, Rect::ZERO], true)
-        }
-        _ => (only(body, panel), false),
+fn narrow(body: Rect, panel: Panel, needs: u16) -> Panels {
+    if !matches!(panel, Panel::Now | Panel::Needs) || body.height < 12 {
+        return only(body, panel);
     }
+    let now = if panel == Panel::Now { 4 } else { 0 };
+    // A question takes two lines where it is not cut.
+    let needs = (needs * 2 - 2).max(3).min(body.height.saturating_sub(now + 5));
+    let [now, needs, tasks] = column(body, [Some(now), Some(needs), None]);
+    [now, needs, tasks, Rect::ZERO, Rect::ZERO]
 }
 
 fn only(body: Rect, panel: Panel) -> Panels {

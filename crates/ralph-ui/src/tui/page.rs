@@ -3,7 +3,6 @@
 use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 
-use crate::style::size;
 use ralph_store::Ask;
 
 use super::keys::Step;
@@ -84,6 +83,7 @@ impl Section {
     pub fn mark(&self) -> &'static str {
         match self.fold {
             Fold::Never => "",
+            Fold::Closed(_) if self.rows.is_empty() && self.window.is_none() => "  ",
             Fold::Closed(_) => "▸ ",
             Fold::Open => "▾ ",
         }
@@ -137,12 +137,8 @@ impl Section {
 
     /// What its last line says where more of it is folded away.
     pub fn more(&self) -> String {
-        if let Some(window) = self.window.as_ref().filter(|window| window.is_part()) {
-            let rows = self.rows.iter().take(self.shown_rows());
-            let shown: u64 = rows.map(|row| row.text().len() as u64 + 1).sum();
-            return format!("… {} more", size(window.total.unwrap_or_default().saturating_sub(shown)));
-        }
         match self.rows.len() - self.shown_rows() {
+            _ if self.window.as_ref().is_some_and(Window::is_part) => "… more".to_owned(),
             1 => "… 1 more line".to_owned(),
             count => format!("… {count} more lines"),
         }

@@ -286,28 +286,6 @@ struct Rows {
     width: usize,
     /// Columns of the line so far.
     column: usize,
-    sequence: Sequence,
-}
-
-/// Where a letter is that follows others, in a sequence such as `␛[2J`.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum Sequence {
-    #[default]
-    Outside,
-    AtStart,
-    Inside,
-    AtEnd,
-}
-
-impl Sequence {
-    fn next(self, letter: char) -> Self {
-        match (self, letter) {
-            (_, '\u{241b}') => Self::AtStart,
-            (Self::AtStart, '[') | (Self::Inside, ' '..='?') => Self::Inside,
-            (Self::Inside, letter) if letter.is_ascii() => Self::AtEnd,
-            _ => Self::Outside,
-        }
-    }
 }
 
 impl Rows {
@@ -318,10 +296,7 @@ impl Rows {
                 self.end_row();
             }
             self.width += columns;
-            // A sequence is there to be seen, but not to be in the way.
-            self.sequence = self.sequence.next(letter);
-            let is_plain = self.sequence == Sequence::Outside;
-            self.letters.push((if is_plain { style } else { self::style(Look::Dim) }, letter));
+            self.letters.push((style, letter));
         }
     }
 
@@ -333,7 +308,7 @@ impl Rows {
 
     fn end_line(&mut self) {
         self.end_row();
-        (self.column, self.sequence) = (0, Sequence::Outside);
+        self.column = 0;
     }
 
     fn finish(mut self) -> Vec<Row> {
@@ -405,12 +380,11 @@ mod tests {
     }
 
     #[test]
-    fn colours_are_shown_and_other_sequences_are_dim_signs() {
-        let dim = style(Look::Dim);
+    fn colours_are_shown_and_other_sequences_are_signs() {
         let bold_red = Style::new().fg(Color::Red).add_modifier(Modifier::BOLD);
         for (text, expected) in [
             ("\x1b[1;31mred\x1b[0m", vec![(bold_red, "red")]),
-            ("\x1b[2Jgone\x1b[?25l", vec![(dim, "␛[2J"), (Style::new(), "gone"), (dim, "␛[?25l")]),
+            ("\x1b[2Jgone\x1b[?25l", vec![(Style::new(), "␛[2Jgone␛[?25l")]),
             ("a\x1b[32m\tb", vec![(Style::new(), "a"), (style(Look::Good), "       b")]),
             ("\x1b[30;40mhidden", vec![(Style::new(), "hidden")]),
             ("\x1b[38;5;208morange", vec![(style(Look::Warn), "orange")]),

@@ -142,7 +142,7 @@ pub fn list(scene: &Scene<'_>) -> Vec<Section> {
     let nights = scene.overview.nights().into_iter();
     let sections = nights.map(|(feature, night)| {
         let totals = &night.totals;
-        let left = Row::of(Look::Dim, format!(" {}  ", local_minute(night.started_at)))
+        let left = Row::of(Look::Dim, format!("{}  ", local_minute(night.started_at)))
             .and(Look::Bold, format!("{}  ", brief(feature_name(&feature.path))))
             .then(state_of(night, scene.overview.live.get(&night.id)));
         let attempts = Count(totals.attempts as u64, "attempt");

@@ -220,7 +220,7 @@ chmod +x "$work/browser"
 keys "BROWSER=$work/browser EDITOR='echo >$work/edited' $program ralph tui; echo ended with \$?" Enter
 wait_for 'The agent begins with T004'
 touch "$work/go-T004" "$work/go-T005"
-wait_for 'completed'
+wait_for 'finished'
 wait_for '5/5'
 wait_for 'nothing needs you'
 # The session is recorded as completed a moment before its loop lets go of the work tree.

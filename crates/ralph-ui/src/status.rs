@@ -238,16 +238,21 @@ fn state(session: &SessionStatus, now: Timestamp) -> String {
         let stops = if session.is_stopping { ", stops after this attempt" } else { "" };
         return format!("running {}{left}{stops}", clock_span(since.ms_until(now)));
     };
-    let word = match (session.status, session.stop_reason) {
+    let word = how_it_ended(session.status, session.stop_reason);
+    let span = clock_span(session.started_at.ms_until(ended_at));
+    format!("{word} {}, after {span}", ago(ended_at.ms_until(now)))
+}
+
+/// Returns how a session ended, in a word or few.
+pub fn how_it_ended(status: Status, reason: Option<StopReason>) -> &'static str {
+    match (status, reason) {
         (Status::Completed, Some(StopReason::Checkpoint)) => "stopped at a checkpoint",
         (Status::Completed, _) => "finished",
         (_, Some(StopReason::LimitReached)) => "stopped at a limit",
         (_, Some(StopReason::Interrupted)) => "stopped by you",
         (Status::Interrupted, None) => "killed",
         (Status::Failed | Status::Interrupted | Status::Running | Status::Later(_), _) => "stopped",
-    };
-    let span = clock_span(session.started_at.ms_until(ended_at));
-    format!("{word} {}, after {span}", ago(ended_at.ms_until(now)))
+    }
 }
 
 /// The running attempt, what it waits for, and the last ones.

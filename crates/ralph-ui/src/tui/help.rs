@@ -22,12 +22,7 @@ pub fn rows(width: usize) -> Vec<Row> {
         return rows.flat_map(|row| row.wrapped(width.saturating_sub(1))).collect();
     }
     let half = (width / 2).min(48);
-    (0..acts.len().max(moving.len()))
-        .map(|place| {
-            let [left, right] = [acts, moving].map(|keys| keys.get(place).map(key).unwrap_or_default());
-            left.padded(half).then(right)
-        })
-        .collect()
+    acts.iter().zip(moving).map(|(act, moves)| key(act).padded(half).then(key(moves))).collect()
 }
 
 fn key((key, does): &(&str, &str)) -> Row {

@@ -407,7 +407,7 @@ fn what_runs_is_followed_until_somebody_looks_elsewhere_and_its_end_leads_to_wha
     scene.backend = Sample::of(vec![feature("specs/004-boards", &[done()], "- [x] T001 One\n")]);
     scene.keys("F");
     scene.look();
-    scene.shows("completed").shows("nothing needs you");
+    scene.shows("finished").shows("nothing needs you");
     // A session that begins is gone to.
     scene.backend = at_work();
     scene.look();

@@ -1,11 +1,12 @@
 //! Words that several views use.
 
-use crate::ending::{state, why_cut_short};
+use crate::ending::why_cut_short;
 use crate::local_time::{clock, describe_remote_run};
+use crate::status::how_it_ended;
 use crate::style::{Count, brief_duration, cut, duration, grouped, sign};
 use crate::tui::model::{Attempt, Feature, Live, Night};
 use crate::tui::row::{Look, Row, shown};
-use ralph_core::record::{FailureClass, Interruption, Outcome, Status, StopReason, join_truncated};
+use ralph_core::record::{FailureClass, Interruption, Outcome, Status, join_truncated};
 
 use super::Scene;
 
@@ -44,12 +45,8 @@ pub fn state_of(night: &Night, live: Option<&Live>) -> Row {
     if let Some(elsewhere) = &night.elsewhere {
         return Row::of(Look::Accent, brief(&describe_remote_run(elsewhere)));
     }
-    match (night.status, night.stop_reason) {
-        (Status::Completed, Some(StopReason::Checkpoint)) => Row::of(Look::Good, "stopped at a checkpoint"),
-        (Status::Completed, _) => Row::of(Look::Good, "completed"),
-        (_, Some(StopReason::Stuck)) => Row::of(Look::Warn, "stopped"),
-        (status, reason) => Row::of(Look::Warn, state(status, reason, &night.totals.given_up)),
-    }
+    let look = if night.status == Status::Completed { Look::Good } else { Look::Warn };
+    Row::of(look, how_it_ended(night.status, night.stop_reason))
 }
 
 /// `47 attempts, 15 failed, 9 of them solved later`

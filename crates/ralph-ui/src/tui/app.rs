@@ -319,10 +319,8 @@ impl App {
                 }
                 _ => Subject::Night,
             },
-            Panel::Night => match &self.subject {
-                Subject::Attempt(number) => Subject::Attempt(*number),
-                _ => Subject::Night,
-            },
+            Panel::Night if matches!(self.subject, Subject::Attempt(_)) => return,
+            Panel::Night => Subject::Night,
             Panel::Detail => return,
         };
         self.subject = chosen;

@@ -28,20 +28,19 @@ impl Effect {
     pub(super) fn run<'a>(arguments: impl IntoIterator<Item = &'a str>, said: Option<&str>) -> Self {
         Self::Run(arguments.into_iter().map(str::to_owned).collect(), said.map(str::to_owned))
     }
-
-    /// Stops a session.
-    fn stop(session: &SessionId, flag: Option<&str>, said: &str) -> Self {
-        Self::run(["stop", "--session", session.as_str()].into_iter().chain(flag), Some(said))
-    }
 }
 
 /// The two ways to stop a session.
 fn ways_to_stop(session: &SessionId) -> [(char, &'static str, Effect); 2] {
     let now = "stopping the agent; this attempt is recorded as cut short";
     [
-        ('s', "stop it after this attempt", Effect::stop(session, None, "stopping after this attempt")),
-        ('n', "stop it now, the agent too", Effect::stop(session, Some("--now"), now)),
+        ('s', "stop it after this attempt", None, "stopping after this attempt"),
+        ('n', "stop it now, the agent too", Some("--now"), now),
     ]
+    .map(|(key, does, flag, said)| {
+        let words = ["stop", "--session", session.as_str()].into_iter().chain(flag);
+        (key, does, Effect::run(words, Some(said)))
+    })
 }
 
 impl Question {
@@ -98,13 +97,13 @@ impl App {
                 let at = all.iter().position(|panel| *panel == self.panel).unwrap_or(0);
                 self.focus(all[(all.len() + at).saturating_add_signed(step) % all.len()]);
             }
-            Act::Panel(number) => {
-                let panel = Panel::all(self.live().is_some()).get(number).copied();
-                if let Some(panel) = panel.filter(|panel| *panel != Panel::Detail) {
+            Act::Panel(number) => match Panel::all(self.live().is_some()).get(number) {
+                Some(Panel::Detail) | None => {}
+                Some(panel) => {
                     self.view = View::Detail;
-                    self.focus(panel);
+                    self.focus(*panel);
                 }
-            }
+            },
             Act::Show(view) => self.show(view),
             Act::Find
                 if self.panel == Panel::Detail

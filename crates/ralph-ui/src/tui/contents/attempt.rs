@@ -34,9 +34,10 @@ pub fn sections(scene: &Scene<'_>, night: &Night, attempt: &Attempt) -> Vec<Sect
     if let Some(flag) = entry.first_flag.as_deref().filter(|_| attempt.outcome() == Outcome::Success) {
         rows.push(Row::of(Look::Claim, format!("  ⚑ {}", brief(flag))).indented(4));
     }
-    let excerpt = if attempt.is_failed() { excerpt(scene, Some(attempt)) } else { Vec::new() };
+    let record = scene.cache.iteration(&entry.commit);
+    let excerpt = excerpt(scene, record.filter(|_| attempt.is_failed()));
     let mut sections = vec![Section::plain(rows), Section::plain(excerpt)];
-    let Some(record) = scene.cache.iteration(&entry.commit) else { return sections };
+    let Some(record) = record else { return sections };
     sections.push(Section::plain(facts(attempt, record)));
     sections.push(Section::plain(changed_files(scene, attempt)));
     let said = markdown(record.facts.final_message.trim()).into_iter();

@@ -34,17 +34,11 @@ pub fn sections(scene: &Scene<'_>) -> Vec<Section> {
         scene.detail().and_then(|detail| detail.validation()).map(|words| cut(&brief(words), MAX_COMMAND));
     for (place, attempt) in passed.iter().enumerate() {
         let record = if place < READ_AHEAD { scene.cache.iteration(&attempt.entry.commit) } else { None };
-        let mut rows = Vec::new();
-        match record {
-            None => rows.push(reading()),
-            Some(record) => {
-                rows.extend(excerpt(scene, Some(attempt)));
-                let calls = tool_calls(scene, record).rows.into_iter();
-                rows.extend(calls.map(|row| Row::of(Look::Plain, "  ").then(row)));
-                if rows.is_empty() {
-                    rows.push(Row::of(Look::Dim, "    no tool calls"));
-                }
-            }
+        let mut rows = excerpt(scene, record);
+        let calls = record.into_iter().flat_map(|record| tool_calls(scene, record).rows);
+        rows.extend(calls.map(|row| Row::of(Look::Plain, "  ").then(row)));
+        if rows.is_empty() {
+            rows.push(record.map_or_else(reading, |_| Row::of(Look::Dim, "    no tool calls")));
         }
         let title = line(scene, attempt, command.as_deref(), record);
         sections.push(Section::folded(key(attempt.number()), title, rows));

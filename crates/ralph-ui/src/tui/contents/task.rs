@@ -7,7 +7,7 @@ use crate::style::{Count, brief_duration, columns};
 use crate::tui::model::{Attempt, Night, TaskState};
 use crate::tui::page::Section;
 use crate::tui::row::{Look, RULE, Row};
-use ralph_core::record::{Outcome, join_truncated};
+use ralph_core::record::{Iteration, Outcome, join_truncated};
 
 use super::words::{approach, brief, fact, outcome_of, took, usd, validation, wait_for};
 use super::{Scene, Subject};
@@ -117,7 +117,8 @@ fn head(scene: &Scene<'_>, item: &Item, state: TaskState<'_>) -> Vec<Row> {
 fn failure(scene: &Scene<'_>, cause: Option<&str>, attempt: Option<&Attempt>) -> Vec<Row> {
     let cause = brief(cause.unwrap_or_default());
     let mut rows = vec![Row::of(Look::Bad, format!("  {cause}")).indented(2)];
-    rows.extend(excerpt(scene, attempt));
+    let record = attempt.and_then(|attempt| scene.cache.iteration(&attempt.entry.commit));
+    rows.extend(excerpt(scene, record));
     rows
 }
 
@@ -152,8 +153,7 @@ fn says(text: &str, known: Option<&str>) -> bool {
 }
 
 /// The decisive lines of a failure.
-pub fn excerpt(scene: &Scene<'_>, attempt: Option<&Attempt>) -> Vec<Row> {
-    let record = attempt.and_then(|attempt| scene.cache.iteration(&attempt.entry.commit));
+pub fn excerpt(scene: &Scene<'_>, record: Option<&Iteration>) -> Vec<Row> {
     let most = if scene.is_compact() { MAX_EXCERPT_COMPACT } else { MAX_EXCERPT };
     let mut rows = Vec::new();
     for line in record.iter().flat_map(|record| record.facts.excerpt.lines()).take(most) {

@@ -480,6 +480,9 @@ fn the_mouse_chooses_scrolls_and_unfolds() {
     let mut scene = Scene::new(morning(), (120, 36));
     scene.mouse(left, (5, 3));
     assert_eq!(scene.app.subject, Subject::Task("T019".to_owned()));
+    // A click on the help leads back, and chooses nothing.
+    scene.keys("?").mouse(left, (5, 2));
+    assert_eq!((&scene.app.mode, &scene.app.subject), (&Mode::Browse, &Subject::Task("T019".to_owned())));
     // A click on a phase unfolds it.
     scene.mouse(left, (5, 7));
     scene.shows("T001 Create the project");

@@ -384,6 +384,7 @@ impl App {
         };
         if let Mode::Help(top) = self.mode {
             self.mode = self.read_help(top, wheel.map(Act::Move));
+            return;
         }
         let place = self.areas().panel_at(mouse.column, mouse.row).filter(|_| self.mode == Mode::Browse);
         let Some((panel, area)) = place else { return };

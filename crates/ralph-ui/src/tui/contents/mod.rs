@@ -234,7 +234,8 @@ impl<'a> Scene<'a> {
 
     /// Returns what attempts at a task left unfinished in the work tree, if they left any.
     pub fn unfinished(&self, subject: &Subject) -> Option<&'a Unfinished> {
-        match self.cache.get(Request::Unfinished(self.diff_target(subject)?))? {
+        let target = self.diff_target(subject).filter(|_| matches!(subject, Subject::Task(_)))?;
+        match self.cache.get(Request::Unfinished(target))? {
             Ok(Answer::Unfinished(found)) => Some(found).filter(|found| !found.files.is_empty()),
             _ => None,
         }

@@ -41,7 +41,7 @@ fn what_agents_cost_is_said_wherever_one_said_it_and_a_part_is_called_one() {
         .stdout_has("\n2 attempts; 1 attempt reported no cost\n");
     scene.ralph("status").code(0).stdout_has("\n  2 attempts; 1 attempt reported no cost\n");
     scene.ralph("log").code(0).stdout_has(&format!(" · 2 attempts · {part} · ")).stdout_has("  $1.20  ");
-    scene.ralph("stats").code(0).stdout_has(&format!("cost       {part}\n")).stdout_has("$1.20, ");
+    scene.ralph("stats").code(0).stdout_has(&format!("cost       {part}\n"));
     scene.ralph("show").code(0).stdout_lacks("$");
     let json = scene.ralph("status --json").code(0).json();
     assert_eq!(
@@ -118,7 +118,6 @@ fn failures_of_the_agents_own_repeat_as_those_of_validations_do() {
     assert_eq!(stats["repeated"], 3);
     let known = stats["state"]["known_failures"].as_array().unwrap();
     assert_eq!((known.len(), &known[0]["times"], &known[0]["is_open"]), (1, &4.into(), &true.into()));
-    scene.ralph("stats").code(0).stdout_has("  agent     4 times  T001, T002  agent exited 3: cannot reach");
     scene.ralph("show 5").code(0).stdout_has("  before      #4 failed in the same way\n");
     let clusters = &scene.ralph("report --json").code(0).json()["clusters"];
     assert_eq!(

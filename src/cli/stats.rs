@@ -9,7 +9,7 @@ use ralph_core::history::state::CumulativeState;
 use ralph_core::history::stats::Stats;
 use ralph_core::record::{IterationFacts, SessionId, SessionTotals, Summary};
 use ralph_store::{SessionLog, Store};
-use ralph_ui::stats::{write, write_captured, write_state};
+use ralph_ui::stats::{write, write_captured};
 
 use super::args::ReadArgs;
 use super::{Context, ExitCode, emit, note, sessions, summary};
@@ -37,7 +37,7 @@ pub fn run(args: &ReadArgs, context: &Context) -> Result<ExitCode> {
     let latest = logs.last();
     let entries: Vec<_> = latest.into_iter().flat_map(SessionLog::iterations).cloned().collect();
     let records = store.read_iterations(&entries)?;
-    let (so_far, captured) = (CumulativeState::of(&records), captured(&records));
+    let (state, captured) = (CumulativeState::of(&records), captured(&records));
     let later_attempts = later_attempts(store, &logs)?;
     let session = latest.map(|log| log.id().clone());
     let summary = summary::of_newest(context, latest.map(|log| (log.feature(), log.id())))?;
@@ -45,10 +45,9 @@ pub fn run(args: &ReadArgs, context: &Context) -> Result<ExitCode> {
     for log in &logs {
         totals.add(&SessionTotals::fold(log.id(), log.entries.iter().filter_map(IterationFacts::of_entry)));
     }
-    let report = Report { stats, later_attempts, session, state: so_far, captured, summary };
+    let report = Report { stats, later_attempts, session, state, captured, summary };
     emit(args.json, &report, |out| {
         write(out, &report.stats, &totals, report.later_attempts, context.paint)?;
-        write_state(out, &report.state)?;
         write_captured(out, &report.captured)
     })
 }

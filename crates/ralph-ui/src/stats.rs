@@ -1,19 +1,15 @@
-//! Numbers of iterations, with small charts.
+//! Numbers of iterations.
 
 use std::io::{self, Write};
 
 use ralph_core::history::captures::Captured;
 use ralph_core::history::later_attempts::LaterAttempts;
-use ralph_core::history::state::CumulativeState;
-use ralph_core::history::stats::{Counts, OfTask, Stats};
+use ralph_core::history::stats::{Counts, Stats};
 use ralph_core::record::SessionTotals;
 
 use super::ending::{attempts, cost};
 use super::style::{Count, Look, Paint, cut, duration, grouped, one_line};
 
-/// Longest bar, in characters.
-const BAR: usize = 24;
-const NAME: usize = 14;
 /// Widest name or value of what was captured, in characters.
 const CAPTURED_WIDTH: usize = 24;
 const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
@@ -58,17 +54,6 @@ pub fn write(
         let flags: Vec<String> = stats.flags.iter().map(|(code, times)| format!("{times} {code}")).collect();
         writeln!(out, "flags      {}", flags.join(", "))?;
     }
-    tasks(out, stats, paint)?;
-    if !stats.causes.is_empty() {
-        writeln!(out, "\nfailures that came again")?;
-    }
-    for cause in &stats.causes {
-        let tasks: Vec<String> = cause.tasks.iter().map(|task| one_line(task)).collect();
-        let name = cause.fingerprint.as_deref().unwrap_or("agent");
-        let words = cause.cause.as_deref().map_or(String::new(), |words| format!("  {}", one_line(words)));
-        let times = Count(cause.times as u64, "time").to_string();
-        writeln!(out, "  {:8}  {times}  {}{words}", one_line(name), tasks.join(", "))?;
-    }
     Ok(())
 }
 
@@ -106,67 +91,6 @@ pub fn write_captured(out: &mut impl Write, captured: &[Captured]) -> io::Result
         let [min, max] = [min, max].map(|number| number.map_or("-".to_owned(), |number| number.to_string()));
         let values = [first, last, min, max].join(", ");
         writeln!(out, "  {name:CAPTURED_WIDTH$}  {iterations:>10}  {values}")?;
-    }
-    Ok(())
-}
-
-/// What the latest session comes to.
-pub fn write_state(out: &mut impl Write, state: &CumulativeState) -> io::Result<()> {
-    let CumulativeState { known_failures, files_touched, commands_that_work } = state;
-    if !known_failures.is_empty() {
-        writeln!(out, "\nknown failures of the latest session")?;
-    }
-    for known in known_failures {
-        let since = if known.is_open { "still fails" } else { "solved" };
-        let times = Count(known.times as u64, "time");
-        let message = one_line(&known.message);
-        writeln!(out, "  {since}  {times}, last in iteration {}  {message}", known.last_iteration)?;
-    }
-    if !files_touched.is_empty() {
-        writeln!(out, "\nfiles touched")?;
-    }
-    for file in files_touched {
-        writeln!(out, "  {}  {}", Count(file.times as u64, "iteration"), one_line(&file.path))?;
-    }
-    if !commands_that_work.is_empty() {
-        writeln!(out, "\ncommands that work")?;
-    }
-    commands_that_work.iter().try_for_each(|command| writeln!(out, "  {}", one_line(command)))
-}
-
-fn tasks(out: &mut impl Write, stats: &Stats, paint: Paint) -> io::Result<()> {
-    let most = stats.tasks.iter().map(|task| task.counts.runs).max().unwrap_or(0);
-    let mut feature = None;
-    for task in &stats.tasks {
-        if feature != Some(&task.feature) {
-            writeln!(out, "\n{}", paint.paint(Look::Bold, &one_line(&task.feature)))?;
-            feature = Some(&task.feature);
-        }
-        let OfTask { counts, tokens, duration_ms, is_done, .. } = task;
-        let [failed, done] = [counts.failure, counts.success]
-            .map(|count| if most <= BAR { count } else { (count * BAR).div_ceil(most) });
-        let mut words = vec![Count(counts.runs as u64, "attempt").to_string()];
-        if counts.repeated > 0 {
-            words.push(format!("{} repeated", counts.repeated));
-        }
-        if let Some(total) = tokens.total() {
-            words.push(Count(total, "token").to_string());
-        }
-        words.extend(task.cost.shown());
-        words.push(duration(duration_ms.total().unwrap_or_default()));
-        if counts.skipped > 0 && !is_done {
-            words.push("given up".to_owned());
-        }
-        writeln!(
-            out,
-            "  {} {:NAME$} {}{}{}  {}",
-            if *is_done { paint.paint(Look::Good, "✔") } else { " ".to_owned() },
-            cut(&one_line(&task.task), NAME),
-            paint.paint(Look::Bad, &"█".repeat(failed)),
-            paint.paint(Look::Good, &"█".repeat(done)),
-            " ".repeat(BAR.saturating_sub(failed + done)),
-            words.join(", ")
-        )?;
     }
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
-use std::io::{self, Write};
+use std::io::{self, BufWriter, Write};
 
 use serde::Serialize;
 use serde_json::Serializer;
@@ -21,10 +21,10 @@ pub fn write_line(out: &mut dyn Write, value: &impl Serialize) -> io::Result<()>
 }
 
 fn write(out: &mut dyn Write, formatter: impl Formatter, value: &impl Serialize) -> io::Result<()> {
-    let mut escaping = Escaping { out, pieces: Vec::with_capacity(2 * MANY_BYTES) };
+    let mut escaping = BufWriter::with_capacity(MANY_BYTES, Escaping(out));
     value.serialize(&mut Serializer::with_formatter(&mut escaping, formatter))?;
-    escaping.pieces.push(b'\n');
-    escaping.hand_on()
+    escaping.write_all(b"\n")?;
+    escaping.flush()
 }
 
 /// Characters that steer or deceive can only stand in the strings of a JSON text, and there an escape means the same.
@@ -53,40 +53,21 @@ fn is_obeyed(c: char) -> bool {
     c == '\x7f' || is_unseen(c)
 }
 
-/// A writer for a serializer, which writes whole pieces of text, most of them of a few bytes.
-struct Escaping<'a> {
-    out: &'a mut dyn Write,
-    pieces: Vec<u8>,
-}
-
 /// Number of bytes that are checked together.
 const MANY_BYTES: usize = 16 << 10;
 
-impl Escaping<'_> {
-    fn hand_on(&mut self) -> io::Result<()> {
-        let text = std::str::from_utf8(&self.pieces).map_err(io::Error::other)?;
-        self.out.write_all(harmless(text).as_bytes())?;
-        self.pieces.clear();
-        Ok(())
-    }
-}
+/// A writer for the buffer of a serializer: neither of them cuts a piece of text.
+struct Escaping<'a>(&'a mut dyn Write);
 
 impl Write for Escaping<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.pieces.extend_from_slice(bytes);
-        if self.pieces.len() >= MANY_BYTES {
-            self.hand_on()?;
-        }
+        let text = std::str::from_utf8(bytes).map_err(io::Error::other)?;
+        self.0.write_all(harmless(text).as_bytes())?;
         Ok(bytes.len())
     }
 
-    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.write(bytes).map(drop)
-    }
-
     fn flush(&mut self) -> io::Result<()> {
-        self.hand_on()?;
-        self.out.flush()
+        self.0.flush()
     }
 }
 

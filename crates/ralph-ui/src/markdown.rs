@@ -15,7 +15,7 @@ const CODE: &str = "36";
 /// The lines of `text`, without a line end behind the last. What a terminal would obey is shown, not obeyed.
 pub fn render(text: &str, paint: Paint) -> String {
     let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
-    let mut writer = Writer::new(paint);
+    let mut writer = Writer { paint, ..Writer::default() };
     for event in Parser::new_ext(text, options) {
         writer.event(event);
     }
@@ -23,6 +23,7 @@ pub fn render(text: &str, paint: Paint) -> String {
     writer.out
 }
 
+#[derive(Default)]
 struct Writer {
     out: String,
     paint: Paint,
@@ -36,25 +37,13 @@ struct Writer {
     styles: Vec<&'static str>,
     /// Addresses of the links that are open.
     links: Vec<String>,
-    is_line_start: bool,
-    is_cell_first: bool,
+    /// True if the line has begun.
+    is_in_line: bool,
+    /// True if the row of a table has a cell.
+    is_in_row: bool,
 }
 
 impl Writer {
-    fn new(paint: Paint) -> Self {
-        Self {
-            out: String::new(),
-            paint,
-            indents: Vec::new(),
-            lists: Vec::new(),
-            marker: None,
-            styles: Vec::new(),
-            links: Vec::new(),
-            is_line_start: true,
-            is_cell_first: true,
-        }
-    }
-
     fn event(&mut self, event: Event<'_>) {
         match event {
             Event::Start(tag) => self.start(tag),
@@ -98,15 +87,15 @@ impl Writer {
             Tag::Strong => self.styles.push(BOLD),
             Tag::Strikethrough => self.styles.push(STRUCK),
             Tag::TableHead => {
-                self.is_cell_first = true;
+                self.is_in_row = false;
                 self.styles.push(BOLD);
             }
-            Tag::TableRow => self.is_cell_first = true,
+            Tag::TableRow => self.is_in_row = false,
             Tag::TableCell => {
-                if !self.is_cell_first {
+                if self.is_in_row {
                     self.text(" │ ");
                 }
-                self.is_cell_first = false;
+                self.is_in_row = true;
             }
             Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. } => {
                 self.links.push(dest_url.into_string());
@@ -205,24 +194,24 @@ impl Writer {
 
     /// What a line begins with, where it has not begun yet.
     fn prefix(&mut self) {
-        if !self.is_line_start {
+        if self.is_in_line {
             return;
         }
-        self.is_line_start = false;
+        self.is_in_line = true;
         let kept = self.indents.len() - usize::from(self.marker.is_some());
         self.out.extend(self.indents.iter().take(kept.min(MAX_DEPTH)).copied());
         self.out.extend(self.marker.take());
     }
 
     fn fresh_line(&mut self) {
-        if !self.is_line_start {
+        if self.is_in_line {
             self.newline();
         }
     }
 
     fn newline(&mut self) {
         self.out.push('\n');
-        self.is_line_start = true;
+        self.is_in_line = false;
     }
 }
 

@@ -11,8 +11,9 @@ use ralph_core::record::{Outcome, Tokens};
 pub use ralph_core::record::grouped;
 
 /// Whether text carries colours.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Paint {
+    #[default]
     Plain,
     Colour,
 }

@@ -125,12 +125,7 @@ pub fn write(
     if !is_question || final_message.lines().filter(|line| !line.trim().is_empty()).count() > 1 {
         write_message(out, final_message, paint)?;
     }
-    for (title, items) in lists(iteration, entry) {
-        writeln!(out, "\n  {}", paint.paint(Look::Dim, title))?;
-        let items: String = items.iter().map(|item| format!("- {}\n", one_line(item))).collect();
-        write_indented(out, &render(&items, paint))?;
-    }
-    let sections = render(&as_sections(entry, iteration, final_message), paint);
+    let sections = render(&sections(entry, iteration, final_message), paint);
     if !sections.trim().is_empty() {
         writeln!(out)?;
         write_indented(out, sections.trim_matches('\n'))?;
@@ -351,69 +346,40 @@ fn write_message(out: &mut dyn Write, message: &str, paint: Paint) -> io::Result
     Ok(())
 }
 
-/// What the agent learned, decided and tried, where its entry does not say it.
-fn lists<'a>(
-    iteration: &'a Iteration,
-    entry: &'a str,
-) -> impl Iterator<Item = (&'static str, &'a Vec<String>)> {
-    let all = [
-        ("learnings", "**Learnings**", &iteration.learnings),
-        ("decisions", "**Decisions**", &iteration.decisions),
-        ("tried", "**Tried**", &iteration.approaches),
-    ];
-    let missing = all.into_iter().filter(|(_, heading, items)| !items.is_empty() && !entry.contains(heading));
-    missing.map(|(title, _, items)| (title, items))
-}
-
-/// Returns an entry of progress.txt without what is shown above it, and with a blank line before each heading, as Markdown wants it.
+/// Returns as Markdown what the agent learned, decided and tried, where its last words do not say it, and the lines of the
+/// validation that decide.
 ///
-/// If no validation failed, the excerpt of an entry is the end of the final message.
-fn as_sections(entry: &str, iteration: &Iteration, final_message: &str) -> String {
-    const SHOWN: [&str; 7] = [
-        "## Iteration ",
-        "**Task**:",
-        "**Status**:",
-        "**Flags**:",
-        "**Cause**:",
-        "**Validation**:",
-        "**Restored**:",
-    ];
+/// If no validation failed, the excerpt of an entry is the end of the last words.
+fn sections(entry: &str, iteration: &Iteration, final_message: &str) -> String {
+    let beside: Vec<String> = iteration.closed_beside().map(|name| one_line(name)).collect();
+    let mut text =
+        if beside.is_empty() { String::new() } else { format!("**Also closed**: {}\n", beside.join(", ")) };
+    for (title, items) in [
+        ("Learnings", &iteration.learnings),
+        ("Decisions", &iteration.decisions),
+        ("Tried", &iteration.approaches),
+    ] {
+        if !items.is_empty() && !final_message.contains(&format!("{title}:")) {
+            let items: String = items.iter().map(|item| format!("- {}\n", one_line(item))).collect();
+            text.push_str(&format!("\n**{title}**:\n{items}"));
+        }
+    }
     let entry = entry.trim_end().trim_end_matches("---");
-    let (head, excerpt) = entry.split_at(entry.find("\n```").unwrap_or(entry.len()));
-    let mut head = without_items(head, "**Files Changed**:");
-    for name in ["Learnings", "Decisions", "Tried"] {
-        if final_message.contains(&format!("{name}:")) {
-            head = without_items(&head, &format!("**{name}**:"));
-        }
-    }
-    let lines = head.lines().filter(|line| !SHOWN.iter().any(|shown| line.starts_with(shown)));
-    let head: String = lines
-        .map(|line| if line.starts_with("**") { format!("\n{line}\n") } else { format!("{line}\n") })
-        .collect();
-    let head = head.replace("\n**Learnings**:\n- none\n", "");
+    let excerpt = entry.find("\n```").map_or("", |start| &entry[start..]);
+    let cause = iteration.cause.as_deref().map(str::trim);
+    let says_more = excerpt
+        .lines()
+        .map(str::trim)
+        .any(|line| !line.is_empty() && !line.starts_with("```") && Some(line) != cause);
     match iteration.exit.validation {
-        Some(code) if code != 0 && says_more(excerpt, iteration) => {
-            format!("{head}\n**Output of the validation**:\n{excerpt}")
+        Some(code) if code != 0 && says_more => {
+            text.push_str(&format!("\n**Output of the validation**:\n{excerpt}"));
         }
-        Some(code) if code != 0 => head,
-        _ if final_message.trim().is_empty() => format!("{head}{excerpt}"),
-        _ => head,
+        Some(code) if code != 0 => {}
+        _ if final_message.trim().is_empty() => text.push_str(excerpt),
+        _ => {}
     }
-}
-
-/// Returns an entry without the list below a heading, which is shown elsewhere.
-fn without_items(entry: &str, heading: &str) -> String {
-    let Some((before, rest)) = entry.split_once(&format!("{heading}\n")) else { return entry.to_owned() };
-    let after: Vec<&str> = rest.lines().skip_while(|line| line.starts_with("- ")).collect();
-    format!("{before}{}\n", after.join("\n"))
-}
-
-/// Returns true if an excerpt has more than the line that is the cause.
-fn says_more(excerpt: &str, iteration: &Iteration) -> bool {
-    let mut lines =
-        excerpt.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("```"));
-    let (first, rest) = (lines.next(), lines.next());
-    rest.is_some() || first.is_some() && first != iteration.cause.as_deref().map(str::trim)
+    text
 }
 
 fn write_indented(out: &mut dyn Write, text: &str) -> io::Result<()> {
@@ -429,29 +395,28 @@ mod tests {
     use ralph_core::record::{Evidence, Exits, Flag, FlagCode};
 
     #[test]
-    fn an_entry_is_shown_by_sections_and_without_what_the_facts_say() {
-        let head = "## Iteration 1 - 2026-11-24T21:16:35Z\n**Task**: T001 Greet\n**Status**: ❌ Failed\n**Cause**: boom\n";
-        let files = "**Files Changed**:\n- a.py\n";
-        let lists = format!("{head}{files}**Learnings**:\n- none\n");
-        let excerpt = "```\nboom\n```\n";
-        let failed = format!("{lists}**Validation**: `make` exited 2\n{excerpt}---\n");
-        let passed = format!("{lists}**Validation**: `make` exited 0\n{excerpt}---\n");
-        let learned = format!("{head}{files}**Learnings**:\n- port 5433\n---\n");
+    fn below_the_facts_is_what_the_last_words_do_not_say() {
+        let excerpt = "\n```\nboom\n```\n";
+        let learned = "\n**Learnings**:\n- port 5433\n";
+        let failed = format!("\n**Output of the validation**:\n{excerpt}");
         let cases = [
-            (&failed, Some(2), "Done.", format!("\n**Output of the validation**:\n\n{excerpt}")),
-            (&failed.replace("boom\n```", "its cause\n```"), Some(2), "Done.", String::new()),
-            (&passed, Some(0), "boom", String::new()),
-            (&passed, None, "", format!("\n{excerpt}")),
-            (&learned, Some(0), "Done.", "\n**Learnings**:\n- port 5433\n".to_owned()),
+            (&[][..], "boom", Some(2), "Done.", failed),
+            (&[], "its cause", Some(2), "Done.", String::new()),
+            (&[], "boom", Some(0), "boom", String::new()),
+            (&[], "boom", None, "", excerpt.to_owned()),
+            (&["port 5433"], "", Some(0), "Done.", learned.to_owned()),
+            (&["port 5433"], "", Some(0), "Learnings:\n- port 5433", String::new()),
         ];
-        for (entry, validation, final_message, expected) in cases {
+        for (learnings, excerpt, validation, final_message, expected) in cases {
             let iteration = Iteration {
                 exit: Exits { agent: Some(0), validation },
                 cause: Some("its cause".to_owned()),
+                learnings: learnings.iter().map(|&item: &&str| item.to_owned()).collect(),
                 ..iteration(Outcome::Failure)
             };
-            let shown = as_sections(entry, &iteration, final_message);
-            assert_eq!(shown, expected, "{entry}");
+            let excerpt = if excerpt.is_empty() { String::new() } else { format!("\n```\n{excerpt}\n```\n") };
+            let entry = format!("## Iteration 1 - 2026-11-24T21:16:35Z\n**Cause**: boom{excerpt}---\n");
+            assert_eq!(sections(&entry, &iteration, final_message), expected, "{entry}");
         }
     }
 

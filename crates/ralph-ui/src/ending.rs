@@ -10,9 +10,8 @@ use super::needs::count_words;
 use super::style::{self, Count, grouped, one_line};
 
 /// `10 of 45 tasks done`, or `all 45 tasks done`.
-pub fn done(session: &Session) -> String {
-    let all = session.tasks_done + session.tasks_remaining;
-    match (session.tasks_done, all) {
+pub fn done(done: usize, all: usize) -> String {
+    match (done, all) {
         (_, 0) => "no tasks".to_owned(),
         (done, all) if done == all && all > 1 => format!("all {} done", Count(all as u64, "task")),
         (done, all) => format!("{} of {} done", grouped(done as u64), Count(all as u64, "task")),
@@ -50,19 +49,25 @@ pub fn attempts(totals: &SessionTotals) -> String {
 pub fn attempts_and_failures(totals: &SessionTotals, summary: &Summary) -> String {
     let mut words = Count(totals.attempts as u64, "attempt").to_string();
     if totals.failed > 0 {
-        words.push_str(&format!(", {} failed", grouped(totals.failed as u64)));
         // Causes are counted over all sessions.
-        let solved = summary.causes.solved_attempts;
-        if solved > 0 && summary.sessions == 1 {
-            words.push_str(&format!(", {} of them solved by later ones", grouped(solved as u64)));
-        }
-        let failed = totals.cost.failed_usd.filter(|usd| *usd > 0.0);
-        words.push_str(&failed.map_or(String::new(), |usd| format!(" ({} in failed ones)", Cost::of(usd))));
+        let solved = if summary.sessions == 1 { summary.causes.solved_attempts } else { 0 };
+        words.push_str(&format!(", {}", failed(totals.failed, solved)));
+        let cost = totals.cost.failed_usd.filter(|usd| *usd > 0.0);
+        words.push_str(&cost.map_or(String::new(), |usd| format!(" ({} in failed ones)", Cost::of(usd))));
     }
     if let Some(without) = cost_without(&totals.cost) {
         words.push_str(&format!("; {without}"));
     }
     words
+}
+
+/// `15 failed, 9 of them solved by later ones`
+pub fn failed(failed: usize, solved: usize) -> String {
+    let failed = format!("{} failed", grouped(failed as u64));
+    match solved {
+        0 => failed,
+        solved => format!("{failed}, {} of them solved by later ones", grouped(solved as u64)),
+    }
 }
 
 /// What cut agent runs short, how often, and when the loop went on after the last of each kind.
@@ -101,6 +106,12 @@ pub fn why_cut_short(by: Interruption, failure_class: Option<FailureClass>) -> &
     }
 }
 
+/// `asks: may a card belong to two boards?`: what a failure says of itself.
+pub fn failure(class: Option<FailureClass>, cause: &str) -> String {
+    let asks = if class.is_some_and(FailureClass::is_question) { "asks: " } else { "" };
+    format!("{asks}{cause}")
+}
+
 fn went_on(what: &str, cut: &CutShort) -> String {
     let at = cut.resumed_at.filter(|_| cut.by == Interruption::Limit);
     at.map_or(what.to_owned(), |at| format!("{what}, went on at {}", clock(at)))
@@ -125,7 +136,7 @@ pub fn cost_without(cost: &CostTotals) -> Option<String> {
 /// Returns the verdict on a session in parts: how far it came, what stopped it, and how much needs somebody.
 pub fn verdict(session: &Session, closing: &Closing) -> Vec<String> {
     let needs = closing.summary.needs_you.len();
-    let mut parts = vec![done(session)];
+    let mut parts = vec![done(session.tasks_done, session.tasks_done + session.tasks_remaining)];
     // What needs somebody is why it is stuck.
     let is_said = needs > 0 && session.stop_reason == Some(StopReason::Stuck);
     parts.extend(stop(session, stuck(&closing.not_done).as_deref()).filter(|_| !is_said));
@@ -184,14 +195,13 @@ pub fn capital(text: &str) -> String {
 /// Returns how a session is stuck: `2 tasks ask`, `T019 could not be done`; `None` if no task was tried in vain.
 pub fn stuck(not_done: &[NotDone]) -> Option<String> {
     let asking = not_done.iter().filter(|task| task.asks && !task.is_skipped).count() as u64;
-    let given_up = not_done.iter().any(|task| task.is_skipped);
-    if asking == 0 {
-        return Some(format!("{} could not be done", named(&self::given_up(not_done))?));
-    }
     let ask = if asking == 1 { "asks" } else { "ask" };
-    let ask = format!("{} {ask}", Count(asking, "task"));
-    let others = named(&self::given_up(not_done)).filter(|_| given_up);
-    Some(others.map_or(ask.clone(), |others| format!("{ask}, {others} could not be done")))
+    let ask = (asking > 0).then(|| format!("{} {ask}", Count(asking, "task")));
+    let others = asking == 0 || not_done.iter().any(|task| task.is_skipped);
+    let others = named(&given_up(not_done)).filter(|_| others);
+    let parts = ask.into_iter().chain(others.map(|others| format!("{others} could not be done")));
+    let parts: Vec<String> = parts.collect();
+    (!parts.is_empty()).then(|| parts.join(", "))
 }
 
 /// Returns the tasks that were skipped, or else all that were tried.
@@ -217,7 +227,8 @@ pub fn state(status: Status, reason: Option<StopReason>, given_up: &[TaskName]) 
     }
 }
 
-fn limit(session: &Session) -> String {
+/// `the limit of 3 attempts`: which one a session came to.
+pub fn limit(session: &Session) -> String {
     match session.limit {
         None => "a limit".to_owned(),
         Some(Limit::Iterations) => {

@@ -6,8 +6,9 @@ use minijinja::{Value, context};
 
 use crate::ending::{self, capital};
 use crate::local_time::{clock, describe_remote_run};
+use crate::needs::waiters;
 use crate::status::waiting_words;
-use crate::style::{Count, brief_duration, cut, dollars, grouped, minutes, phase_title, short};
+use crate::style::{Count, brief_duration, cut, dollars, grouped, minutes, phase_title, short, times};
 use ralph_core::history::clusters::message;
 use ralph_core::judge::is_test_file;
 use ralph_core::record::{
@@ -44,12 +45,7 @@ fn counted(count: usize, noun: &str) -> String {
 
 /// How many tasks are done, and how many things need somebody: `31 of 35 tasks done. Two need you.`
 pub(super) fn title(states: TaskStates, needs: usize, is_running: bool) -> String {
-    let all = Count(states.total() as u64, "task");
-    let done = match (states.done, states.total()) {
-        (_, 0) => "No tasks".to_owned(),
-        (done, total) if done == total && total > 1 => format!("All {all} done"),
-        (done, _) => format!("{} of {all} done", grouped(done as u64)),
-    };
+    let done = capital(&ending::done(states.done, states.total()));
     let so_far = if is_running { " so far" } else { "" };
     match needs {
         0 => format!("{done}{so_far}."),
@@ -117,10 +113,7 @@ pub(super) fn facts(report: &Report) -> Vec<Value> {
         notes.push(("lost", dollars(lost)));
         notes.push(("", if is_part { " of it lost" } else { " in tasks that are not done" }.to_owned()));
     }
-    let without = totals.cost.unreported;
-    if totals.cost.usd.is_some() && without > 0 {
-        notes.push(("", format!(" ({} reported no cost)", counted(without, "attempt"))));
-    }
+    notes.extend(ending::cost_without(&totals.cost).map(|without| ("", format!(" ({without})"))));
     let tokens = report.totals.tokens.total().map(|tokens| format!("{} tokens", short(tokens)));
     let cost = Cost { usd: totals.cost.usd, is_partial: false }
         .shown()
@@ -158,14 +151,9 @@ pub(super) fn facts(report: &Report) -> Vec<Value> {
     facts.push(context! { name => "Time", value => minutes(report.headline.span_ms), notes => [("", idle)], link => false });
     let solved: usize =
         report.clusters.iter().filter(|cluster| !cluster.is_open).map(|cluster| cluster.times).sum();
-    let failed = match (totals.failed, solved) {
-        (0, _) => "none failed".to_owned(),
-        (failed, 0) => format!("{} failed", grouped(failed as u64)),
-        (failed, solved) => format!(
-            "{} failed, {} of them solved by later ones",
-            grouped(failed as u64),
-            grouped(solved as u64)
-        ),
+    let failed = match totals.failed {
+        0 => "none failed".to_owned(),
+        failed => ending::failed(failed, solved),
     };
     let value = grouped(totals.attempts as u64);
     facts.push(context! { name => "Attempts", value, notes => [("", failed)], link => false });
@@ -193,20 +181,15 @@ fn card(report: &Report, need: &Need) -> Value {
     };
     let attempts = attempts_of(report, need);
     let cost = report.summary.totals.task_costs.get(task).map(|usd| dollars(*usd));
-    let blocked = report.summary.waiting.iter().filter(|waiting| waiting.dependency == *task);
-    let blocked: Vec<String> = blocked.map(|waiting| one_line(&waiting.task)).collect();
-    let waits = (!blocked.is_empty()).then(|| {
-        let names = join_truncated(&blocked, MAX_NAMES).replace(", ", " and ");
-        format!("{names} {} for it", if blocked.len() == 1 { "waits" } else { "wait" })
-    });
+    let waits = waiters(&report.summary, task);
+    let waits = waits.map(|names| format!("{} for it", names.replace(", ", " and ")));
     let is_question = need.why == NeedKind::Asks;
     let asked =
         attempts.iter().filter(|one| one.record.failure_class.is_some_and(FailureClass::is_question)).count();
-    let times = match (is_question, asked) {
-        (true, 0 | 1) => "asked once".to_owned(),
-        (true, 2) => "asked twice".to_owned(),
-        (true, times) => format!("asked {times} times"),
-        (false, _) => Count(attempts.len().max(1) as u64, "attempt").to_string(),
+    let times = if is_question {
+        format!("asked {}", times(asked.max(1)))
+    } else {
+        Count(attempts.len().max(1) as u64, "attempt").to_string()
     };
     let meta = [Some(times), cost, waits].into_iter().flatten().collect::<Vec<_>>().join(" · ");
     let (question, rest) = match cause.split_once("? ") {
@@ -300,13 +283,9 @@ pub(super) fn now(report: &Report) -> Option<Value> {
         .iter()
         .filter(|one| one.record.outcome == Outcome::Failure && one.record.task.as_ref() == Some(task))
         .collect();
-    let last = failures.last().map(|last| {
-        let times = match failures.len() {
-            1 => "failed once".to_owned(),
-            count => format!("failed {count} times"),
-        };
-        words(&format!("{times}: {}", message(&last.record)))
-    });
+    let last = failures
+        .last()
+        .map(|last| words(&format!("failed {}: {}", times(failures.len()), message(&last.record))));
     Some(context! {
         task, last,
         text => one_line(&begin.task.text),

@@ -79,7 +79,7 @@ pub fn of(
     elsewhere: Option<&RemoteRun>,
     now: Timestamp,
 ) -> Headline {
-    let done = ending::done(session);
+    let done = ending::done(session.tasks_done, session.tasks_done + session.tasks_remaining);
     let level = Level::of(session.status, session.stop_reason);
     let ended_at = match (session.ended_at, elsewhere, iterations.last()) {
         (Some(at), ..) => at,

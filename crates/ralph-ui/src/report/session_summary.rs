@@ -5,11 +5,10 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 
 use crate::ending;
-use crate::style::Count;
 use ralph_core::history::stats::rate;
 use ralph_core::record::{
-    Cost, DiffStat, FailureClass, IterationFacts, Limit, LogEntry, Outcome, Session, SessionId,
-    SessionTotals, Status, StopReason, TaskName, Timestamp, Tokens, join_truncated,
+    Cost, DiffStat, FailureClass, IterationFacts, LogEntry, Outcome, Session, SessionId, SessionTotals,
+    Status, StopReason, TaskName, Timestamp, Tokens, join_truncated,
 };
 
 use super::harmless::one_line;
@@ -125,10 +124,9 @@ fn ended(recorded: &RecordedSession, given_up: &[TaskName]) -> String {
         );
     }
     match (session.stop_reason, session.limit) {
-        (Some(StopReason::LimitReached), Some(Limit::Iterations)) => {
-            format!("limit of {}", Count(u64::from(session.max_iterations), "attempt"))
+        (Some(StopReason::LimitReached), Some(_)) => {
+            ending::limit(session).trim_start_matches("the ").to_owned()
         }
-        (Some(StopReason::LimitReached), Some(limit)) => format!("limit of {limit}"),
         (Some(StopReason::Stuck), _) if !asking.is_empty() || !given_up.is_empty() => {
             let asking = asking.iter().map(|task| format!("{task} asks"));
             let words: Vec<String> =

@@ -9,7 +9,7 @@ use ralph_core::record::{
 };
 
 use super::header;
-use crate::ending::why_cut_short;
+use crate::ending::{failure, why_cut_short};
 use crate::evidence::{FLAG, outcome};
 use crate::left_behind::{lost, undone};
 use crate::local_time::clock;
@@ -54,26 +54,37 @@ pub struct Lines<W> {
     paint: Paint,
     detail: Detail,
     width: usize,
-    /// Of the window, where there is one.
-    columns: Option<usize>,
+    /// Of the window; `usize::MAX` where there is none.
+    columns: usize,
     /// Of the list: the one that the last task is in.
     phase: Option<String>,
     /// The error that the agent told of last in this iteration.
     told: Option<String>,
     /// True if a command checks what agents say.
     is_validated: bool,
+    /// Paths of the agent below it are shown from there.
+    root: String,
 }
 
 impl<W: Write> Lines<W> {
-    pub fn new(out: W, paint: Paint, detail: Detail) -> Self {
-        Self { out, paint, detail, width: WIDTH, columns: None, phase: None, told: None, is_validated: true }
+    pub fn new(out: W, paint: Paint, detail: Detail, root: &str) -> Self {
+        Self {
+            out,
+            paint,
+            detail,
+            width: WIDTH,
+            columns: usize::MAX,
+            phase: None,
+            told: None,
+            is_validated: true,
+            root: root.to_owned(),
+        }
     }
 
     /// Words are cut to what fits into a window of so many columns.
     pub fn fit(&mut self, columns: Option<u16>) {
-        self.columns = columns.map(usize::from);
-        self.width =
-            columns.map_or(WIDTH, |columns| usize::from(columns).saturating_sub(BESIDE).clamp(LEAST, WIDTH));
+        self.columns = columns.map_or(usize::MAX, usize::from);
+        self.width = self.columns.saturating_sub(BESIDE).clamp(LEAST, WIDTH);
     }
 
     pub fn show(&mut self, event: &Event) -> io::Result<()> {
@@ -154,12 +165,9 @@ impl<W: Write> Lines<W> {
                 if self.detail != Detail::Quiet {
                     writeln!(self.out)?;
                 }
-                for line in (ClosingCard {
-                    paint: self.paint,
-                    width: self.columns.unwrap_or(usize::MAX),
-                    is_validated: self.is_validated,
-                })
-                .lines(session, closing)
+                for line in
+                    (ClosingCard { paint: self.paint, width: self.columns, is_validated: self.is_validated })
+                        .lines(session, closing)
                 {
                     writeln!(self.out, "{line}")?;
                 }
@@ -170,7 +178,7 @@ impl<W: Write> Lines<W> {
 
     /// Columns of the window that are left of a line with these words.
     fn room_beside(&self, words: &str) -> usize {
-        self.columns.map_or(usize::MAX, |all| all.saturating_sub(columns(words)).max(1))
+        self.columns.saturating_sub(columns(words)).max(1)
     }
 
     /// The name of a phase of the list where it begins.
@@ -211,14 +219,14 @@ impl<W: Write> Lines<W> {
         let at = self.dim(&clock(record.ended_at));
         let time = record.duration_ms.total().map_or(String::new(), brief_duration);
         let cost = record.cost().shown().unwrap_or_default();
-        let what = what_happened(record);
+        let what = what_happened(record, &self.root);
         let row = match self.columns {
-            None => {
+            usize::MAX => {
                 let name = self.paint.paint(look, &format!("{mark} {task}"));
                 let parts = [format!(" {at}"), name, what, time, cost];
                 parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("  ")
             }
-            Some(width) => {
+            width => {
                 let name = self.paint.paint(look, &format!("{mark} {}", padded(&task, TASK)));
                 let tail = format!("  {time:>5} {cost:>7}");
                 let room = width.saturating_sub(BELOW + task.len().saturating_sub(TASK) + tail.len());
@@ -230,20 +238,16 @@ impl<W: Write> Lines<W> {
             }
         };
         writeln!(self.out, "{}", row.trim_end())?;
-        let cause = if record.outcome != Outcome::Failure {
-            String::new()
-        } else if record.failure_class.is_some_and(FailureClass::is_question) {
-            format!("asks: {}", record.cause())
-        } else {
-            record.cause().into_owned()
+        let cause = match record.outcome {
+            Outcome::Failure => failure(record.failure_class, &record.cause()),
+            _ => String::new(),
         };
         let mut below = vec![(Look::Bad, cause), (Look::Claim, claims(record).to_owned())];
         let flags = record.evidence.iter().flat_map(|evidence| &evidence.flags);
         below.extend(flags.map(|flag| (Look::Warn, format!("{FLAG} {}", flag.text))));
         below.extend(undone(record, None).map(|words| (Look::Plain, words)));
-        let width = self.columns.unwrap_or(usize::MAX);
         for (look, words) in below.iter().filter(|(_, words)| !words.is_empty()) {
-            let lines = hanging(&" ".repeat(BELOW), &one_line(&without_escapes(words)), width);
+            let lines = hanging(&" ".repeat(BELOW), &one_line(&without_escapes(words)), self.columns);
             painted(self.paint, *look, lines).iter().try_for_each(|line| writeln!(self.out, "{line}"))?;
         }
         Ok(())
@@ -273,18 +277,18 @@ impl<W: Write> Lines<W> {
             return Ok(());
         }
         let line = match event {
-            AgentEvent::Text { text } => self.words(text.trim()),
+            AgentEvent::Text { text } => self.agent_words(text.trim()),
             AgentEvent::ToolStarted { tool_name, arguments_summary } => {
-                self.words(&format!("{tool_name} {arguments_summary}"))
+                self.agent_words(&format!("{tool_name} {arguments_summary}"))
             }
             AgentEvent::ToolEnded { tool_name, is_error: true, .. } => {
                 format!("{} failed", one_line(tool_name))
             }
             AgentEvent::ToolEnded { .. } | AgentEvent::Usage { .. } => return Ok(()),
-            AgentEvent::Retry { message } => format!("retrying: {}", self.words(message)),
+            AgentEvent::Retry { message } => format!("retrying: {}", self.agent_words(message)),
             AgentEvent::Error { message } => {
                 self.told = Some(message.clone());
-                format!("error: {}", self.words(message))
+                format!("error: {}", self.agent_words(message))
             }
         };
         if line.is_empty() {
@@ -316,6 +320,10 @@ impl<W: Write> Lines<W> {
         cut(&one_line(&without_escapes(words)), self.width)
     }
 
+    fn agent_words(&self, words: &str) -> String {
+        self.words(&words.replace(&self.root, ""))
+    }
+
     fn dim(&self, text: &str) -> String {
         self.paint.paint(Look::Dim, text)
     }
@@ -329,12 +337,16 @@ fn is_trouble(event: &Event) -> bool {
 }
 
 /// Of a success after failures what solved them, else what was to be done; of the rest what it was.
-fn what_happened(record: &Iteration) -> String {
+fn what_happened(record: &Iteration, root: &str) -> String {
     match record.outcome {
         Outcome::Success | Outcome::Failure => {
             let is_solved =
                 record.outcome == Outcome::Success && record.attempt.is_some_and(|attempt| attempt > 1);
-            let said = if is_solved { first_sentence(&record.facts.final_message) } else { String::new() };
+            let said = if is_solved {
+                first_sentence(&record.facts.final_message.replace(root, ""))
+            } else {
+                String::new()
+            };
             match one_line(&without_escapes(&said)) {
                 said if said.is_empty() => one_line(record.task_text.as_deref().unwrap_or_default()),
                 said => format!("solved: {said}"),
@@ -385,7 +397,7 @@ mod tests {
     #[test]
     fn an_attempt_is_a_row_with_its_cause_below() {
         let shown = |record: &Iteration, width: Option<u16>| {
-            let mut lines = Lines::new(Vec::new(), Paint::Plain, Detail::Normal);
+            let mut lines = Lines::new(Vec::new(), Paint::Plain, Detail::Normal, "");
             lines.fit(width);
             lines.recorded(record).unwrap();
             String::from_utf8(lines.out).unwrap()
@@ -432,7 +444,7 @@ mod tests {
 
     #[test]
     fn a_phase_begins_with_its_name() {
-        let mut lines = Lines::new(Vec::new(), Paint::Plain, Detail::Normal);
+        let mut lines = Lines::new(Vec::new(), Paint::Plain, Detail::Normal, "");
         let first = "Phase 1: A\x1b[31m (P1)";
         for phase in [None, Some(first), Some(first), None, Some("Part: B")] {
             lines.phase_heading(phase).unwrap();

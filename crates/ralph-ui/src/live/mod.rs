@@ -13,7 +13,7 @@ use std::time::Instant;
 
 use indicatif::ProgressBar;
 
-use ralph_core::record::{AgentEvent, Event};
+use ralph_core::record::Event;
 
 use self::lines::Lines;
 use self::now::{Now, Redraw};
@@ -45,7 +45,6 @@ pub struct Live<W> {
     started: Instant,
     paint: Paint,
     spinner: Option<ProgressBar>,
-    root: String,
     is_verbose: bool,
 }
 
@@ -60,23 +59,21 @@ impl<W: Write> Live<W> {
         root: &str,
         max_cost: Option<f64>,
     ) -> Self {
+        let root = format!("{root}/");
         Self {
             out,
-            lines: Lines::new(Vec::new(), paint, detail),
-            now: Now::new(max_cost),
+            lines: Lines::new(Vec::new(), paint, detail, &root),
+            now: Now::new(max_cost, root),
             moving,
             keys,
             started: Instant::now(),
             paint,
             spinner: None,
-            root: format!("{root}/"),
             is_verbose: detail == Detail::Verbose,
         }
     }
 
     pub fn show(&mut self, event: &Event) -> io::Result<()> {
-        let shortened = self.with_short_paths(event);
-        let event = shortened.as_ref().unwrap_or(event);
         let change = self.now.take(event);
         if matches!(change, Redraw::Begun | Redraw::Over) {
             self.spinner = None;
@@ -95,31 +92,6 @@ impl<W: Write> Live<W> {
             _ => {}
         }
         Ok(())
-    }
-
-    /// The event with paths from the project's root, if it is one with words.
-    fn with_short_paths(&self, event: &Event) -> Option<Event> {
-        if !matches!(event, Event::IterationRecorded { .. } | Event::AgentEvent { .. }) {
-            return None;
-        }
-        let mut event = event.clone();
-        let words = if let Event::IterationRecorded { record, .. } = &mut event {
-            &mut record.facts.final_message
-        } else if let Event::AgentEvent {
-            event:
-                AgentEvent::ToolStarted { arguments_summary: words, .. }
-                | AgentEvent::Text { text: words }
-                | AgentEvent::Retry { message: words }
-                | AgentEvent::Error { message: words },
-            ..
-        } = &mut event
-        {
-            words
-        } else {
-            return None;
-        };
-        *words = words.replace(&self.root, "");
-        Some(event)
     }
 
     /// What is written goes above the line that moves.
@@ -143,6 +115,7 @@ fn write_out(out: &mut impl Write, lines: &[u8]) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ralph_core::record::AgentEvent;
 
     #[test]
     fn what_an_agent_says_names_files_from_the_projects_root() {

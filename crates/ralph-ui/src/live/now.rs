@@ -44,6 +44,7 @@ pub struct Now {
     done_before: usize,
     /// What its attempts took, in milliseconds.
     took_ms: u64,
+    root: String,
 }
 
 impl Now {
@@ -76,9 +77,9 @@ impl Now {
         fitting.cloned().unwrap_or_else(|| cut(&lines[2], room))
     }
 
-    /// The session stops at `max_cost` dollars.
-    pub fn new(max_cost: Option<f64>) -> Self {
-        Self { max_cost, ..Self::default() }
+    /// The session stops at `max_cost` dollars; paths below `root` are shown from there.
+    pub fn new(max_cost: Option<f64>, root: String) -> Self {
+        Self { max_cost, root, ..Self::default() }
     }
 
     /// The task, or what else it is at: `T012 2`
@@ -149,7 +150,7 @@ impl Now {
 
     fn agent_event(&mut self, event: &AgentEvent) -> Redraw {
         let Some(doing) = event.doing() else { return Redraw::None };
-        self.doing = cut(&one_line(&doing), WIDTH);
+        self.doing = cut(&one_line(&doing.replace(&self.root, "")), WIDTH);
         Redraw::Words
     }
 }

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use ralph_core::history::repeats;
 use ralph_core::progress::first_sentence;
-use ralph_core::record::{Outcome, RecordKind};
+use ralph_core::record::{Outcome, RecordKind, SessionTotals, Status};
 use ralph_git::worktree::WorkTree;
 use ralph_os::platform::repo_path;
 use ralph_os::process::Tool;
@@ -182,22 +182,30 @@ fn listed<'a>(
         }
         let id = &session.refs.session;
         let is_running = running.iter().any(|holder| holder.session == *id);
-        let mut head = SessionHead::new(id.clone(), session.feature.to_owned(), is_running);
         let mut all: Vec<Row<'a>> = Vec::with_capacity(session.count());
         all.extend(session.rows());
-        for row in &all {
-            head.count(row);
-        }
-        if let Some(tip) = session.tip() {
-            let tip = tip.entry()?;
-            head.end(&tip, session.tasks()?);
-            if tip.kind != RecordKind::End
-                && let Some(begin) = session.rows().rfind(|row| row.kind.begins())
-                && let Ok(begin) = begin.entry()
-            {
-                head.runs_elsewhere(store.elsewhere_since(session.refs, &begin, &tip));
-            }
-        }
+        let tip = session.tip().map(|tip| tip.entry()).transpose()?;
+        let present = if is_running { Status::Running } else { Status::Interrupted };
+        let elsewhere =
+            tip.as_ref().filter(|tip| tip.kind != RecordKind::End && !is_running).and_then(|tip| {
+                let begin = all.iter().rfind(|row| row.kind.begins())?.entry().ok()?;
+                store.elsewhere_since(session.refs, &begin, tip)
+            });
+        let mut head = SessionHead {
+            id: id.clone(),
+            feature: session.feature.to_owned(),
+            // As `status` and the page: its record is written a moment later.
+            started_at: all.first().map(|row| row.entry().map_or(row.ended_at, |first| first.started_at)),
+            last_at: all.last().map(|row| row.ended_at),
+            status: tip.as_ref().and_then(|tip| tip.status).unwrap_or(present),
+            stop_reason: tip.and_then(|tip| tip.stop_reason),
+            totals: SessionTotals::fold(id, all.iter().filter_map(Row::facts)),
+            tasks: session.tasks()?,
+            elsewhere,
+            summary: None,
+            false_claims: Vec::new(),
+            changes: None,
+        };
         let (mut chosen, mut matches) = (Vec::new(), HashMap::new());
         if args.sessions {
             left -= 1;

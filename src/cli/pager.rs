@@ -19,13 +19,13 @@ const DEFAULTS: [(&str, &str); 2] = [("LESS", "FRX"), ("LV", "-c")];
 const CANNOT_RUN: i32 = 126;
 const NOT_FOUND: i32 = 127;
 
-/// How wide lines may be: as the terminal is, or as `COLUMNS` says. `None` where a program reads them.
-pub fn width(context: &Context) -> Option<usize> {
+/// How wide lines may be: as the terminal is, or as `COLUMNS` says. `usize::MAX` where a program reads them.
+pub fn width(context: &Context) -> usize {
     let set = context.environment.text("COLUMNS").and_then(|set| set.parse().ok());
-    let is_terminal = stdout().is_terminal();
+    let without = if stdout().is_terminal() { DEFAULT_COLUMNS } else { usize::MAX };
     set.filter(|columns| *columns > 0)
-        .or_else(|| is_terminal.then(|| terminal_columns(stdout()))?.map(usize::from))
-        .or(is_terminal.then_some(DEFAULT_COLUMNS))
+        .or_else(|| terminal_columns(stdout()).map(usize::from))
+        .unwrap_or(without)
 }
 
 /// What of a text a pager shows first.

@@ -119,7 +119,7 @@ pub fn run(args: &ShowArgs, context: &Context) -> Result<ExitCode> {
         changed: lines.as_deref(),
         is_in_tree,
     };
-    let width = pager::width(context).unwrap_or(usize::MAX);
+    let width = pager::width(context);
     let now = context.now()?;
     print(|out| ralph_ui::show::write(out, &found, now, context.paint, width))
 }

@@ -84,7 +84,7 @@ pub fn run(args: &StatusArgs, context: &Context) -> Result<ExitCode> {
 }
 
 fn shown(status: &FeatureStatus, context: &Context) -> Result<Vec<String>> {
-    Ok(lines(status, context.now()?, context.paint, pager::width(context).unwrap_or(usize::MAX)))
+    Ok(lines(status, context.now()?, context.paint, pager::width(context)))
 }
 
 fn write_lines(out: &mut dyn Write, lines: &[String]) -> Result<()> {

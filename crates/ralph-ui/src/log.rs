@@ -9,20 +9,18 @@ use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
 use ralph_core::record::{
-    DiffStat, FailureClass, LogEntry, Outcome, Session, SessionId, SessionTotals, Status, StopReason,
-    Summary, TaskCounts, Timestamp,
+    DiffStat, LogEntry, Outcome, Session, SessionId, SessionTotals, Status, StopReason, Summary, TaskCounts,
+    Timestamp,
 };
 use ralph_store::{RemoteRun, Row};
 
-use super::ending::{attempts, cost, cut_short_words, feature_name, state};
-use super::evidence::{FLAG, flagged};
+use super::ending::{attempts, cost, cut_short_words, failure, feature_name, state};
+use super::evidence::FLAG;
 use super::json::write_pretty;
 use super::local_time::{self, day, day_and_clock, span_of};
 use super::needs::{false_claims, files_and_lines, needs_you, rows};
 use super::status::phase_name;
-use super::style::{
-    Look, Paint, brief_duration, columns, cut, hanging, named_parts, one_line, padded, painted, sign,
-};
+use super::style::{Look, Paint, brief_duration, columns, cut, hanging, named_parts, one_line, padded, sign};
 
 /// Columns of a number.
 const NUMBER: usize = 4;
@@ -57,15 +55,16 @@ pub struct MatchingLine {
 /// What is said of a session in one line, counted from its records.
 #[derive(Debug)]
 pub struct SessionHead {
-    id: SessionId,
-    feature: String,
-    started_at: Option<Timestamp>,
-    last_at: Option<Timestamp>,
-    status: Status,
-    stop_reason: Option<StopReason>,
-    totals: SessionTotals,
-    tasks: TaskCounts,
-    elsewhere: Option<RemoteRun>,
+    pub id: SessionId,
+    pub feature: String,
+    pub started_at: Option<Timestamp>,
+    pub last_at: Option<Timestamp>,
+    pub status: Status,
+    pub stop_reason: Option<StopReason>,
+    pub totals: SessionTotals,
+    pub tasks: TaskCounts,
+    /// Set if it runs on another machine.
+    pub elsewhere: Option<RemoteRun>,
     /// What is said below its line; `None` where nothing is said.
     pub summary: Option<Summary>,
     /// Iterations whose agents said that a task is done which was not.
@@ -74,62 +73,20 @@ pub struct SessionHead {
     pub changes: Option<DiffStat>,
 }
 
-impl SessionHead {
-    pub fn new(id: SessionId, feature: String, is_running: bool) -> Self {
-        let status = if is_running { Status::Running } else { Status::Interrupted };
-        Self {
-            started_at: None,
-            last_at: None,
-            id,
-            feature,
-            status,
-            stop_reason: None,
-            totals: SessionTotals::default(),
-            tasks: TaskCounts { done: 0, open: 0 },
-            elsewhere: None,
-            summary: None,
-            false_claims: Vec::new(),
-            changes: None,
-        }
-    }
-
-    /// Takes in what is known of it if it runs on another machine.
-    pub fn runs_elsewhere(&mut self, elsewhere: Option<RemoteRun>) {
-        self.elsewhere = elsewhere.filter(|_| self.status != Status::Running);
-    }
-
-    /// Takes in the next record, oldest first.
-    pub fn count(&mut self, row: &Row<'_>) {
-        // As `status` and the page: its record is written a moment later.
-        self.started_at.get_or_insert_with(|| row.entry().map_or(row.ended_at, |first| first.started_at));
-        self.last_at = Some(row.ended_at);
-        if let Some(facts) = row.facts() {
-            self.totals.count(&self.id, &facts);
-        }
-    }
-
-    /// Takes in the newest record.
-    pub fn end(&mut self, tip: &LogEntry, tasks: TaskCounts) {
-        self.tasks = tasks;
-        self.stop_reason = tip.stop_reason;
-        self.status = tip.status.unwrap_or(self.status);
-    }
-}
-
 /// A row of the list; its texts are safe on a terminal.
 struct ListRow {
-    /// `None` of what is no attempt.
-    number: Option<u32>,
+    /// Empty of what is no attempt.
+    number: String,
     look: Look,
     mark: &'static str,
     task: String,
-    attempt: Option<u32>,
+    attempt: String,
     what: String,
     flag: String,
-    time: String,
-    cost: String,
-    /// The day and the time of day at which it ended.
-    end: [String; 2],
+    /// What it took, what it cost, and the time of day at which it ended.
+    tail: [String; 3],
+    /// On which it ended.
+    day: String,
     phase: Option<String>,
 }
 
@@ -137,21 +94,47 @@ impl ListRow {
     fn of(listed: &Listed<'_>, row: &Row<'_>) -> Self {
         let (look, mark) = row.outcome.map_or((Look::Dim, " "), sign);
         let is_attempt = row.outcome.is_some_and(Outcome::is_attempt);
-        let what = what_happened(listed, row);
-        let flag = row.first_flag().map_or(String::new(), |flag| format!("  {FLAG} {}", one_line(&flag)));
+        let attempt = row.attempt.filter(|attempt| *attempt > 1 && is_attempt);
+        let time = row.duration_ms.total().map_or(String::new(), brief_duration);
+        let [day, clock] = day_and_clock(row.ended_at);
         Self {
-            number: is_attempt.then_some(row.iteration),
+            number: if is_attempt { row.iteration.to_string() } else { String::new() },
             look,
             mark,
             task: row.task().map_or(String::new(), |task| cut(&one_line(&task), MIN_TEXT)),
-            attempt: row.attempt.filter(|attempt| *attempt > 1 && is_attempt),
-            what: one_line(&what),
-            flag,
-            time: row.duration_ms.total().map_or(String::new(), brief_duration),
-            cost: row.cost().shown().unwrap_or_default(),
-            end: day_and_clock(row.ended_at),
+            attempt: attempt.map_or(String::new(), |attempt| attempt.to_string()),
+            what: one_line(&what_happened(listed, row)),
+            flag: row.first_flag().map_or(String::new(), |flag| format!("{FLAG} {}", one_line(&flag))),
+            tail: [time, row.cost().shown().unwrap_or_default(), clock],
+            day,
             phase: row.phase().map(|phase| one_line(&phase_name(&phase))),
         }
+    }
+
+    fn look_of_what(&self) -> Look {
+        match self.mark {
+            "✘" => Look::Bad,
+            "✔" => Look::Plain,
+            _ => Look::Warn,
+        }
+    }
+
+    /// Without columns, for a program that reads it.
+    fn unpadded(&self, paint: Paint) -> String {
+        let [time, cost, end] = &self.tail;
+        let name = format!("{} {}", self.mark, self.task);
+        let parts = [
+            (Look::Plain, &self.number),
+            (self.look, &name),
+            (Look::Plain, &self.attempt),
+            (self.look_of_what(), &self.what),
+            (Look::Warn, &self.flag),
+            (Look::Dim, time),
+            (Look::Dim, cost),
+            (Look::Dim, end),
+        ];
+        let parts = parts.into_iter().filter(|(_, part)| !part.is_empty());
+        parts.map(|(look, part)| paint.paint(look, part)).collect::<Vec<_>>().join("  ")
     }
 }
 
@@ -167,13 +150,8 @@ fn what_happened(listed: &Listed<'_>, row: &Row<'_>) -> String {
             if let Some(first) = listed.repeats.get(&row.iteration) {
                 return format!("same as {first}");
             }
-            let cause = row.cause().map(std::borrow::Cow::into_owned);
-            let cause = cause.unwrap_or_else(|| story(&row.subject()).to_owned());
-            if row.failure_class.is_some_and(FailureClass::is_question) {
-                format!("asks: {cause}")
-            } else {
-                cause
-            }
+            let (cause, subject) = (row.cause(), row.subject());
+            failure(row.failure_class, cause.as_deref().unwrap_or_else(|| story(&subject)))
         }
         Some(Outcome::Skipped) => "given up".to_owned(),
         Some(Outcome::Interrupted) => {
@@ -189,7 +167,7 @@ pub fn write_iterations(
     out: &mut dyn Write,
     sessions: &[Listed<'_>],
     paint: Paint,
-    width: Option<usize>,
+    width: usize,
 ) -> io::Result<()> {
     for (place, listed) in sessions.iter().enumerate() {
         if place > 0 {
@@ -202,127 +180,89 @@ pub fn write_iterations(
     Ok(())
 }
 
-fn write_rows(
-    out: &mut dyn Write,
-    listed: &Listed<'_>,
-    paint: Paint,
-    width: Option<usize>,
-) -> io::Result<()> {
+fn write_rows(out: &mut dyn Write, listed: &Listed<'_>, paint: Paint, width: usize) -> io::Result<()> {
     let rows: Vec<ListRow> = listed.rows.iter().map(|row| ListRow::of(listed, row)).collect();
-    if rows.is_empty() {
-        return Ok(());
-    }
     let columns_of = Columns::of(&rows, width);
-    if width.is_some() {
+    if width < usize::MAX && !rows.is_empty() {
         writeln!(out, "{}", paint.paint(Look::Dim, &columns_of.header()))?;
     }
-    let (mut phase, mut date) = (None, listed.head.started_at.map(day));
-    for row in &rows {
-        if date.as_ref() != Some(&row.end[0]) {
-            let line = cut(&format!("{INDENT}{}", row.end[0]), width.unwrap_or(usize::MAX));
-            writeln!(out, "{}", paint.paint(Look::Dim, &line))?;
-            date = Some(row.end[0].clone());
+    let start = listed.head.started_at.map(day);
+    let (mut day, mut phase) = (start.as_ref(), None);
+    for (row, of) in rows.iter().zip(&listed.rows) {
+        let new_day = Some(&row.day).filter(|_| day != Some(&row.day));
+        let new_phase = row.phase.as_ref().filter(|name| phase != Some(*name));
+        for heading in new_day.into_iter().chain(new_phase) {
+            writeln!(out, "{}", paint.paint(Look::Dim, &cut(&format!("{INDENT}{heading}"), width)))?;
         }
-        if row.phase != phase {
-            if let Some(name) = &row.phase {
-                writeln!(
-                    out,
-                    "{}",
-                    paint.paint(Look::Dim, &cut(&format!("{INDENT}{name}"), width.unwrap_or(usize::MAX)))
-                )?;
-            }
-            phase.clone_from(&row.phase);
-        }
-        writeln!(out, "{}", columns_of.line(row, paint))?;
-        if let Some(found) = row.number.and_then(|number| listed.matches.get(&number)) {
+        (day, phase) = (Some(&row.day), row.phase.as_ref());
+        let line = if width == usize::MAX { row.unpadded(paint) } else { columns_of.line(row, paint) };
+        writeln!(out, "{line}")?;
+        if let Some(found) = listed.matches.get(&of.iteration).filter(|_| !row.number.is_empty()) {
             write_match(out, found, paint, width)?;
         }
     }
     Ok(())
 }
 
-/// How wide the columns are; 0 for one that has no room. Nothing is padded where no width is known.
+/// How wide the columns are; 0 for one that has no room.
 struct Columns {
     task: usize,
-    /// With the two blanks in front of it.
     attempt: usize,
-    /// `None` where nothing is padded.
-    what: Option<usize>,
-    time: usize,
-    cost: usize,
-    end: usize,
+    what: usize,
+    tail: [usize; 3],
 }
 
 impl Columns {
-    fn of(rows: &[ListRow], width: Option<usize>) -> Self {
+    fn of(rows: &[ListRow], width: usize) -> Self {
+        let attempt = widest(rows, |row| row.attempt.len());
+        let [time, cost] = [0, 1].map(|column| widest(rows, |row| row.tail[column].len()));
         let mut all = Self {
             task: widest(rows, |row| columns(&row.task)).max(4),
-            attempt: widest(rows, |row| row.attempt.map_or(0, |attempt| attempt.to_string().len() + 2)),
-            what: None,
-            time: widest(rows, |row| row.time.len()).max(4),
-            cost: widest(rows, |row| row.cost.len()),
-            end: 5,
+            attempt: if attempt > 0 { attempt + 2 } else { 0 },
+            what: 0,
+            tail: [time.max(4), cost, 5],
         };
-        let Some(width) = width else { return all };
-        for column in 0..3 {
-            if width.saturating_sub(all.fixed()) >= MIN_TEXT {
-                break;
+        for column in [1, 0, 2] {
+            if width.saturating_sub(all.fixed()) < MIN_TEXT {
+                all.tail[column] = 0;
             }
-            *[&mut all.cost, &mut all.time, &mut all.end][column] = 0;
         }
-        all.what = Some(width.saturating_sub(all.fixed()));
+        all.what = width.saturating_sub(all.fixed());
         all
     }
 
     /// Columns that all but what happened take.
     fn fixed(&self) -> usize {
-        let tail = [self.time, self.cost, self.end].into_iter().filter(|column| *column > 0);
+        let tail = self.tail.iter().filter(|column| **column > 0);
         NUMBER + 4 + self.task + self.attempt + 2 + tail.map(|column| column + 1).sum::<usize>()
     }
 
     fn header(&self) -> String {
-        let room = self.what.unwrap_or_default();
         let head = format!("{:>NUMBER$}    {}{}  ", "#", padded("task", self.task), " ".repeat(self.attempt));
-        let line = head + &padded(&cut("what happened", room), room) + &self.tail(["time", "cost", "end"]);
-        cut(line.trim_end(), self.fixed() + room)
+        let what = padded(&cut("what happened", self.what), self.what);
+        let line = head + &what + &self.tail(["time", "cost", "end"]);
+        cut(line.trim_end(), self.fixed() + self.what)
     }
 
     /// Time, cost and end, as far as they have room.
     fn tail(&self, texts: [&str; 3]) -> String {
-        let columns = texts.into_iter().zip([self.time, self.cost, self.end]);
-        let shown = columns.filter(|(_, column)| *column > 0);
-        shown.map(|(text, column)| format!(" {text:>column$}")).collect()
+        let columns = texts.into_iter().zip(self.tail).filter(|(_, column)| *column > 0);
+        columns.map(|(text, column)| format!(" {text:>column$}")).collect()
     }
 
     fn line(&self, row: &ListRow, paint: Paint) -> String {
-        let number = row.number.map_or(String::new(), |number| number.to_string());
-        let look = match row.mark {
-            "✘" => Look::Bad,
-            "✔" => Look::Plain,
-            _ => Look::Warn,
-        };
-        let attempt = row.attempt.map_or(String::new(), |attempt| attempt.to_string());
-        let end = &row.end[1];
-        let Some(room) = self.what else {
-            let name = paint.paint(row.look, &format!("{} {}", row.mark, row.task));
-            let what = paint.paint(look, &row.what) + &paint.paint(Look::Warn, &row.flag);
-            let tail = [&row.time, &row.cost, end].map(|text| paint.paint(Look::Dim, text));
-            let [time, cost, end] = tail;
-            let parts = [number, name, attempt, what.trim_start().to_owned(), time, cost, end];
-            return parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("  ");
-        };
-        let flag = cut(&row.flag, room / 2);
-        let what = cut(&row.what, room - columns(&flag));
-        let blank = " ".repeat(room - columns(&what) - columns(&flag));
+        let flag = if row.flag.is_empty() { String::new() } else { format!("  {}", row.flag) };
+        let flag = cut(&flag, self.what / 2);
+        let what = cut(&row.what, self.what - columns(&flag));
         let line = [
-            paint.paint(Look::Dim, &format!("{number:>NUMBER$}")),
+            paint.paint(Look::Dim, &format!("{:>NUMBER$}", row.number)),
             "  ".to_owned(),
             paint.paint(row.look, &format!("{} {}", row.mark, padded(&row.task, self.task))),
-            format!("{attempt:>0$}  ", self.attempt),
-            paint.paint(look, &what),
+            format!("{:>1$}  ", row.attempt, self.attempt),
+            paint.paint(row.look_of_what(), &what),
             paint.paint(Look::Warn, &flag),
-            blank,
-            paint.paint(Look::Dim, &self.tail([&row.time, &row.cost, end])),
+            " ".repeat(self.what - columns(&what) - columns(&flag)),
+            paint.paint(Look::Dim, &self.tail(row.tail.each_ref().map(String::as_str))),
         ];
         line.concat().trim_end().to_owned()
     }
@@ -333,14 +273,9 @@ fn widest(rows: &[ListRow], columns: impl Fn(&ListRow) -> usize) -> usize {
 }
 
 /// The line that a search found, below its attempt.
-fn write_match(
-    out: &mut dyn Write,
-    found: &MatchingLine,
-    paint: Paint,
-    width: Option<usize>,
-) -> io::Result<()> {
+fn write_match(out: &mut dyn Write, found: &MatchingLine, paint: Paint, width: usize) -> io::Result<()> {
     let place = one_line(&found.place);
-    let room = width.map_or(usize::MAX, |width| width.saturating_sub(INDENT.len() + columns(&place) + 2));
+    let room = width.saturating_sub(INDENT.len() + columns(&place) + 2);
     let text = cut(&one_line(&found.line), room);
     writeln!(out, "{INDENT}{} {text}", paint.paint(Look::Dim, &format!("{place}:")))
 }
@@ -349,7 +284,7 @@ pub fn write_sessions(
     out: &mut dyn Write,
     sessions: &[Listed<'_>],
     paint: Paint,
-    width: Option<usize>,
+    width: usize,
 ) -> io::Result<()> {
     sessions.iter().try_for_each(|listed| write_head(out, &listed.head, paint, width))
 }
@@ -359,14 +294,13 @@ pub fn write_oneline(
     out: &mut dyn Write,
     sessions: &[Listed<'_>],
     paint: Paint,
-    width: Option<usize>,
+    width: usize,
 ) -> io::Result<()> {
     for listed in sessions {
         for row in &listed.rows {
             let name = format!("{}:{}", listed.head.id, row.iteration);
             let (look, mark) = row.outcome.map_or((Look::Dim, " "), sign);
-            let room =
-                width.map_or(usize::MAX, |width| width.saturating_sub(columns(&name) + 4).max(MIN_TEXT));
+            let room = width.saturating_sub(columns(&name) + 4).max(MIN_TEXT);
             let story = cut(&one_line(story(&row.subject())), room);
             let told = paint.paint(look, &format!("{mark} {story}"));
             writeln!(out, "{}  {told}", paint.paint(Look::Dim, &name))?;
@@ -376,7 +310,7 @@ pub fn write_oneline(
 }
 
 /// Which session it is, when it was, and how it went.
-fn write_head(out: &mut dyn Write, head: &SessionHead, paint: Paint, width: Option<usize>) -> io::Result<()> {
+fn write_head(out: &mut dyn Write, head: &SessionHead, paint: Paint, width: usize) -> io::Result<()> {
     let state = match &head.elsewhere {
         Some(elsewhere) => one_line(&local_time::describe_remote_run(elsewhere)),
         None => state(head.status, head.stop_reason, &head.totals.given_up),
@@ -391,23 +325,14 @@ fn write_head(out: &mut dyn Write, head: &SessionHead, paint: Paint, width: Opti
     parts.extend(cost(&head.totals.cost));
     parts.extend(head.changes.map(files_and_lines));
     parts.push(head.id.to_string());
-    let lines = named_parts(paint, &name, &parts, width.unwrap_or(usize::MAX));
+    let lines = named_parts(paint, &name, &parts, width);
     lines.iter().try_for_each(|line| writeln!(out, "{line}"))
 }
 
 /// What needs somebody, and what was claimed in vain.
-fn write_below(
-    out: &mut dyn Write,
-    head: &SessionHead,
-    paint: Paint,
-    width: Option<usize>,
-) -> io::Result<()> {
+fn write_below(out: &mut dyn Write, head: &SessionHead, paint: Paint, width: usize) -> io::Result<()> {
     let Some(summary) = &head.summary else { return Ok(()) };
-    let width = width.unwrap_or(usize::MAX);
     let mut lines = rows(summary, paint, width);
-    if let Some(flagged) = flagged(&summary.flagged) {
-        lines.extend(painted(paint, Look::Warn, hanging(&format!("  {FLAG} "), &flagged, width)));
-    }
     lines.extend(
         false_claims(&head.false_claims).map(|words| hanging("  ", &words, width)).unwrap_or_default(),
     );
@@ -473,9 +398,7 @@ pub fn sessions_json(sessions: &[(Session, Option<RemoteRun>)]) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ralph_core::record::{
-        FlagCode, FlaggedTask, Need, NeedKind, RecordKind, TaskStates, WaitingTask, samples,
-    };
+    use ralph_core::record::{FlagCode, FlaggedTask, Need, NeedKind, TaskStates, WaitingTask, samples};
 
     /// Minutes of the night, number, outcome, class, attempt, task, title, cause, first flag, phase and cost.
     type Told = (i64, u32, &'static str, &'static str, u32, [&'static str; 6]);
@@ -532,18 +455,22 @@ mod tests {
             ..Summary::default()
         };
         let mut shown = String::new();
-        for width in [Some(80), Some(40), None] {
+        for (width, name) in [(80, "80 columns"), (40, "40 columns"), (usize::MAX, "piped")] {
             let rows: Vec<Row<'_>> = lines.iter().map(|line| Row::read(line).unwrap()).collect();
-            let mut head = SessionHead::new(session.id.clone(), session.feature.clone(), false);
-            for row in &rows {
-                head.count(row);
-            }
-            let mut tip = samples::log_entries("T1!").remove(0);
-            (tip.kind, tip.status, tip.stop_reason) =
-                (RecordKind::End, Some(Status::Failed), Some(StopReason::Stuck));
-            head.end(&tip, TaskCounts { done: 31, open: 4 });
-            let changes = Some(DiffStat { files: 53, added: 1411, removed: 0 });
-            (head.summary, head.false_claims, head.changes) = (Some(summary()), vec![2], changes);
+            let head = SessionHead {
+                id: session.id.clone(),
+                feature: session.feature.clone(),
+                started_at: Some(rows[0].ended_at),
+                last_at: rows.last().map(|row| row.ended_at),
+                status: Status::Failed,
+                stop_reason: Some(StopReason::Stuck),
+                totals: SessionTotals::fold(&session.id, rows.iter().filter_map(Row::facts)),
+                tasks: TaskCounts { done: 31, open: 4 },
+                elsewhere: None,
+                summary: Some(summary()),
+                false_claims: vec![2],
+                changes: Some(DiffStat { files: 53, added: 1411, removed: 0 }),
+            };
             let listed = Listed {
                 head,
                 rows,
@@ -557,9 +484,8 @@ mod tests {
             let mut out = Vec::new();
             write_iterations(&mut out, &[listed], Paint::Plain, width).unwrap();
             let text = String::from_utf8(out).unwrap();
-            assert_eq!(text.lines().find(|line| width.is_some_and(|width| columns(line) > width)), None);
-            let width = width.map_or("piped".to_owned(), |width| format!("{width} columns"));
-            shown += &format!("== {width}\n{text}\n");
+            assert_eq!(text.lines().find(|line| columns(line) > width), None);
+            shown += &format!("== {name}\n{text}\n");
         }
         insta::assert_snapshot!(shown);
     }

@@ -4,7 +4,8 @@ use ralph_core::record::{
     Changes, DiffStat, Need, NeedKind, RALPH, SessionId, Summary, hint_command, join_truncated,
 };
 
-use super::style::{Count, Look, Paint, grouped, hanging, one_line};
+use super::evidence::{FLAG, flagged};
+use super::style::{Count, Look, Paint, grouped, hanging, one_line, painted};
 
 /// Most tasks that have a line, and most names in a list.
 const MAX_TASKS: usize = 4;
@@ -56,7 +57,7 @@ pub fn count_words(needs: &[Need]) -> Option<String> {
     (!needs.is_empty()).then(|| format!("{} {need} you", grouped(needs.len() as u64)))
 }
 
-/// Returns a row for each of the first things that only a person can settle, and for what waits for them.
+/// Returns a row for each of the first things that only a person can settle, for what waits for them, and for what is flagged.
 pub fn rows(summary: &Summary, paint: Paint, width: usize) -> Vec<String> {
     let all = &summary.needs_you;
     let mut rows: Vec<String> =
@@ -67,6 +68,9 @@ pub fn rows(summary: &Summary, paint: Paint, width: usize) -> Vec<String> {
     let waiting =
         tasks.filter_map(|task| Some(format!("{} for {}", waiters(summary, task)?, one_line(task))));
     rows.extend(waiting.flat_map(|line| hanging("  · ", &line, width)));
+    if let Some(flagged) = flagged(&summary.flagged) {
+        rows.extend(painted(paint, Look::Warn, hanging(&format!("  {FLAG} "), &flagged, width)));
+    }
     rows
 }
 

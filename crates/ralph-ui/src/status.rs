@@ -10,7 +10,6 @@ use ralph_core::record::{
 use ralph_store::RemoteRun;
 
 use super::ending::{attempts_and_failures, cost_without, cut_short, feature_name};
-use super::evidence::{FLAG, flagged};
 use super::local_time::{clock_or_date, describe_remote_run};
 use super::needs::{changed_and_committed, next_commands, rows};
 use super::style::{
@@ -127,43 +126,44 @@ const INDENT: &str = "  ";
 
 /// Returns the lines of the screen, of at most `width` columns.
 pub fn lines(status: &FeatureStatus, now: Timestamp, paint: Paint, width: usize) -> Vec<String> {
-    let lines = head(status, now, paint, width);
-    let running = status.session.iter().filter(|session| is_running(session));
-    let mut parts: Vec<Vec<String>> = running.map(|session| at_work(session, now, paint, width)).collect();
-    let mut needs = rows(&status.summary, paint, width);
-    if let Some(flagged) = flagged(&status.summary.flagged) {
-        let rows = hanging(&format!("{INDENT}{FLAG} "), &flagged, width);
-        needs.extend(painted(paint, Look::Warn, rows));
-    }
-    parts.push(needs);
+    let running = status.session.as_ref().filter(|session| is_running(session));
+    let mut facts = if running.is_some() { Vec::new() } else { groups(status, width) };
+    facts.extend(match &status.session {
+        Some(session) => session_facts(session, &status.summary, paint, width),
+        None => hanging(INDENT, &format!("no session yet: start one with `{RALPH}`"), width),
+    });
+    let next = status.session.as_ref().and_then(|session| next(session, &status.summary));
+    let parts = [
+        head(status, now, paint, width),
+        running.map(|session| at_work(session, now, paint, width)).unwrap_or_default(),
+        rows(&status.summary, paint, width),
+        facts,
+        next.map(|command| hanging("  next: ", &command, width)).unwrap_or_default(),
+    ];
+    let parts: Vec<Vec<String>> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    parts.join(&String::new())
+}
+
+fn session_facts(session: &SessionStatus, summary: &Summary, paint: Paint, width: usize) -> Vec<String> {
+    let Shown { changes, unmerged, took, tokens, .. } = &session.shown;
     let mut facts = Vec::new();
-    if !status.session.as_ref().is_some_and(is_running) {
-        facts.extend(groups(status, width));
-    }
-    let Some(session) = &status.session else {
-        facts.extend(hanging(INDENT, &format!("no session yet: start one with `{RALPH}`"), width));
-        parts.push(facts);
-        return with_parts(lines, parts);
-    };
-    if let Some(changes) = session.shown.changes.filter(|_| !is_running(session)) {
+    if let Some(changes) = changes.filter(|_| !is_running(session)) {
         facts.extend(hanging(INDENT, &changed_and_committed(changes), width));
     }
     if let (Some(_), Some(branch)) = (session.lane, &session.branch) {
-        let ahead = session.shown.unmerged.as_ref().map_or(String::new(), |(commits, command)| {
+        let ahead = unmerged.as_ref().map_or(String::new(), |(commits, command)| {
             let command = if is_running(session) { String::new() } else { format!(": {command}") };
             format!(", {} ahead of HEAD{command}", Count(*commits, "commit"))
         });
         facts.extend(hanging(INDENT, &one_line(&format!("in a lane on {branch}{ahead}")), width));
     }
-    let part = status.summary.session.as_ref();
+    let part = summary.session.as_ref();
     if is_running(session) {
         let without = part.and_then(|part| cost_without(&part.totals.cost));
         facts.extend(without.iter().flat_map(|words| hanging(INDENT, words, width)));
     } else if let Some(part) = part.filter(|part| part.totals.attempts > 0) {
-        facts.extend(hanging(INDENT, &attempts_and_failures(&part.totals, &status.summary), width));
-        let Shown { took, tokens, .. } = &session.shown;
-        let kinds = [(took.agent, "agents"), (took.validation, "validations")];
-        let spans = kinds
+        facts.extend(hanging(INDENT, &attempts_and_failures(&part.totals, summary), width));
+        let spans = [(took.agent, "agents"), (took.validation, "validations")]
             .into_iter()
             .filter_map(|(took, who)| Some(format!("{who} {}", clock_span(took.filter(|ms| *ms >= 1000)?))));
         let spans: Vec<String> = spans.chain(cut_short(&part.totals)).collect();
@@ -178,30 +178,21 @@ pub fn lines(status: &FeatureStatus, now: Timestamp, paint: Paint, width: usize)
         facts.extend(hanging(INDENT, &line, width));
     }
     facts.extend(left_running(&session.left_running, paint, width));
-    parts.push(facts);
-    if !is_running(session) {
-        let Shown { resume_flags, is_newest, changes, .. } = &session.shown;
-        let named = (!is_newest).then_some(&session.id);
-        let line = if session.status != Status::Completed {
-            next_commands(named, &status.summary, resume_flags).join(", then ")
-        } else if changes.is_some_and(|changes| changes.stat.files > 0) {
-            let moment = named.map_or("0".to_owned(), |id| format!("{id}:0"));
-            format!("{RALPH} diff {moment} .. --stat")
-        } else {
-            String::new()
-        };
-        parts.push(if line.is_empty() { Vec::new() } else { hanging("  next: ", &line, width) });
-    }
-    with_parts(lines, parts)
+    facts
 }
 
-/// Puts a blank line before each part that has any.
-fn with_parts(mut lines: Vec<String>, parts: Vec<Vec<String>>) -> Vec<String> {
-    for part in parts.into_iter().filter(|part| !part.is_empty()) {
-        lines.push(String::new());
-        lines.extend(part);
+/// What to type next; nothing while it runs, and where all is done and nothing was changed.
+fn next(session: &SessionStatus, summary: &Summary) -> Option<String> {
+    let Shown { resume_flags, is_newest, changes, .. } = &session.shown;
+    let named = (!is_newest).then_some(&session.id);
+    match session.status {
+        Status::Running => None,
+        Status::Completed => changes.filter(|changes| changes.stat.files > 0).map(|_| {
+            let moment = named.map_or("0".to_owned(), |id| format!("{id}:0"));
+            format!("{RALPH} diff {moment} .. --stat")
+        }),
+        _ => Some(next_commands(named, summary, resume_flags).join(", then ")),
     }
-    lines
 }
 
 fn is_running(session: &SessionStatus) -> bool {

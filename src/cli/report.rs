@@ -1,6 +1,5 @@
 //! `specify ralph report`: a session as a page, as a summary for a pull request, or as data.
 
-use std::collections::HashSet;
 use std::thread;
 
 use anyhow::{Context as _, Result, anyhow};
@@ -21,7 +20,7 @@ use ralph_ui::report::{
 
 use super::iterations::{self, FeatureFiles};
 use super::report_output::{Destination, ReportArgs};
-use super::session_changes::changed_files;
+use super::session_changes::{changed_files, redacted, with_commits};
 use super::trust::load_to_read;
 use super::{Context, ExitCode, patches, report_sessions, sessions, summary, warn};
 
@@ -107,11 +106,8 @@ pub fn read(
     let is_page = has_texts && !is_data;
     let max_patch = if is_page { limits.max_patches() } else { 0 };
     let changes = reading.changes(&iterations, store, log, max_patch)?;
-    let head = context.work_tree().ok().and_then(|work_tree| work_tree.head().ok());
-    let uncommitted = match (&changes, head) {
-        (Some((files, _)), Some(head)) if is_page => reading.uncommitted(&iterations, store, files, head)?,
-        _ => None,
-    };
+    // What cannot be counted is left out.
+    let committed = if is_page { with_commits(context, log).unwrap_or_default() } else { None };
     let of_feature = sessions::tips(store)?.into_iter().filter(|(_, feature)| feature == log.feature());
     let latest = of_feature.map(|(session, _)| session).max();
     let first = &log.entries[0];
@@ -126,7 +122,7 @@ pub fn read(
             open: first.tasks_open + first.closed.len(),
         },
         changes,
-        uncommitted,
+        uncommitted: committed.map(|changes| changes.uncommitted_files),
         is_latest: latest.is_none_or(|latest| latest == *log.id()),
         summary: summary::of_feature(context, log.feature(), Some(log.id()))?,
         not_done: not_done(log.entries.iter().filter_map(IterationFacts::of_entry), &tasks),
@@ -311,36 +307,11 @@ impl Reading<'_> {
         let first = store.first_snapshot(log)?.filter(|_| log.is_whole());
         let pair = first.clone().zip(last.clone());
         let Some(files) = changed_files(store, &self.own, (first, last))? else { return Ok(None) };
-        // As in the records: a secret may be in the name of a file.
         let pair: Vec<_> = pair.filter(|_| max_patch > 0).into_iter().collect();
         let top = &store.repository().directory;
         let patch = patches::between(&pair, top, &self.own.progress, max_patch)?.into_values().next();
         let patch = patch.map(|patch| without_secrets(&self.redactor, patch));
-        Ok(Some((
-            files
-                .iter()
-                .map(|file| {
-                    let record = file.to_record();
-                    FileChange { path: self.redactor.redact_text(&record.path).0, ..record }
-                })
-                .collect(),
-            patch,
-        )))
-    }
-
-    /// Returns how many of the changed `files` are not in `head` as the session left them; `None` if that is not known.
-    fn uncommitted(
-        &self,
-        iterations: &[ReportIteration],
-        store: &Store,
-        files: &[FileChange],
-        head: Option<ObjectId>,
-    ) -> Result<Option<usize>> {
-        let Some(head) = head else { return Ok(Some(files.len())) };
-        let last = iterations.iter().rev().find_map(|iteration| iteration.record.snapshot.clone());
-        let Some(differing) = changed_files(store, &self.own, (Some(head), last))? else { return Ok(None) };
-        let differing: HashSet<String> = differing.iter().map(|file| file.to_record().path).collect();
-        Ok(Some(files.iter().filter(|file| differing.contains(&file.path)).count()))
+        Ok(Some((redacted(&files, &self.redactor), patch)))
     }
 
     /// As it stood at the end.

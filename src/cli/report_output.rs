@@ -5,11 +5,8 @@ use std::io::Write;
 use anyhow::{Result, bail};
 use camino::Utf8PathBuf;
 use clap::{ArgGroup, Args};
-use serde::Serialize;
 
 use ralph_store::folders;
-use ralph_ui::json::write_pretty;
-use ralph_ui::report::Medium;
 
 use super::{Context, ExitCode, Json, SessionChoice, print, report_file, say};
 
@@ -82,19 +79,5 @@ impl<'a> Destination<'a> {
             report_file::open(file, self.context)?;
         }
         Ok(ExitCode::Done)
-    }
-
-    /// Writes a page, or its data as JSON.
-    pub fn deliver_page<T: Serialize>(
-        &self,
-        data: &T,
-        page: fn(&T, Medium<'_>) -> Result<String>,
-    ) -> Result<ExitCode> {
-        if !self.args.json.json {
-            return self.deliver(page(data, Medium::File)?.as_bytes());
-        }
-        let mut bytes = Vec::new();
-        write_pretty(&mut bytes, data)?;
-        self.deliver(&bytes)
     }
 }

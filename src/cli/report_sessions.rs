@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use anyhow::{Error, Result, bail};
 
 use ralph_store::{Holder, SessionLog, Store, slug};
-use ralph_ui::report::{NEWEST_ROWS, RecordedSession, SessionsIndex, index_page};
+use ralph_ui::json::write_pretty;
+use ralph_ui::report::{Medium, NEWEST_ROWS, RecordedSession, SessionsIndex, index_page};
 
 use super::report_output::{Destination, ReportArgs};
 use super::{Context, ExitCode, SessionChoice, session_changes, sessions, summary};
@@ -22,7 +23,14 @@ pub fn write_index(args: &ReportArgs, context: &Context, store: &Store) -> Resul
         None => "all".to_owned(),
     };
     let destination = Destination::find(args, context, &name)?;
-    destination.deliver_page(&index(store, context, &logs, &unreadable)?, index_page)
+    let index = index(store, context, &logs, &unreadable)?;
+    let mut bytes = Vec::new();
+    if args.json.json {
+        write_pretty(&mut bytes, &index)?;
+    } else {
+        bytes = index_page(&index, Medium::File)?.into_bytes();
+    }
+    destination.deliver(&bytes)
 }
 
 /// Reads the index of some sessions.

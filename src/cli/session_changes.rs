@@ -1,8 +1,9 @@
 //! What a session changed, counted alike for every screen.
 
 use anyhow::Result;
+use redact_stream::Redactor;
 
-use ralph_core::record::{Changes, DiffStat, LogEntry, ObjectId};
+use ralph_core::record::{Changes, DiffStat, FileChange, LogEntry, ObjectId};
 use ralph_git::worktree::{ChangedFile, WorkTree, changed_between};
 use ralph_os::process::Tool;
 use ralph_store::{Row, SessionLog, SessionRefs, SessionRows, Store};
@@ -25,6 +26,13 @@ pub fn changed_files(
     let mut files = changed_between(git, &first, &last)?;
     files.retain(|file| [&own.tasks, &own.progress].iter().all(|own| own.as_bytes() != file.path));
     Ok(Some(files))
+}
+
+/// Returns files as records have them. Their names come from the snapshots, which have them as they are: a secret may be in
+/// one.
+pub fn redacted(files: &[ChangedFile], redactor: &Redactor) -> Vec<FileChange> {
+    let records = files.iter().map(ChangedFile::to_record);
+    records.map(|file| FileChange { path: redactor.redact_text(&file.path).0, ..file }).collect()
 }
 
 /// Most files that are compared with the work tree.

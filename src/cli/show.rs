@@ -2,10 +2,9 @@
 
 use anyhow::Result;
 use clap::{ArgGroup, Args};
-use redact_stream::Redactor;
 
 use ralph_core::history::failure_key::FailureKey;
-use ralph_core::record::{FileChange, Iteration, IterationName, LogEntry, Outcome};
+use ralph_core::record::{Iteration, IterationName, LogEntry, Outcome};
 use ralph_engine::last_words;
 use ralph_git::worktree::ChangedFile;
 use ralph_store::{SessionLog, Store};
@@ -104,7 +103,7 @@ pub fn run(args: &ShowArgs, context: &Context) -> Result<ExitCode> {
             let same = context.work_tree().and_then(|work_tree| session_changes::in_tree(work_tree, files));
             same.is_ok_and(|same| same.len() == files.len())
         });
-    let lines = changed.as_ref().map(|files| changed_lines(files, context));
+    let lines = changed.as_ref().map(|files| session_changes::redacted(files, &report::redactor(context)));
     let begun = shown.log.begin_of(entry).and_then(|begin| store.readable_session(begin));
     let is_newest = store.newest_session()?.as_ref() == Some(shown.log.id());
     let found = ShownAttempt {
@@ -148,18 +147,6 @@ fn changed_files(context: &Context, shown: &Point) -> Result<Option<Vec<ChangedF
     let after = shown.snapshot(store)?;
     let before = store.snapshot_before(&after)?;
     session_changes::changed_files(store, &shown.files(store), (before, Some(after)))
-}
-
-/// Names of files come from the snapshots, which have them as they are.
-fn changed_lines(files: &[ChangedFile], context: &Context) -> Vec<FileChange> {
-    let redactor = if files.is_empty() { Redactor::default() } else { report::redactor(context) };
-    files
-        .iter()
-        .map(|file| {
-            let change = file.to_record();
-            FileChange { path: redactor.redact_text(&change.path).0, ..change }
-        })
-        .collect()
 }
 
 /// The end of an output in which an agent's last words are looked for, in bytes.

@@ -12,7 +12,7 @@ use redact_stream::Redactor;
 use tasklist::Group;
 
 use ralph_agent::answer::recorded_parser;
-use ralph_core::record::{AgentEvent, Cost, LogEntry, Outcome, SessionId, Status, Summary, TaskName};
+use ralph_core::record::{AgentEvent, Cost, Hint, LogEntry, Outcome, SessionId, Status, Summary, TaskName};
 use ralph_git::worktree::WorkTree;
 use ralph_project::feature::Feature;
 use ralph_project::tasks;
@@ -167,7 +167,7 @@ fn look(
     let summary = summary::of_entries(context, &feature.path, &sessions, &tasks, &waiting, shown)?;
     let attempts = summary.session.as_ref().map_or(0, |part| part.totals.attempts);
     let session = log.map(|log| -> Result<SessionStatus> {
-        let mut session = session_status(store, work_tree, &running, log, attempts);
+        let mut session = session_status(store, work_tree, &running, log, attempts, &waiting);
         session.shown = shown_of(context, log, &session, &running, &summary, redactor)?;
         Ok(session)
     });
@@ -183,19 +183,13 @@ fn look(
     })
 }
 
-/// Returns how many hints wait for a prompt. Those in the prompt of a running iteration do not.
-fn hints(store: &Store, running: &[Holder], feature: &str) -> usize {
-    let hints = summary::hints(store, feature);
-    let running: Vec<_> = running.iter().map(|holder| Some(&holder.session)).collect();
-    hints.iter().filter(|hint| !running.contains(&hint.session.as_ref())).count()
-}
-
 fn session_status(
     store: &Store,
     work_tree: Option<&WorkTree>,
     running: &[Holder],
     log: &SessionLog,
     attempts: usize,
+    hints: &[Hint],
 ) -> SessionStatus {
     let (id, tip) = (log.id().clone(), log.tip());
     let holder = running.iter().find(|holder| holder.session == id);
@@ -236,7 +230,11 @@ fn session_status(
         phase,
         waiting,
         is_stopping: stop.is_some() && control.is_some(),
-        hints: hints(store, running, &tip.feature),
+        // Those in the prompt of a running iteration do not wait.
+        hints: hints
+            .iter()
+            .filter(|hint| !running.iter().any(|holder| hint.session.as_ref() == Some(&holder.session)))
+            .count(),
         left_running,
         shown: Shown::default(),
     }

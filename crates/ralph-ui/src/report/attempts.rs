@@ -9,6 +9,7 @@ use crate::ending::cut_short_words;
 use crate::evidence::{FLAG, compared, first_flag};
 use crate::left_behind;
 use crate::local_time::clock;
+use crate::sgr::without_colors;
 use crate::style::{Count, brief_duration, cut, duration, grouped, one_line as plain};
 use ralph_core::history::clusters::message;
 use ralph_core::record::{
@@ -19,7 +20,6 @@ use super::harmless::{escape, one_line};
 use super::headline::time;
 use super::patch::{self, html};
 use super::rich::rich;
-use super::terminal_colors::{colored, has_colors};
 use super::{Diff, Report, ReportIteration, Text, fit};
 
 /// Longest title or reason in a row, in characters.
@@ -332,19 +332,21 @@ impl Part<'_> {
             }
             Body::Lines(text) => (text.as_str(), false),
         };
+        // In a patch, they are what was changed.
+        let text = if matches!(self.body, Body::Patch(_)) { text.into() } else { without_colors(text) };
         let is_code = !matches!(self.body, Body::Markdown(_) | Body::Plain(_));
-        let narrow = if is_code { fit::narrow(text) } else { None };
-        let text = narrow.as_deref().unwrap_or(text);
+        let narrow = if is_code { fit::narrow(&text) } else { None };
+        let text = narrow.as_deref().unwrap_or(&text);
         let is_output = matches!(self.body, Body::Output(_));
         let shown = if is_output { fit::tail(text, most) } else { fit::head(text, most) };
         let rich_text = match self.body {
-            Body::Markdown(_) if !has_colors(shown) => format!("<div class=\"md\">{}</div>", rich(shown)),
-            Body::Patch(_) => format!("<pre class=\"diff\">\n{}</pre>", html(shown)),
-            _ => format!("<pre>\n{}</pre>", colored(shown)),
+            Body::Markdown(_) => Some(format!("<div class=\"md\">{}</div>", rich(shown))),
+            Body::Patch(_) => Some(format!("<pre class=\"diff\">\n{}</pre>", html(shown))),
+            Body::Plain(_) | Body::Output(_) | Body::Lines(_) => None,
         };
         // Markup on top is too much in a long list of short lines.
-        let has_room = rich_text.len() <= most + 30;
-        self.html = if has_room { rich_text } else { format!("<pre>\n{}</pre>", escape(shown)) };
+        let rich_text = rich_text.filter(|html| html.len() <= most + 30);
+        self.html = rich_text.unwrap_or_else(|| format!("<pre>\n{}</pre>", escape(shown)));
         self.is_cut = was_cut || shown.len() < text.len();
     }
 }

@@ -8,7 +8,6 @@ use ralph_templates::{FRAME, SCRIPT, STYLE, WEB_SCRIPT};
 use sha2::{Digest, Sha256};
 
 use super::harmless::escape;
-use super::terminal_colors::colored;
 
 /// How a page reaches its reader.
 #[derive(Debug, Clone, Copy)]
@@ -33,7 +32,6 @@ pub(super) fn environment(medium: Medium<'_>) -> Environment<'static> {
         let written = if value.is_safe() { out.write_str(&text) } else { out.write_str(&escape(&text)) };
         Ok(written?)
     });
-    environment.add_filter("colored", |text: String| Value::from_safe_string(colored(&text)));
     let web = match medium {
         Medium::File => Value::from(()),
         Medium::Web { root, state } => context! {

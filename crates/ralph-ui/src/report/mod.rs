@@ -20,7 +20,6 @@ mod sessions_index;
 mod shared_causes;
 mod strip;
 mod task_rows;
-mod terminal_colors;
 
 use std::borrow::Cow;
 use std::collections::HashMap;

@@ -23,18 +23,14 @@ const NAMED: usize = 10;
 pub fn write_plan(out: &mut dyn Write, name: &str, paths: &[(Deed, String)], paint: Paint) -> io::Result<()> {
     for (deed, path) in paths {
         let path = one_line(path);
-        match deed {
-            Deed::Create => writeln!(out, "{}", paint.paint(Look::Good, &format!("create  {path}")))?,
-            Deed::Change => writeln!(out, "change  {path}")?,
-            Deed::Remove => writeln!(out, "{}", paint.paint(Look::Bad, &format!("remove  {path}")))?,
-            Deed::Leave(why) => {
-                writeln!(out, "{}", paint.paint(Look::Dim, &format!("leave   {path} ({why})")))?;
-            }
-            Deed::Lack(why) => {
-                let line = format!("lack    {path} (in no snapshot: {why})");
-                writeln!(out, "{}", paint.paint(Look::Warn, &line))?;
-            }
-        }
+        let (look, line) = match deed {
+            Deed::Create => (Look::Good, format!("create  {path}")),
+            Deed::Change => (Look::Plain, format!("change  {path}")),
+            Deed::Remove => (Look::Bad, format!("remove  {path}")),
+            Deed::Leave(why) => (Look::Dim, format!("leave   {path} ({why})")),
+            Deed::Lack(why) => (Look::Warn, format!("lack    {path} (in no snapshot: {why})")),
+        };
+        writeln!(out, "{}", paint.paint(look, &line))?;
     }
     writeln!(out, "would go back to {name}: {}", counts(paths))
 }
@@ -47,14 +43,15 @@ pub fn write_done(
     undo: Option<&str>,
     paint: Paint,
 ) -> io::Result<()> {
-    let (mut left, mut lacking) = (Vec::new(), Vec::new());
-    for (deed, path) in paths {
-        match deed {
-            Deed::Leave(why) => left.push((why, path)),
-            Deed::Lack(why) => lacking.push((why, path)),
-            Deed::Create | Deed::Change | Deed::Remove => {}
+    let kept = paths.iter().filter_map(|(deed, path)| match deed {
+        Deed::Leave(why) => Some((Look::Dim, format!("left as it is: {} ({why})", one_line(path)))),
+        Deed::Lack(why) => {
+            let path = one_line(path);
+            Some((Look::Warn, format!("cannot be brought back: {path} (in no snapshot: {why})")))
         }
-    }
+        Deed::Create | Deed::Change | Deed::Remove => None,
+    });
+    let (left, lacking): (Vec<_>, Vec<_>) = kept.partition(|(look, _)| *look == Look::Dim);
     match undo {
         Some(_) => writeln!(out, "went back to {name}: {}", counts(paths))?,
         None if !lacking.is_empty() => {
@@ -62,12 +59,8 @@ pub fn write_done(
         }
         None => writeln!(out, "nothing to do: the work tree is already as it was at {name}")?,
     }
-    for (why, path) in left.iter().take(NAMED) {
-        writeln!(out, "{}", paint.paint(Look::Dim, &format!("  left as it is: {} ({why})", one_line(path))))?;
-    }
-    for (why, path) in lacking.iter().take(NAMED) {
-        let line = format!("  cannot be brought back: {} (in no snapshot: {why})", one_line(path));
-        writeln!(out, "{}", paint.paint(Look::Warn, &line))?;
+    for (look, line) in left.iter().take(NAMED).chain(lacking.iter().take(NAMED)) {
+        writeln!(out, "{}", paint.paint(*look, &format!("  {line}")))?;
     }
     let more = left.len().saturating_sub(NAMED) + lacking.len().saturating_sub(NAMED);
     if more > 0 {

@@ -7,7 +7,7 @@ use ralph_project::tasks::{Standing, standing};
 use ralph_store::{RecordReader, SessionLog, Store};
 use ralph_ui::ending::state;
 use ralph_ui::show::Afterwards;
-use ralph_ui::style::one_line;
+use ralph_ui::style::{one_line, times};
 
 use super::sessions;
 
@@ -123,12 +123,10 @@ fn how_it_stands(logs: &[SessionLog], task: &str) -> (String, String) {
     let is_failure =
         |entry: &&LogEntry| entry.outcome == Some(Outcome::Failure) && entry.task.as_deref() == Some(task);
     let failures = logs.iter().flat_map(SessionLog::iterations).filter(is_failure).count();
-    let how = match failures {
-        0 => return ("which is open".to_owned(), format!("{RALPH} status --tasks")),
-        1 => "which failed once".to_owned(),
-        count => format!("which failed {count} times"),
-    };
-    (how, format!("{RALPH} show {}", one_line(task)))
+    match failures {
+        0 => ("which is open".to_owned(), format!("{RALPH} status --tasks")),
+        count => (format!("which failed {}", times(count)), format!("{RALPH} show {}", one_line(task))),
+    }
 }
 
 /// Returns why a session that could have tried a task did not.

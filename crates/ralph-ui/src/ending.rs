@@ -1,5 +1,7 @@
 //! How a session ended, in words: the same on every screen.
 
+use indexmap::IndexMap;
+
 use ralph_core::record::{
     Closing, Cost, CostTotals, CutShort, FailureClass, Interruption, Limit, NotDone, Session, SessionTotals,
     Status, StopReason, Summary, TaskName, TaskStates,
@@ -7,7 +9,7 @@ use ralph_core::record::{
 
 use super::local_time::clock;
 use super::needs::count_words;
-use super::style::{self, Count, grouped, one_line};
+use super::style::{Count, grouped, joined, one_line, times};
 
 /// `10 of 45 tasks done`, or `all 45 tasks done`.
 pub fn done(done: usize, all: usize) -> String {
@@ -72,19 +74,16 @@ pub fn failed(failed: usize, solved: usize) -> String {
 
 /// What cut agent runs short, how often, and when the loop went on after the last of each kind.
 pub fn cut_short(totals: &SessionTotals) -> Vec<String> {
-    let mut kinds: Vec<(&str, usize, &CutShort)> = Vec::new();
+    let mut kinds: IndexMap<&str, Vec<&CutShort>> = IndexMap::new();
     for cut in &totals.cut_short {
         let what = why_cut_short(cut.by, cut.failure_class).trim_end_matches(" during this attempt");
-        match kinds.iter_mut().find(|(known, ..)| *known == what) {
-            Some((_, times, last)) => (*times, *last) = (*times + 1, cut),
-            None => kinds.push((what, 1, cut)),
-        }
+        kinds.entry(what).or_default().push(cut);
     }
     kinds
         .iter()
-        .map(|(what, times, last)| {
-            let times = if *times > 1 { format!(" {}", style::times(*times)) } else { String::new() };
-            went_on(&format!("{what}{times}"), last)
+        .map(|(what, cuts)| match cuts.as_slice() {
+            [cut] => went_on(what, cut),
+            cuts => went_on(&format!("{what} {}", times(cuts.len())), cuts[cuts.len() - 1]),
         })
         .collect()
 }
@@ -129,8 +128,7 @@ pub fn cost_without(cost: &CostTotals) -> Option<String> {
     let attempts = (cost.unreported > 0).then(|| Count(cost.unreported as u64, "attempt").to_string());
     let cut_short = cost.unreported_cut_short;
     let cut_short = (cut_short > 0).then(|| format!("{} cut short", grouped(cut_short as u64)));
-    let without: Vec<String> = attempts.into_iter().chain(cut_short).collect();
-    (!without.is_empty()).then(|| format!("{} reported no cost", without.join(" and ")))
+    Some(format!("{} reported no cost", joined([attempts, cut_short], " and ")?))
 }
 
 /// Returns the verdict on a session in parts: how far it came, what stopped it, and how much needs somebody.
@@ -199,9 +197,7 @@ pub fn stuck(not_done: &[NotDone]) -> Option<String> {
     let ask = (asking > 0).then(|| format!("{} {ask}", Count(asking, "task")));
     let others = asking == 0 || not_done.iter().any(|task| task.is_skipped);
     let others = named(&given_up(not_done)).filter(|_| others);
-    let parts = ask.into_iter().chain(others.map(|others| format!("{others} could not be done")));
-    let parts: Vec<String> = parts.collect();
-    (!parts.is_empty()).then(|| parts.join(", "))
+    joined([ask, others.map(|others| format!("{others} could not be done"))], ", ")
 }
 
 /// Returns the tasks that were skipped, or else all that were tried.

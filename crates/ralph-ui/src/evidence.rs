@@ -2,9 +2,9 @@
 
 use failure_excerpt::{Ran, Tally};
 
-use ralph_core::record::{Evidence, Flag, FlagCode, FlaggedTask};
+use ralph_core::record::{Claim, Evidence, ExitReason, Flag, FlagCode, FlaggedTask, Iteration, Outcome};
 
-use super::style::{Count, grouped, one_line};
+use super::style::{Count, duration, grouped, joined, one_line};
 
 /// Most tasks that a line names.
 const MAX_NAMED: usize = 3;
@@ -21,19 +21,15 @@ pub fn first_flag(flags: &[Flag]) -> Option<String> {
 
 /// `41 passed, 1 failed, 1 skipped`; `None` if nothing is known.
 pub fn outcome(tally: &Tally) -> Option<String> {
-    let mut parts: Vec<String> = match (tally.ran, tally.groups) {
-        (Ran::None, _) => vec!["no test ran".to_owned()],
+    let [passed, failed] = match (tally.ran, tally.groups) {
+        (Ran::None, _) => [Some("no test ran".to_owned()), None],
         (_, Some(groups)) if tally.passed.is_none() => [(groups.passed, "passed"), (groups.failed, "failed")]
-            .into_iter()
-            .filter(|(count, _)| *count > 0)
-            .map(|(count, word)| format!("{} {word}", Count(count, "package")))
-            .collect(),
-        _ => counted(tally.passed, "passed").into_iter().chain(counted(tally.failed, "failed")).collect(),
+            .map(|(count, word)| (count > 0).then(|| format!("{} {word}", Count(count, "package")))),
+        _ => [counted(tally.passed, "passed"), counted(tally.failed, "failed")],
     };
-    parts.extend(counted(tally.skipped, "skipped"));
-    parts.extend((tally.broken > 0).then(|| format!("{} broken", Count(tally.broken, "file"))));
-    parts.extend((tally.not_run > 0).then(|| format!("{} not run", grouped(tally.not_run))));
-    (!parts.is_empty()).then(|| parts.join(", "))
+    let broken = (tally.broken > 0).then(|| format!("{} broken", Count(tally.broken, "file")));
+    let not_run = counted(Some(tally.not_run), "not run");
+    joined([passed, failed, counted(tally.skipped, "skipped"), broken, not_run], ", ")
 }
 
 fn counted(count: Option<u64>, word: &str) -> Option<String> {
@@ -47,16 +43,51 @@ pub fn compared(evidence: &Evidence) -> Option<String> {
     Some(before.map_or_else(|| now.clone(), |before| format!("{now} (before: {before})")))
 }
 
+/// `passed (74 tests, 39.0 s); the box was not ticked`
+pub fn validation(iteration: &Iteration) -> String {
+    let tests = iteration.evidence.as_deref().and_then(compared);
+    let time = iteration.duration_ms.validation.map(duration);
+    let beside = joined([tests, time], ", ").map_or(String::new(), |words| format!(" ({words})"));
+    let how = match (iteration.exit.validation, iteration.exit_reason) {
+        (Some(0), _) => "passed".to_owned(),
+        (Some(-1), Some(reason)) => reason.description().to_owned(),
+        (Some(code), _) => format!("failed with exit code {code}"),
+        (None, Some(ExitReason::Interrupted)) if iteration.exit.agent.is_none() => {
+            return "not known: the loop was killed".to_owned();
+        }
+        (None, _) => return "not run".to_owned(),
+    };
+    let is_left_open = iteration.exit.validation == Some(0)
+        && iteration.outcome == Outcome::Failure
+        && iteration.evidence.as_ref().is_none_or(|evidence| evidence.refused.is_none())
+        && !iteration.false_claim.contains(&Claim::Ticked);
+    let open = if is_left_open { "; the box was not ticked" } else { "" };
+    format!("{how}{beside}{open}")
+}
+
+/// What the agent claimed in vain: `said done, but the validation fails; reopened`, with the names of other tasks.
+pub fn false_claim(record: &Iteration) -> Option<String> {
+    if record.false_claim.contains(&Claim::Ticked) {
+        let others = record.claims.ticked.iter().filter(|name| record.task.as_ref() != Some(*name));
+        let others: Vec<String> = others.map(|name| one_line(name)).collect();
+        let of = if others.is_empty() { String::new() } else { format!(" ({})", others.join(", ")) };
+        let has_failed = record.exit.validation.is_some_and(|code| code != 0);
+        let why = if has_failed { "the validation fails" } else { "it is not" };
+        return Some(format!("said done{of}, but {why}; reopened"));
+    }
+    let has_promised = record.false_claim.contains(&Claim::Promise);
+    has_promised.then(|| "said that all is done, but it is not".to_owned())
+}
+
 /// `3 flagged: T002 no test ran; T004 39 tests ran, 41 before`; `None` if there are none.
 pub fn flagged(tasks: &[FlaggedTask]) -> Option<String> {
     let named = tasks.iter().take(MAX_NAMED).map(|FlaggedTask { task, text, flags, .. }| {
         let codes: Vec<&str> = flags.iter().map(FlagCode::as_str).collect();
-        one_line(&format!("{task} {}", text.clone().unwrap_or_else(|| codes.join(", "))))
+        Some(one_line(&format!("{task} {}", text.clone().unwrap_or_else(|| codes.join(", ")))))
     });
-    let named: Vec<String> = named.collect();
-    let more = tasks.len() - named.len();
-    let more = if more > 0 { format!("; and {more} more") } else { String::new() };
-    (!tasks.is_empty()).then(|| format!("{} flagged: {}{more}", tasks.len(), named.join("; ")))
+    let more = tasks.len().saturating_sub(MAX_NAMED);
+    let more = (more > 0).then(|| format!("and {more} more"));
+    Some(format!("{} flagged: {}", tasks.len(), joined(named.chain([more]), "; ")?))
 }
 
 #[cfg(test)]

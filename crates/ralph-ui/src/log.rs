@@ -19,8 +19,9 @@ use super::evidence::FLAG;
 use super::json::write_pretty;
 use super::local_time::{self, day, day_and_clock, span_of};
 use super::needs::{false_claims, files_and_lines, needs_you, rows};
-use super::status::phase_name;
-use super::style::{Look, Paint, brief_duration, columns, cut, hanging, named_parts, one_line, padded, sign};
+use super::style::{
+    Look, Paint, brief_duration, columns, cut, hanging, named_parts, one_line, padded, phase_name, sign,
+};
 
 /// Columns of a number.
 const NUMBER: usize = 4;

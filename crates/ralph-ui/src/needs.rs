@@ -5,7 +5,7 @@ use ralph_core::record::{
 };
 
 use super::evidence::{FLAG, flagged};
-use super::style::{Count, Look, Paint, grouped, hanging, one_line, painted};
+use super::style::{Count, Look, Paint, grouped, hanging, one_line, paint_start, painted};
 
 /// Most tasks that have a line, and most names in a list.
 const MAX_TASKS: usize = 4;
@@ -43,11 +43,7 @@ pub fn files_and_lines(stat: DiffStat) -> String {
 /// `2 need you: T034 asks, T019 fails`; `None` if nothing does.
 pub fn needs_you(summary: &Summary) -> Option<String> {
     let needs = &summary.needs_you;
-    let names = needs.iter().map(|need| {
-        let fails = if need.why == NeedKind::Fails { " fails" } else { "" };
-        one_line(&format!("{}{fails}", need.subject()))
-    });
-    let names: Vec<String> = names.collect();
+    let names: Vec<String> = needs.iter().map(subject).collect();
     Some(format!("{}: {}", count_words(needs)?, join_truncated(&names, MAX_TASKS)))
 }
 
@@ -55,6 +51,12 @@ pub fn needs_you(summary: &Summary) -> Option<String> {
 pub fn count_words(needs: &[Need]) -> Option<String> {
     let need = if needs.len() == 1 { "needs" } else { "need" };
     (!needs.is_empty()).then(|| format!("{} {need} you", grouped(needs.len() as u64)))
+}
+
+/// `T034 asks`, `T019 fails`
+pub fn subject(need: &Need) -> String {
+    let fails = if need.why == NeedKind::Fails { " fails" } else { "" };
+    one_line(&format!("{}{fails}", need.subject()))
 }
 
 /// Returns a row for each of the first things that only a person can settle, for what waits for them, and for what is flagged.
@@ -89,11 +91,7 @@ fn row(need: &Need, indent: &str, paint: Paint, width: usize) -> Vec<String> {
         _ => (None, cause.map_or_else(|| need.subject(), |cause| format!("{}: {cause}", need.subject()))),
     };
     let name = name.map_or(String::new(), |name| format!("{}  ", one_line(name)));
-    let mut rows = hanging(&format!("{indent}{mark} {name}"), &words, width);
-    if let Some(first) = rows.first_mut() {
-        *first = first.replacen(mark, &paint.paint(look, mark), 1);
-    }
-    rows
+    paint_start(paint, look, mark, hanging(&format!("{indent}{mark} {name}"), &words, width))
 }
 
 /// The look and the sign of what needs somebody: what asks, and what fails.

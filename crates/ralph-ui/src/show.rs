@@ -2,19 +2,21 @@
 
 use std::io::{self, Write};
 
+use indexmap::IndexMap;
+
 use ralph_core::record::{
-    Claim, ExitReason, FailureClass, FileChange, Interruption, Iteration, Outcome, RALPH, SandboxFacts,
-    SecondRun, SessionId, StreamCounts, Timestamp, hint_command, join_truncated,
+    ExitReason, FailureClass, FileChange, Interruption, Iteration, Outcome, RALPH, SandboxFacts, SecondRun,
+    SessionId, StreamCounts, Timestamp, hint_command, join_truncated,
 };
 
 use super::ending::{capital, why_cut_short};
-use super::evidence::{FLAG, compared};
+use super::evidence::{FLAG, compared, false_claim, validation};
 use super::left_behind;
 use super::local_time::{clock_or_date, local_with_offset};
 use super::markdown::render;
 use super::style::{
-    Count, Look, Paint, brief_duration, columns, cut, duration, grouped, hanging, one_line, padded, painted,
-    sign, task_title,
+    Count, Look, Paint, brief_duration, columns, cut, grouped, hanging, joined, one_line, padded,
+    paint_start, painted, sign, task_title,
 };
 
 /// Longest line of what an agent said of its failure, in characters.
@@ -70,8 +72,7 @@ impl Afterwards {
         let undone = if self.is_undone { ", its changes undone" } else { "" };
         let given_up = self.is_given_up.then(|| format!("given up after this attempt{undone}"));
         let done = self.done_in.as_ref().map(|number| format!("done in {number}"));
-        let parts: Vec<String> = given_up.into_iter().chain(done).collect();
-        (!parts.is_empty()).then(|| parts.join(", "))
+        joined([given_up, done], ", ")
     }
 }
 
@@ -114,11 +115,8 @@ pub fn write(
     writeln!(out)?;
     for (name, value) in attempt_facts(shown, now) {
         let lead = format!("  {}", padded(name, NAME));
-        for (place, line) in hanging(&lead, &value, width).into_iter().enumerate() {
-            match line.strip_prefix(&lead).filter(|_| place == 0) {
-                Some(rest) => writeln!(out, "{}{rest}", paint.paint(Look::Dim, &lead))?,
-                None => writeln!(out, "{line}")?,
-            }
+        for line in paint_start(paint, Look::Dim, &lead, hanging(&lead, &value, width)) {
+            writeln!(out, "{line}")?;
         }
     }
     // A question is the message.
@@ -212,29 +210,6 @@ fn attempt_facts(shown: &ShownAttempt<'_>, now: Timestamp) -> Facts {
     facts
 }
 
-/// `passed (74 tests, 39.0 s); the box was not ticked`
-fn validation(iteration: &Iteration) -> String {
-    let tests = iteration.evidence.as_deref().and_then(compared);
-    let time = iteration.duration_ms.validation.map(duration);
-    let beside: Vec<String> = tests.into_iter().chain(time).collect();
-    let beside = if beside.is_empty() { String::new() } else { format!(" ({})", beside.join(", ")) };
-    let how = match (iteration.exit.validation, iteration.exit_reason) {
-        (Some(0), _) => "passed".to_owned(),
-        (Some(-1), Some(reason)) => reason.description().to_owned(),
-        (Some(code), _) => format!("failed with exit code {code}"),
-        (None, Some(ExitReason::Interrupted)) if iteration.exit.agent.is_none() => {
-            return "not known: the loop was killed".to_owned();
-        }
-        (None, _) => return "not run".to_owned(),
-    };
-    let is_left_open = iteration.exit.validation == Some(0)
-        && iteration.outcome == Outcome::Failure
-        && iteration.evidence.as_ref().is_none_or(|evidence| evidence.refused.is_none())
-        && !iteration.false_claim.contains(&Claim::Ticked);
-    let open = if is_left_open { "; the box was not ticked" } else { "" };
-    format!("{how}{beside}{open}")
-}
-
 /// `04:17 – 04:23, 5m38, $0.52, claude-opus-4-5`
 fn took(iteration: &Iteration, now: Timestamp) -> String {
     let span = format!(
@@ -244,28 +219,21 @@ fn took(iteration: &Iteration, now: Timestamp) -> String {
     );
     let time = iteration.duration_ms.total().map(brief_duration);
     let model = iteration.model.as_deref().unwrap_or(&iteration.agent);
-    let parts = [time, iteration.cost().shown(), Some(one_line(model))];
-    [Some(span)].into_iter().chain(parts).flatten().collect::<Vec<_>>().join(", ")
+    joined([Some(span), time, iteration.cost().shown(), Some(one_line(model))], ", ").unwrap_or_default()
 }
 
 /// The attempts before it: in a line where all failed as this one did, else each with its cause.
 fn before(earlier: &[(u32, Option<String>)], is_question: bool) -> Facts {
     let how = if is_question { "asked the same" } else { "failed in the same way" };
-    let mut lines: Vec<(Vec<String>, String)> = Vec::new();
+    let mut lines: IndexMap<String, Vec<String>> = IndexMap::new();
     for (number, cause) in earlier {
         let words = cause.as_deref().map_or_else(|| how.to_owned(), one_line);
-        match lines.iter_mut().find(|(_, known)| *known == words) {
-            Some((numbers, _)) => numbers.push(format!("#{number}")),
-            None => lines.push((vec![format!("#{number}")], words)),
-        }
+        lines.entry(words).or_default().push(format!("#{number}"));
     }
+    let names = ["before"].into_iter().chain(std::iter::repeat(""));
+    let lines = names.zip(&lines);
     lines
-        .iter()
-        .enumerate()
-        .map(|(place, (numbers, words))| {
-            let name = if place == 0 { "before" } else { "" };
-            (name, format!("{} {words}", join_truncated(numbers, MAX_NAMED)))
-        })
+        .map(|(name, (words, numbers))| (name, format!("{} {words}", join_truncated(numbers, MAX_NAMED))))
         .collect()
 }
 
@@ -283,13 +251,7 @@ pub fn beside(iteration: &Iteration) -> Facts {
         let left: Vec<String> = left.collect();
         facts.push(("left out", one_line(&join_truncated(&left, LEFT_OUT))));
     }
-    if !iteration.false_claim.is_empty() {
-        let ticked = iteration.claims.ticked.join(", ");
-        let promise = if iteration.claims.promise { "that all is done" } else { "" };
-        let said: Vec<&str> =
-            [ticked.as_str(), promise].into_iter().filter(|text| !text.is_empty()).collect();
-        facts.push(("claimed", format!("{} done, which was not true", one_line(&said.join(" and ")))));
-    }
+    facts.extend(false_claim(iteration).map(|words| ("claimed", words)));
     for (name, values) in &iteration.facts.captured {
         let values = cut(&one_line(&values.join(", ")), ERROR);
         facts.push(("captured", format!("{} = {values}", one_line(name))));

@@ -8,7 +8,7 @@ use ralph_core::history::stats::{Counts, Stats};
 use ralph_core::record::SessionTotals;
 
 use super::ending::{attempts, cost};
-use super::style::{Count, Look, Paint, cut, duration, grouped, one_line};
+use super::style::{Count, Look, Paint, cut, duration, grouped, joined, one_line};
 
 /// Widest name or value of what was captured, in characters.
 const CAPTURED_WIDTH: usize = 24;
@@ -26,43 +26,35 @@ pub fn write(
     let Counts { runs, success, failure, repeated, .. } = counts;
     let sessions = Count(stats.sessions as u64, "session");
     writeln!(out, "{} in {sessions}: {success} succeeded, {failure} failed", attempts(totals))?;
-    if let Some(rate) = stats.repeat_failure_rate {
-        writeln!(out, "repeated   {repeated} of the failures had come before ({})", percent(rate))?;
-    }
-    write_later(out, later)?;
-    if let Some(total) = tokens.total() {
-        let each = if *runs == 0 { 0 } else { total / (*runs as u64) };
-        writeln!(out, "tokens     {} ({} an attempt)", grouped(total), grouped(each))?;
-    }
-    if let Some(cost) = cost(&totals.cost) {
-        writeln!(out, "cost       {cost}")?;
-    }
-    let (agent, validation) =
-        (duration_ms.agent.unwrap_or_default(), duration_ms.validation.unwrap_or_default());
-    writeln!(
-        out,
-        "time       {} (agent {}, validation {})",
-        duration(duration_ms.total().unwrap_or_default()),
-        duration(agent),
-        duration(validation)
-    )?;
-    if let Some(rate) = stats.success_rate {
-        let line: String = stats.over_time.iter().map(|step| level(step.success, step.runs)).collect();
-        writeln!(out, "success    {}  {}, the newest last", paint.paint(Look::Good, &line), percent(rate))?;
-    }
-    if !stats.flags.is_empty() {
-        let flags: Vec<String> = stats.flags.iter().map(|(code, times)| format!("{times} {code}")).collect();
-        writeln!(out, "flags      {}", flags.join(", "))?;
-    }
-    Ok(())
+    let again = stats.repeat_failure_rate.map(percent);
+    let tokens = tokens.total().map(|total| {
+        let each = total.checked_div(*runs as u64).unwrap_or_default();
+        format!("{} ({} an attempt)", grouped(total), grouped(each))
+    });
+    let [time, agent, validation] = [duration_ms.total(), duration_ms.agent, duration_ms.validation]
+        .map(|ms| duration(ms.unwrap_or_default()));
+    let over_time: String = stats.over_time.iter().map(|step| level(step.success, step.runs)).collect();
+    let over_time = paint.paint(Look::Good, &over_time);
+    let flags = stats.flags.iter().map(|(code, times)| Some(format!("{times} {code}")));
+    let facts = [
+        ("repeated", again.map(|rate| format!("{repeated} of the failures had come before ({rate})"))),
+        ("retries", retries(later)),
+        ("tokens", tokens),
+        ("cost", cost(&totals.cost)),
+        ("time", Some(format!("{time} (agent {agent}, validation {validation})"))),
+        (
+            "success",
+            stats.success_rate.map(|rate| format!("{over_time}  {}, the newest last", percent(rate))),
+        ),
+        ("flags", joined(flags, ", ")),
+    ];
+    let mut known = facts.into_iter().filter_map(|(name, words)| Some((name, words?)));
+    known.try_for_each(|(name, words)| writeln!(out, "{name:<9}  {words}"))
 }
 
-/// What the history in prompts brought and how long it was, where anything was tried again.
-fn write_later(out: &mut impl Write, later: LaterAttempts) -> io::Result<()> {
+/// What the history in prompts brought and how long it was; `None` if nothing was tried again.
+fn retries(later: LaterAttempts) -> Option<String> {
     let LaterAttempts { with_history, without, history_tokens } = later;
-    if with_history.runs + without.runs == 0 {
-        return Ok(());
-    }
     let length = match (history_tokens, history_tokens.checked_div(with_history.success)) {
         (0, _) => String::new(),
         (all, Some(each)) => format!(" ({} tokens, {} a success)", grouped(all as u64), grouped(each as u64)),
@@ -72,11 +64,10 @@ fn write_later(out: &mut impl Write, later: LaterAttempts) -> io::Result<()> {
         (with_history, format!("with earlier attempts in the prompt{length}")),
         (without, "without them".to_owned()),
     ];
-    let tried = kinds.iter().filter(|(attempts, _)| attempts.runs > 0);
-    let words: Vec<String> = tried
-        .map(|(attempts, kind)| format!("{} of {} succeeded {kind}", attempts.success, attempts.runs))
-        .collect();
-    writeln!(out, "retries    {}", words.join(", "))
+    let kinds = kinds.map(|(attempts, kind)| {
+        (attempts.runs > 0).then(|| format!("{} of {} succeeded {kind}", attempts.success, attempts.runs))
+    });
+    joined(kinds, ", ")
 }
 
 /// What the user's own rules found in the latest session.

@@ -14,7 +14,7 @@ use super::local_time::{clock_or_date, describe_remote_run};
 use super::needs::{changed_and_committed, next_commands, rows};
 use super::style::{
     Count, Look, Paint, ago, clock_span, columns, cut, hanging, named_parts, one_line, ordinal, painted,
-    rough, sign, times, tokens_told, wrapped_parts,
+    phase_name, rough, sign, times, tokens_told, wrapped_parts,
 };
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -310,20 +310,6 @@ fn groups(status: &FeatureStatus, width: usize) -> Vec<String> {
     wrapped_parts(INDENT, &parts, width)
 }
 
-/// `Setup` of `Phase 1: Setup`, `US1` of `Phase 3: User Story 1 - Boards and cards (P1)`.
-pub fn phase_name(heading: &str) -> String {
-    let (label, name) = heading.split_once(':').unwrap_or(("", heading));
-    let is_number =
-        label.strip_prefix("Phase ").is_some_and(|number| number.chars().all(char::is_alphanumeric));
-    let name = if is_number { name.trim() } else { heading };
-    let number =
-        name.strip_prefix("User Story ").map(|rest| rest.split(|c: char| !c.is_ascii_digit()).next());
-    match number.flatten().filter(|number| !number.is_empty()) {
-        Some(number) => format!("US{number}"),
-        None => name.split(" (").next().unwrap_or(name).to_owned(),
-    }
-}
-
 fn left_running(left: &[LeftRunning], paint: Paint, width: usize) -> Vec<String> {
     if left.is_empty() {
         return Vec::new();
@@ -440,19 +426,5 @@ mod tests {
             shown += &format!("== {width}\n{}\n\n", lines.join("\n"));
         }
         insta::assert_snapshot!(shown);
-    }
-
-    #[test]
-    fn the_name_of_a_phase_is_short() {
-        for (heading, expected) in [
-            ("Phase 1: Setup", "Setup"),
-            ("Phase 3: User Story 1 - Boards and cards (P1)", "US1"),
-            ("Phase 6: Polish (last)", "Polish"),
-            ("User Story 12", "US12"),
-            ("Part: two", "Part: two"),
-            ("Phase: x", "Phase: x"),
-        ] {
-            assert_eq!(phase_name(heading), expected);
-        }
     }
 }

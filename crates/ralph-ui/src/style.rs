@@ -72,6 +72,11 @@ pub fn sign(outcome: Outcome) -> (Look, &'static str) {
     }
 }
 
+/// Returns the parts that there are, with `separator` between them; `None` if there is none.
+pub fn joined(parts: impl IntoIterator<Item = Option<String>>, separator: &str) -> Option<String> {
+    parts.into_iter().flatten().reduce(|text, part| text + separator + &part)
+}
+
 /// `1 task`, `2 tasks`.
 #[derive(Debug, Clone, Copy)]
 pub struct Count<'a>(pub u64, pub &'a str);
@@ -91,7 +96,7 @@ pub fn tokens_told(tokens: &Tokens) -> String {
     let part = if cached > 0 { format!(", {} % cached", cached * 100 / read) } else { String::new() };
     let read = (read > 0).then(|| format!("{} in{part}", short(read)));
     let written = tokens.output.map(|output| format!("{} out", short(output)));
-    [read, written].into_iter().flatten().collect::<Vec<_>>().join("; ")
+    joined([read, written], "; ").unwrap_or_default()
 }
 
 /// `9,999`, `476 k`, `12.3 M`
@@ -297,9 +302,13 @@ pub fn wrapped_parts(lead: &str, parts: &[String], width: usize) -> Vec<String> 
 
 /// The same for what is known of `name`, which is in front of it in bold.
 pub fn named_parts(paint: Paint, name: &str, parts: &[String], width: usize) -> Vec<String> {
-    let mut lines = wrapped_parts(&format!("{name}   "), parts, width);
+    paint_start(paint, Look::Bold, name, wrapped_parts(&format!("{name}   "), parts, width))
+}
+
+/// Colours `words` in the first of some lines, where they come first.
+pub fn paint_start(paint: Paint, look: Look, words: &str, mut lines: Vec<String>) -> Vec<String> {
     if let Some(first) = lines.first_mut() {
-        *first = first.replacen(name, &paint.paint(Look::Bold, name), 1);
+        *first = first.replacen(words, &paint.paint(look, words), 1);
     }
     lines
 }
@@ -314,12 +323,25 @@ pub fn task_title(text: &str) -> &str {
 
 /// Returns the name of a phase: `Boards and cards` of `Phase 3: User Story 1 - Boards and cards (P1)`.
 pub fn phase_title(heading: &str) -> &str {
-    fn behind<'a>(text: &'a str, label: &str, separator: &str) -> &'a str {
-        let (first, name) = text.split_once(separator).unwrap_or(("", text));
-        if first.strip_prefix(label).is_some_and(|number| !number.is_empty()) { name } else { text }
-    }
     let name = behind(behind(heading, "Phase ", ": "), "User Story ", " - ");
     name.rsplit_once(" (P").filter(|_| name.ends_with(')')).map_or(name, |(name, _)| name).trim()
+}
+
+/// `Setup` of `Phase 1: Setup`, `US1` of `Phase 3: User Story 1 - Boards and cards (P1)`.
+pub fn phase_name(heading: &str) -> String {
+    let name = behind(heading, "Phase ", ": ").trim();
+    let story =
+        name.strip_prefix("User Story ").and_then(|rest| rest.split(|c: char| !c.is_ascii_digit()).next());
+    match story.filter(|number| !number.is_empty()) {
+        Some(number) => format!("US{number}"),
+        None => name.split(" (").next().unwrap_or(name).to_owned(),
+    }
+}
+
+/// What is behind a label with a number, as `Setup` in `Phase 1: Setup`; all of any other text.
+fn behind<'a>(text: &'a str, label: &str, separator: &str) -> &'a str {
+    let (first, name) = text.split_once(separator).unwrap_or(("", text));
+    if first.strip_prefix(label).is_some_and(|number| !number.is_empty()) { name } else { text }
 }
 
 /// Pads a text with blanks to so many columns.
@@ -466,6 +488,20 @@ mod tests {
             ("a b", 0, &["? a", "  b"]),
         ] {
             assert_eq!(hanging("? ", text, width), expected, "{text} {width}");
+        }
+    }
+
+    #[test]
+    fn the_name_of_a_phase_is_short() {
+        for (heading, expected) in [
+            ("Phase 1: Setup", "Setup"),
+            ("Phase 3: User Story 1 - Boards and cards (P1)", "US1"),
+            ("Phase 6: Polish (last)", "Polish"),
+            ("User Story 12", "US12"),
+            ("Part: two", "Part: two"),
+            ("Phase: x", "Phase: x"),
+        ] {
+            assert_eq!(phase_name(heading), expected);
         }
     }
 

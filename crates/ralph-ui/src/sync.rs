@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use ralph_core::record::{RALPH, SessionId};
 use ralph_store::{Exchange, MovedRef, SessionRefs, sessions_among};
 
-use super::style::{Count, one_line};
+use super::style::{Count, joined, one_line};
 
 /// Maximum number of sessions that are named; more are counted.
 const NAMED: usize = 20;
@@ -30,17 +30,12 @@ pub fn write_exchange(out: &mut dyn Write, exchange: &Exchange, place: &str) -> 
     }
     let away = cleaned.iter().filter_map(|name| SessionRefs::from_name(name));
     let away: BTreeSet<SessionId> = away.map(|refs| refs.session).collect();
-    match away.len() {
-        0 => Ok(()),
-        1 => writeln!(
-            out,
-            "1 session stays away that was cleaned away here; `{RALPH} sync --cleaned` brings it back"
-        ),
-        many => writeln!(
-            out,
-            "{many} sessions stay away that were cleaned away here; `{RALPH} sync --cleaned` brings them back"
-        ),
-    }
+    let (sessions, them) = match away.len() {
+        0 => return Ok(()),
+        1 => ("1 session stays away that was".to_owned(), "it"),
+        many => (format!("{many} sessions stay away that were"), "them"),
+    };
+    writeln!(out, "{sessions} cleaned away here; `{RALPH} sync --cleaned` brings {them} back")
 }
 
 /// Returns true if both sides have the same, and nothing stands between them.
@@ -53,17 +48,10 @@ fn is_at_one(exchange: &Exchange) -> bool {
 /// Sessions, and how many of them have come with snapshots alone.
 fn counted(moved: &[MovedRef]) -> Option<String> {
     let sessions = sessions(moved).len();
-    let snapshots = moved.len() - sessions;
-    match (sessions, snapshots) {
-        (0, 0) => None,
-        (sessions, 0) => Some(Count(sessions as u64, "session").to_string()),
-        (0, snapshots) => Some(format!("snapshots of {}", Count(snapshots as u64, "session"))),
-        (sessions, snapshots) => Some(format!(
-            "{} and the snapshots of {}",
-            Count(sessions as u64, "session"),
-            Count(snapshots as u64, "session")
-        )),
-    }
+    let snapshots = Count((moved.len() - sessions) as u64, "session");
+    let with_logs = (sessions > 0).then(|| Count(sessions as u64, "session").to_string());
+    let alone = (snapshots.0 > 0).then(|| format!("snapshots of {snapshots}"));
+    joined([with_logs, alone], " and the ")
 }
 
 fn sessions(moved: &[MovedRef]) -> Vec<SessionId> {

@@ -1,13 +1,10 @@
 //! The first lines of a run: where it begins, who works, what checks the work, and when it stops.
 
-use crate::style::{Count, cut, duration, one_line};
+use crate::style::{Count, Look, Paint, cut, duration, one_line};
 use ralph_core::record::{Baseline, Event, join_truncated};
 
 /// The type of loop that goes without saying.
 pub const USUAL: &str = "implement";
-
-/// What is said in amber where the agent can do all that the user can.
-pub const NO_SANDBOX: &str = "no sandbox";
 
 /// Most tasks that a line names.
 const MAX_GIVEN_UP: usize = 8;
@@ -16,7 +13,7 @@ const MAX_GIVEN_UP: usize = 8;
 const MAX_HINTS: usize = 3;
 
 /// The lines for a `SessionStarted`, of at most `width` characters of words from outside each. None for any other event.
-pub fn lines(event: &Event, width: usize) -> Vec<String> {
+pub fn lines(event: &Event, paint: Paint, width: usize) -> Vec<String> {
     let Event::SessionStarted {
         feature,
         agent,
@@ -47,7 +44,7 @@ pub fn lines(event: &Event, width: usize) -> Vec<String> {
     let verb = if *is_resumed { "resumes" } else { "starts" };
     let all = Count((tasks.done + tasks.open) as u64, "task");
     let so_far = if all.0 == 0 { String::new() } else { format!(": {} of {all} done", tasks.done) };
-    let mut lines = vec![format!("ralph {verb} on {}{so_far}", one_line(feature))];
+    let mut lines = vec![paint.paint(Look::Bold, &format!("ralph {verb} on {}{so_far}", one_line(feature)))];
     if loop_type != USUAL {
         lines.push(line("loop", &format!("{}: {}", one_line(loop_type), one_line(artifact))));
     }
@@ -59,7 +56,8 @@ pub fn lines(event: &Event, width: usize) -> Vec<String> {
     let version = agent_version.as_ref().map_or(String::new(), |version| format!(" {}", one_line(version)));
     let fence = match sandbox {
         Some(facts) => format!("sandbox {}", cut(&one_line(&facts.text()), width)),
-        None => NO_SANDBOX.to_owned(),
+        // The agent can do all that the user can.
+        None => paint.paint(Look::Warn, "no sandbox"),
     };
     let agent = one_line(agent);
     lines.push(line("agent", &format!("{agent}{version}, {permissions} permissions, {fence}")));
@@ -166,7 +164,7 @@ pub mod tests {
     fn with(change: impl FnOnce(&mut Event)) -> String {
         let mut event = started();
         change(&mut event);
-        lines(&event, 100).join("\n")
+        lines(&event, Paint::Plain, 100).join("\n")
     }
 
     #[test]

@@ -10,7 +10,7 @@ use ralph_core::record::{
 
 use super::header;
 use crate::ending::{failure, why_cut_short};
-use crate::evidence::{FLAG, outcome};
+use crate::evidence::{FLAG, false_claim, outcome};
 use crate::left_behind::{lost, undone};
 use crate::local_time::clock;
 use crate::status::waiting_words;
@@ -96,12 +96,8 @@ impl<W: Write> Lines<W> {
         }
         match event {
             Event::SessionStarted { .. } => {
-                for (number, line) in header::lines(event, self.width).iter().enumerate() {
-                    let head = (number == 0).then(|| self.paint.paint(Look::Bold, line));
-                    let open = line.strip_suffix(header::NO_SANDBOX);
-                    let open = open
-                        .map(|start| format!("{start}{}", self.paint.paint(Look::Warn, header::NO_SANDBOX)));
-                    writeln!(self.out, "{}", head.as_ref().or(open.as_ref()).unwrap_or(line))?;
+                for line in header::lines(event, self.paint, self.width) {
+                    writeln!(self.out, "{line}")?;
                 }
             }
             Event::IterationStarted { task, .. } => {
@@ -242,7 +238,7 @@ impl<W: Write> Lines<W> {
             Outcome::Failure => failure(record.failure_class, &record.cause()),
             _ => String::new(),
         };
-        let mut below = vec![(Look::Bad, cause), (Look::Claim, claims(record).to_owned())];
+        let mut below = vec![(Look::Bad, cause), (Look::Claim, false_claim(record).unwrap_or_default())];
         let flags = record.evidence.iter().flat_map(|evidence| &evidence.flags);
         below.extend(flags.map(|flag| (Look::Warn, format!("{FLAG} {}", flag.text))));
         below.extend(undone(record, None).map(|words| (Look::Plain, words)));
@@ -366,18 +362,6 @@ fn interrupted(record: &Iteration) -> String {
     };
     let what = why_cut_short(by, record.failure_class);
     record.resets_at.map_or_else(|| what.to_owned(), |at| format!("{what} until {}", clock(at)))
-}
-
-/// What the agent claimed and the engine found untrue.
-fn claims(record: &Iteration) -> &'static str {
-    use ralph_core::record::Claim::{Promise, Ticked};
-    let has_failed_tests = record.exit.validation.is_some_and(|code| code != 0);
-    match (record.false_claim.contains(&Ticked), record.false_claim.contains(&Promise)) {
-        (true, _) if has_failed_tests => "said done, but the validation fails; reopened",
-        (true, _) => "said done, but it is not; reopened",
-        (false, true) => "said that all is done, but it is not",
-        (false, false) => "",
-    }
 }
 
 /// A pause of ours, part of which has passed already: `5 min`.

@@ -5,15 +5,15 @@ use std::collections::HashMap;
 use anyhow::{Context, Result};
 use minijinja::{Environment, Value, context};
 
-use crate::ending::cut_short_words;
-use crate::evidence::{FLAG, compared, first_flag};
+use crate::ending::{capital, cut_short_words};
+use crate::evidence::{FLAG, false_claim, first_flag, validation};
 use crate::left_behind;
 use crate::local_time::clock;
 use crate::sgr::without_colors;
-use crate::style::{Count, brief_duration, cut, duration, grouped, one_line as plain};
+use crate::style::{Count, brief_duration, cut, duration, grouped, joined, one_line as plain};
 use ralph_core::history::clusters::message;
 use ralph_core::record::{
-    Claim, Cost, FailureClass, Iteration, Outcome, RALPH_ELSEWHERE, StreamCounts, TaskName, join_truncated,
+    Cost, FailureClass, Iteration, Outcome, RALPH_ELSEWHERE, StreamCounts, TaskName, join_truncated,
 };
 
 use super::harmless::{escape, one_line};
@@ -175,12 +175,11 @@ pub(super) fn list(
         let usd = records.iter().filter_map(|record| record.cost_usd).reduce(|one, other| one + other);
         let cost = Cost { usd, is_partial: false }.shown();
         let ms = group.iter().map(|attempt| time(attempt.iteration)).sum();
-        let spent: Vec<String> = [Some(attempts), cost, Some(duration(ms))].into_iter().flatten().collect();
         let record = records[0];
         let values = context! {
             task => record.task.as_deref(),
             text => if record.task.is_some() { title(record) } else { "Attempts".to_owned() },
-            spent => spent.join(" · "),
+            spent => joined([Some(attempts), cost, Some(duration(ms))], " · "),
             attempts => Value::from_safe_string(rows),
         };
         let template = environment.get_template("task").context("find the template")?;
@@ -213,8 +212,8 @@ fn what(report: &Report, iteration: &ReportIteration, kind: Kind, is_lone: bool)
     let beside = record.closed_beside().cloned().collect::<Vec<_>>();
     let beside = (!beside.is_empty()).then(|| format!("closed {}", beside.join(", ")));
     let undone = given_up(report, record).map(str::to_owned);
-    let parts = [Some(cut(&one_line(&words), MAX_ROW_CHARS)), beside, undone, first_flag(record.flags())];
-    parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
+    let words = Some(cut(&one_line(&words), MAX_ROW_CHARS));
+    joined([words, beside, undone, first_flag(record.flags())], " · ").unwrap_or_default()
 }
 
 /// Returns what became of a task after this attempt, if it was given up then.
@@ -246,13 +245,7 @@ fn facts(record: &Iteration) -> String {
         facts.push(format!("agent exited {code}"));
     }
     facts.extend(record.exit_reason.map(|reason| reason.description().to_owned()));
-    let took = record.duration_ms.validation.map_or(String::new(), |ms| format!(" after {}", duration(ms)));
-    facts.push(match record.exit.validation {
-        Some(0) => format!("validation passed{took}"),
-        Some(code) => format!("validation exited {code}{took}"),
-        None => "validation not run".to_owned(),
-    });
-    facts.extend(record.evidence.as_deref().and_then(compared));
+    facts.push(format!("validation {}", validation(record)));
     let captured = record.facts.captured.iter();
     facts.extend(captured.map(|(name, values)| format!("{name} = {}", cut(&values.join(", "), 100))));
     facts.join(" · ")
@@ -260,13 +253,7 @@ fn facts(record: &Iteration) -> String {
 
 fn warnings(record: &Iteration) -> Vec<String> {
     let mut warnings = Vec::new();
-    if record.false_claim.contains(&Claim::Ticked) {
-        let ticked = quote(&record.claims.ticked.join(", "));
-        warnings.push(format!("Said done, and was not: {ticked}. Reopened."));
-    }
-    if record.false_claim.contains(&Claim::Promise) {
-        warnings.push("Said that all is done, and it was not.".to_owned());
-    }
+    warnings.extend(false_claim(record).map(|words| format!("{}.", capital(&quote(&words)))));
     warnings.extend(record.error.as_deref().map(|words| format!("The agent reported: {}", quote(words))));
     warnings.extend(record.flags().iter().map(|flag| format!("{FLAG} {}", quote(&flag.text))));
     warnings.extend(left_behind::lines(record).iter().map(|line| one_line(line)));

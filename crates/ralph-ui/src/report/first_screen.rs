@@ -2,13 +2,16 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use indexmap::IndexMap;
 use minijinja::{Value, context};
 
 use crate::ending::{self, capital};
 use crate::local_time::{clock, describe_remote_run};
 use crate::needs::waiters;
 use crate::status::waiting_words;
-use crate::style::{Count, brief_duration, cut, dollars, grouped, minutes, phase_title, short, times};
+use crate::style::{
+    Count, brief_duration, cut, dollars, grouped, joined, minutes, phase_title, short, times,
+};
 use ralph_core::history::clusters::message;
 use ralph_core::judge::is_test_file;
 use ralph_core::record::{
@@ -18,6 +21,7 @@ use ralph_core::record::{
 
 use super::attempts::{first_sentence, given_up};
 use super::harmless::one_line;
+use super::headline::time;
 use super::strip::gaps;
 use super::{Report, ReportIteration, State, TaskRow};
 
@@ -139,15 +143,11 @@ pub(super) fn facts(report: &Report) -> Vec<Value> {
         let link = !changes.files.is_empty();
         facts.push(context! { name => "Changed", value, notes => [notes], link });
     }
-    let mut idle: Vec<(&str, u64)> = Vec::new();
+    let mut idle: IndexMap<&str, u64> = IndexMap::new();
     for (_, [_, why], took) in gaps(report) {
-        match idle.iter_mut().find(|(name, _)| *name == why) {
-            Some((_, ms)) => *ms += took,
-            None => idle.push((why, took)),
-        }
+        *idle.entry(why).or_default() += took;
     }
-    let idle =
-        idle.into_iter().map(|(name, ms)| format!("{} {name}", minutes(ms))).collect::<Vec<_>>().join(", ");
+    let idle = joined(idle.iter().map(|(name, ms)| Some(format!("{} {name}", minutes(*ms)))), ", ");
     facts.push(context! { name => "Time", value => minutes(report.headline.span_ms), notes => [("", idle)], link => false });
     let solved: usize =
         report.clusters.iter().filter(|cluster| !cluster.is_open).map(|cluster| cluster.times).sum();
@@ -191,7 +191,6 @@ fn card(report: &Report, need: &Need) -> Value {
     } else {
         Count(attempts.len().max(1) as u64, "attempt").to_string()
     };
-    let meta = [Some(times), cost, waits].into_iter().flatten().collect::<Vec<_>>().join(" · ");
     let (question, rest) = match cause.split_once("? ") {
         Some((question, rest)) if is_question => (format!("{}?", capital(question)), rest.to_owned()),
         _ => (capital(&cause), String::new()),
@@ -207,8 +206,7 @@ fn card(report: &Report, need: &Need) -> Value {
     let lines: u64 = unfinished.iter().filter_map(|file| file.change.added).sum();
     let hint = hint_command(RALPH_ELSEWHERE, task);
     let shown = attempts.iter().skip(attempts.len().saturating_sub(MAX_LINKS)).map(|one| {
-        let spent = [Some(brief_duration(super::headline::time(one))), one.record.cost().shown()];
-        let spent = spent.into_iter().flatten().collect::<Vec<_>>().join(" ");
+        let spent = joined([Some(brief_duration(time(one))), one.record.cost().shown()], " ");
         let said = first_sentence(&one.record.facts.final_message).unwrap_or_else(|| message(&one.record));
         let tried = one.record.approaches.join(", ");
         let what = if tried.is_empty() { said } else { format!("{tried} — {said}") };
@@ -217,7 +215,8 @@ fn card(report: &Report, need: &Need) -> Value {
     context! {
         class => if is_question { "ask" } else { "bad" },
         tag => if is_question { "? Question" } else { "✘ Fails" },
-        task, meta, rest, undone, last,
+        task, rest, undone, last,
+        meta => joined([Some(times), cost, waits], " · "),
         title => report.tasks.iter().find(|row| row.name == *task).map(|row| one_line(&row.text)),
         question => is_question.then_some(question),
         err => error(attempts.last().copied(), cause),

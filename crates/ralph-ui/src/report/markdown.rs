@@ -72,11 +72,10 @@ fn lines<'a>(tasks: impl Iterator<Item = &'a TaskRow>) -> (Vec<String>, usize) {
 }
 
 fn attempts_at(task: &TaskRow) -> String {
-    let attempts = match task.tries.iter().filter(|outcome| outcome.is_attempt()).count() {
-        0 => return String::new(),
-        1 => "1 attempt".to_owned(),
-        count => format!("{count} attempts"),
-    };
+    let attempts = Count(task.tries.iter().filter(|outcome| outcome.is_attempt()).count() as u64, "attempt");
+    if attempts.0 == 0 {
+        return String::new();
+    }
     let skipped = if task.state == State::Skipped { ", skipped" } else { "" };
     format!(" ({attempts}{skipped}, {})", duration(task.duration_ms))
 }

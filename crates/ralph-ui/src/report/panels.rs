@@ -6,7 +6,7 @@ use minijinja::value::Serde;
 use minijinja::{Value, context};
 
 use crate::local_time::local;
-use crate::style::{Count, cut, grouped, size, tokens_told};
+use crate::style::{Count, cut, grouped, joined, size, tokens_told};
 use ralph_core::history::clusters::folded;
 use ralph_core::judge::is_test_file;
 use ralph_core::record::{
@@ -52,7 +52,7 @@ pub(super) fn changes(report: &Report, max_patches: usize) -> Option<Value> {
             ];
             context! {
                 path => one_line(&file.change.path),
-                note => notes.into_iter().flatten().collect::<Vec<_>>().join(" · "),
+                note => joined(notes, " · "),
                 added => file.change.added.map_or_else(|| "binary".to_owned(), |lines| format!("+{}", grouped(lines))),
                 removed => file.change.removed.filter(|lines| *lines > 0).map(|lines| format!("−{}", grouped(lines))),
                 patch => Value::from_safe_string(patch),
@@ -79,11 +79,8 @@ pub(super) fn failures(report: &Report) -> Option<Value> {
     let causes = folded(&report.clusters);
     let open = causes.iter().filter(|cause| cause.is_open).count();
     let counts = [(open, "open"), (causes.len() - open, "solved")];
-    let counts: Vec<String> = counts
-        .into_iter()
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, word)| format!("{count} {word}"))
-        .collect();
+    let counts = counts.map(|(count, word)| (count > 0).then(|| format!("{count} {word}")));
+    let count = joined(counts, ", ")?;
     let list = causes.iter().take(MAX_CAUSES).map(|cause| {
         let mut records = report.iterations.iter().map(|one| &one.record);
         let is_question = records.any(|record| {
@@ -105,7 +102,7 @@ pub(super) fn failures(report: &Report) -> Option<Value> {
             solved_in => cause.solved_in,
         }
     });
-    (!causes.is_empty()).then(|| context! { count => counts.join(", "), list => list.collect::<Vec<_>>() })
+    Some(context! { count, list => list.collect::<Vec<_>>() })
 }
 
 /// What is known of the session, by its name.

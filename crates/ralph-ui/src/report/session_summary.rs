@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use indexmap::IndexSet;
 use serde::Serialize;
 
 use crate::ending;
@@ -52,8 +53,8 @@ pub struct SessionSummary {
     #[serde(skip)]
     pub uncommitted_files: Option<usize>,
     /// In the order of their first iterations.
-    pub agents: Vec<String>,
-    pub models: Vec<String>,
+    pub agents: IndexSet<String>,
+    pub models: IndexSet<String>,
     /// Tasks that this session brought to done.
     pub tasks_completed: usize,
     /// All tasks of the list that were done at its end.
@@ -77,7 +78,8 @@ impl SessionSummary {
         let RecordedSession { session, iterations, is_whole, changes, uncommitted_files } = recorded;
         let totals = SessionTotals::fold(&session.id, iterations.iter().filter_map(IterationFacts::of_entry));
         let SessionTotals { attempts, succeeded, given_up, .. } = totals;
-        let agents = distinct(iterations.iter().filter_map(|entry| entry.agent.as_deref()));
+        let agents: IndexSet<String> = iterations.iter().filter_map(|entry| entry.agent.clone()).collect();
+        let models = iterations.iter().filter_map(|entry| entry.model.clone());
         let last = iterations.last().map_or(session.started_at, |entry| entry.ended_at);
         let last_at = session.ended_at.unwrap_or(last);
         // A task that was opened again and done again is one task.
@@ -97,8 +99,8 @@ impl SessionSummary {
             is_whole: *is_whole,
             changes: *changes,
             uncommitted_files: *uncommitted_files,
-            agents: if agents.is_empty() { vec![session.agent.clone()] } else { agents },
-            models: distinct(iterations.iter().filter_map(|entry| entry.model.as_deref())),
+            agents: if agents.is_empty() { [session.agent.clone()].into() } else { agents },
+            models: models.collect(),
             tasks_completed: completed,
             tasks_done: session.tasks_done,
             tasks_remaining: session.tasks_remaining,
@@ -136,14 +138,4 @@ fn ended(recorded: &RecordedSession, given_up: &[TaskName]) -> String {
         (Some(StopReason::Completed), _) => "all done".to_owned(),
         _ => ending::state(session.status, session.stop_reason, given_up),
     }
-}
-
-fn distinct<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String> {
-    let mut found: Vec<String> = Vec::new();
-    for name in names {
-        if !found.iter().any(|known| known == name) {
-            found.push(name.to_owned());
-        }
-    }
-    found
 }

@@ -8,8 +8,8 @@ use minijinja::{Value, context};
 use serde::Serialize;
 
 use crate::local_time::{day_minute, local};
-use crate::needs::{changed_and_committed, files_and_lines};
-use crate::style::{Count, dollars, grouped};
+use crate::needs::{changed_and_committed, files_and_lines, subject};
+use crate::style::{Count, dollars, grouped, joined};
 use ralph_core::history::stats::{OfTask, Stats};
 use ralph_core::record::{
     CANONICAL, Changes, Cost, LogEntry, NeedKind, Outcome, RALPH_ELSEWHERE, Status, Summary, TaskName,
@@ -135,14 +135,9 @@ fn feature_view(index: &SessionsIndex, summary: &Summary) -> Value {
         let since =
             need.task.as_ref().and_then(|task| index.asked_at.get(&(summary.feature.clone(), task.clone())));
         let since = since.map_or(String::new(), |at| format!(" since {}", day_minute(*at)));
-        one_line(&format!(
-            "{}{}{since}",
-            need.subject(),
-            if need.why == NeedKind::Fails { " fails" } else { "" }
-        ))
+        subject(need) + &since
     });
     let done = format!("{} of {} done", grouped(states.done as u64), grouped(states.total() as u64));
-    let facts: Vec<String> = [Some(done), Some(cost), need].into_iter().flatten().collect();
     let rows = nights.iter().map(|night| {
         context! {
             id => night.id.as_str(),
@@ -175,7 +170,7 @@ fn feature_view(index: &SessionsIndex, summary: &Summary) -> Value {
     let earlier = nights.len().saturating_sub(NEWEST_ROWS);
     context! {
         name => summary.feature.rsplit('/').next(),
-        facts => facts.join(" · "),
+        facts => joined([Some(done), Some(cost), need], " · "),
         nights => rows.collect::<Vec<_>>(),
         lines => lines.collect::<Vec<_>>(),
         earlier => (earlier > 0).then(|| Count(earlier as u64, "earlier night").to_string()),

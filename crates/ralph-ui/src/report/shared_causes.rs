@@ -1,7 +1,6 @@
 //! Causes of failures over several sessions.
 
-use std::collections::HashMap;
-
+use indexmap::IndexMap;
 use serde::Serialize;
 
 use ralph_core::history::failure_key::FailureKey;
@@ -24,17 +23,13 @@ pub struct SharedCause {
 
 /// Returns all causes, those of most sessions first, then the most frequent. Failures without a known cause are left out.
 pub fn causes(sessions: &[RecordedSession]) -> Vec<SharedCause> {
-    let mut found: Vec<SharedCause> = Vec::new();
-    let mut places: HashMap<FailureKey, usize> = HashMap::new();
+    let mut found: IndexMap<FailureKey, SharedCause> = IndexMap::new();
     for entry in sessions.iter().flat_map(|recorded| &recorded.iterations) {
         let Some(key) = FailureKey::of_entry(entry) else { continue };
         let fingerprint = key.fingerprint().map(str::to_owned);
-        let place = *places.entry(key).or_insert_with(|| {
-            let (tasks, sessions) = (Vec::new(), Vec::new());
-            found.push(SharedCause { fingerprint, cause: None, times: 0, tasks, sessions });
-            found.len() - 1
-        });
-        let cause = &mut found[place];
+        let (tasks, sessions) = (Vec::new(), Vec::new());
+        let new = SharedCause { fingerprint, cause: None, times: 0, tasks, sessions };
+        let cause = found.entry(key).or_insert(new);
         cause.times += 1;
         cause.cause = entry.cause.clone().or(cause.cause.take());
         if let Some(task) = entry.task.as_ref().filter(|task| !cause.tasks.contains(task)) {
@@ -45,6 +40,7 @@ pub fn causes(sessions: &[RecordedSession]) -> Vec<SharedCause> {
             None => cause.sessions.push((entry.session.clone(), 1)),
         }
     }
+    let mut found: Vec<SharedCause> = found.into_values().collect();
     found.sort_by_key(|cause| std::cmp::Reverse((cause.sessions.len(), cause.times)));
     found
 }

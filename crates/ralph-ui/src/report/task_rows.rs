@@ -1,7 +1,6 @@
 //! The tasks of a session: where they stand, and what they took.
 
-use std::collections::HashMap;
-
+use indexmap::IndexMap;
 use serde::Serialize;
 use tasklist::TaskList;
 
@@ -50,22 +49,15 @@ pub fn of(list: &TaskList, iterations: &[ReportIteration]) -> Vec<TaskRow> {
         state: if item.done { State::DoneBefore } else { State::Open },
         ..TaskRow::default()
     });
-    let mut rows: Vec<TaskRow> = items.collect();
-    let mut places: HashMap<String, usize> =
-        rows.iter().enumerate().map(|(place, row)| (row.name.clone(), place)).collect();
+    let mut rows: IndexMap<TaskName, TaskRow> = items.map(|row| (row.name.clone(), row)).collect();
     for ReportIteration { record, .. } in iterations {
         let Some(task) = &record.task else { continue };
-        let place = *places.entry(task.clone()).or_insert_with(|| {
-            let text = record.task_text.clone().unwrap_or_default();
-            rows.push(TaskRow {
-                name: task.clone(),
-                text,
-                phase: record.phase.clone(),
-                ..TaskRow::default()
-            });
-            rows.len() - 1
+        let row = rows.entry(task.clone()).or_insert_with(|| TaskRow {
+            name: task.clone(),
+            text: record.task_text.clone().unwrap_or_default(),
+            phase: record.phase.clone(),
+            ..TaskRow::default()
         });
-        let row = &mut rows[place];
         row.tries.push(record.outcome);
         row.iterations.push(record.iteration);
         row.duration_ms = row.duration_ms.saturating_add(record.duration_ms.total().unwrap_or_default());
@@ -79,12 +71,12 @@ pub fn of(list: &TaskList, iterations: &[ReportIteration]) -> Vec<TaskRow> {
             row.state = if is_skipped { State::Skipped } else { State::Failing };
         }
         for closed in &record.closed {
-            if let Some(place) = places.get(closed) {
-                rows[*place].state = State::Done;
+            if let Some(row) = rows.get_mut(closed) {
+                row.state = State::Done;
             }
         }
     }
-    rows
+    rows.into_values().collect()
 }
 
 #[cfg(test)]

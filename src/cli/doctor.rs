@@ -82,8 +82,7 @@ pub fn run(remote_name: Option<&str>, json: Json, context: &Context) -> Result<E
         Err(error) => findings.push(Finding::wrong("repository", &error)),
     }
     let is_fine = findings.iter().all(|finding| finding.state != Severity::Wrong);
-    let width = pager::width(context);
-    emit(json, &findings, |out| write(&findings, out, context.paint, width))?;
+    emit(json, &findings, |out| write(&findings, out, pager::screen(context)))?;
     Ok(if is_fine { ExitCode::Done } else { ExitCode::NotDone })
 }
 

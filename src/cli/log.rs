@@ -15,9 +15,7 @@ use ralph_os::platform::repo_path;
 use ralph_os::process::Tool;
 use ralph_store::{Listing, RecordReader, Row, SessionQuery, SessionRows, Store};
 use ralph_ui::json::{write_line, write_pretty};
-use ralph_ui::log::{
-    Listed, SessionHead, sessions_json, write_iterations, write_json, write_oneline, write_sessions,
-};
+use ralph_ui::log::{Listed, SessionHead, attempts_of, heads, names, sessions_json, write_json};
 
 use super::filter::{Filter, FilterArgs, failure_key};
 use super::grep::{Grep, regex};
@@ -65,7 +63,6 @@ pub fn run(args: &LogArgs, context: &Context) -> Result<ExitCode> {
     if args.sessions && args.json.json {
         return print_sessions(args, store);
     }
-    let paint = context.paint;
     let (listing, settled) = sessions::listing(store, &args.only.choice)?;
     let found: Vec<SessionRows<'_>> =
         listing.sessions().filter(|session| settled.is_for(&session.refs.session, session.feature)).collect();
@@ -123,16 +120,16 @@ pub fn run(args: &LogArgs, context: &Context) -> Result<ExitCode> {
             Ok(())
         });
     }
-    let mut out = Vec::new();
-    if args.sessions {
-        write_sessions(&mut out, &listed, paint, pager::width(context))?;
+    let screen = pager::screen(context);
+    let lines = if args.sessions {
+        heads(&listed, screen)
     } else if args.oneline {
-        write_oneline(&mut out, &listed, paint, pager::width(context))?;
+        names(&listed, screen)
     } else {
-        write_iterations(&mut out, &listed, paint, pager::width(context))?;
-    }
+        attempts_of(&listed, screen)
+    };
     let opens = if args.reverse { pager::Opens::AtStart } else { pager::Opens::AtEnd };
-    pager::show(&out, context, args.no_pager, opens)
+    pager::show(&lines, context, args.no_pager, opens)
 }
 
 /// Returns true if repeats are shown: in no form for scripts, and in none of one line.

@@ -83,6 +83,10 @@ pub fn print<E: Into<Error>>(text: impl FnOnce(&mut Stdout) -> Result<(), E>) ->
     Ok(ExitCode::Done)
 }
 
+pub fn write_lines(out: &mut impl Write, lines: &[String]) -> io::Result<()> {
+    lines.iter().try_for_each(|line| writeln!(out, "{line}"))
+}
+
 /// Prints a line.
 pub fn say(line: impl fmt::Display) -> Result<ExitCode> {
     print(|out| writeln!(out, "{line}"))

@@ -1,12 +1,14 @@
 //! The pager of the user, as git takes it: lists on a terminal go through it.
 
-use std::io::{IsTerminal, Write, stdout};
+use std::io::{IsTerminal, stdout};
 
 use anyhow::Result;
 
 use ralph_os::process::{ShutdownSignal, Tool};
 use ralph_ui::live::terminal_columns;
+use ralph_ui::style::Screen;
 
+use super::output::write_lines;
 use super::{Context, ExitCode, print};
 
 /// Columns of a terminal that does not say how many it has.
@@ -19,13 +21,15 @@ const DEFAULTS: [(&str, &str); 2] = [("LESS", "FRX"), ("LV", "-c")];
 const CANNOT_RUN: i32 = 126;
 const NOT_FOUND: i32 = 127;
 
-/// How wide lines may be: as the terminal is, or as `COLUMNS` says. `usize::MAX` where a program reads them.
-pub fn width(context: &Context) -> usize {
+/// Where lines are written: as wide as the terminal is, or as `COLUMNS` says.
+pub fn screen(context: &Context) -> Screen {
     let set = context.environment.text("COLUMNS").and_then(|set| set.parse().ok());
     let without = if stdout().is_terminal() { DEFAULT_COLUMNS } else { usize::MAX };
-    set.filter(|columns| *columns > 0)
+    let width = set
+        .filter(|columns| *columns > 0)
         .or_else(|| terminal_columns(stdout()).map(usize::from))
-        .unwrap_or(without)
+        .unwrap_or(without);
+    Screen { paint: context.paint, width }
 }
 
 /// What of a text a pager shows first.
@@ -35,14 +39,14 @@ pub enum Opens {
     AtEnd,
 }
 
-/// Writes `text` to stdout; on a terminal through the pager that git would take, unless it `is_direct`.
-pub fn show(text: &[u8], context: &Context, is_direct: bool, opens: Opens) -> Result<ExitCode> {
-    if is_direct || !stdout().is_terminal() || text.is_empty() {
-        return print(|out| out.write_all(text));
+/// Writes `lines` to stdout; on a terminal through the pager that git would take, unless it `is_direct`.
+pub fn show(lines: &[String], context: &Context, is_direct: bool, opens: Opens) -> Result<ExitCode> {
+    if is_direct || !stdout().is_terminal() || lines.is_empty() {
+        return print(|out| write_lines(out, lines));
     }
     let pager = Tool::git_for_user(&context.directory).args(["var", "GIT_PAGER"]).line().unwrap_or_default();
     if pager.is_empty() || pager == "cat" {
-        return print(|out| out.write_all(text));
+        return print(|out| write_lines(out, lines));
     }
     // Ctrl-C is the pager's: it ends the search in it, not the pager.
     let _ours = ShutdownSignal::install()?;
@@ -51,8 +55,8 @@ pub fn show(text: &[u8], context: &Context, is_direct: bool, opens: Opens) -> Re
         unset.fold(Tool::shell(&pager, &context.directory), |tool, (name, value)| tool.env(name, *value));
     let less = context.environment.text("LESS").unwrap_or(DEFAULTS[0].1);
     let tool = if opens == Opens::AtEnd { tool.env("LESS", format!("{less} +G")) } else { tool };
-    match tool.stdin(text).hand_over()? {
-        CANNOT_RUN | NOT_FOUND => print(|out| out.write_all(text)),
+    match tool.stdin((lines.join("\n") + "\n").as_bytes()).hand_over()? {
+        CANNOT_RUN | NOT_FOUND => print(|out| write_lines(out, lines)),
         _ => Ok(ExitCode::Done),
     }
 }

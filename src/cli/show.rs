@@ -8,12 +8,12 @@ use ralph_core::record::{Iteration, IterationName, LogEntry, Outcome};
 use ralph_engine::last_words;
 use ralph_git::worktree::ChangedFile;
 use ralph_store::{SessionLog, Store};
-use ralph_ui::show::ShownAttempt;
+use ralph_ui::show::{ShownAttempt, lines};
 use ralph_ui::style::{inert, one_line};
 
 use super::diff;
 use super::iterations::Point;
-use super::output::records;
+use super::output::{records, write_lines};
 use super::report;
 use super::{
     Context, ExitCode, SessionChoice, iterations, pager, print, say, session_changes, task_attempts,
@@ -103,7 +103,7 @@ pub fn run(args: &ShowArgs, context: &Context) -> Result<ExitCode> {
             let same = context.work_tree().and_then(|work_tree| session_changes::in_tree(work_tree, files));
             same.is_ok_and(|same| same.len() == files.len())
         });
-    let lines = changed.as_ref().map(|files| session_changes::redacted(files, &report::redactor(context)));
+    let changes = changed.as_ref().map(|files| session_changes::redacted(files, &report::redactor(context)));
     let begun = shown.log.begin_of(entry).and_then(|begin| store.readable_session(begin));
     let is_newest = store.newest_session()?.as_ref() == Some(shown.log.id());
     let found = ShownAttempt {
@@ -115,12 +115,11 @@ pub fn run(args: &ShowArgs, context: &Context) -> Result<ExitCode> {
         attempts: shown.log.iterations().filter(|other| other.is_run() && other.task == entry.task).count(),
         earlier: &earlier,
         afterwards: afterwards.as_ref(),
-        changed: lines.as_deref(),
+        changed: changes.as_deref(),
         is_in_tree,
     };
-    let width = pager::width(context);
     let now = context.now()?;
-    print(|out| ralph_ui::show::write(out, &found, now, context.paint, width))
+    print(|out| write_lines(out, &lines(&found, now, pager::screen(context))))
 }
 
 /// Returns the attempts at the task before this one that failed.

@@ -5,7 +5,7 @@ use std::io::{IsTerminal, Write, stdout};
 use std::thread;
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Error, Result};
 use camino::Utf8PathBuf;
 use clap::Args;
 use redact_stream::Redactor;
@@ -22,6 +22,7 @@ use ralph_ui::status::{Counts, FeatureStatus, InFlight, LeftRunning, SessionStat
 use ralph_ui::style::{cut, one_line};
 
 use super::args::ReadArgs;
+use super::output::write_lines;
 use super::settings::terminal_redactor;
 use super::trust::load_to_read;
 use super::{
@@ -68,7 +69,9 @@ pub fn run(args: &StatusArgs, context: &Context) -> Result<ExitCode> {
     let (feature, session) = wanted(&args.read.choice, context)?;
     let mut status = look(context, &feature, session.as_ref(), redactor.as_ref())?;
     if !args.watch {
-        return emit(args.read.json, &status, |out| write_lines(out, &shown(&status, context)?));
+        return emit(args.read.json, &status, |out| {
+            Ok::<_, Error>(write_lines(out, &shown(&status, context)?)?)
+        });
     }
     let is_moving = !args.read.json.json && stdout().is_terminal();
     let mut drawn = show_again(&status, args, context, &[])?;
@@ -84,11 +87,7 @@ pub fn run(args: &StatusArgs, context: &Context) -> Result<ExitCode> {
 }
 
 fn shown(status: &FeatureStatus, context: &Context) -> Result<Vec<String>> {
-    Ok(lines(status, context.now()?, context.paint, pager::width(context)))
-}
-
-fn write_lines(out: &mut dyn Write, lines: &[String]) -> Result<()> {
-    Ok(lines.iter().try_for_each(|line| writeln!(out, "{line}"))?)
+    Ok(lines(status, context.now()?, pager::screen(context)))
 }
 
 /// Shows what is now: on a terminal in the place of what was drawn before, as far as that is still on it.
@@ -113,7 +112,7 @@ fn show_again(
             (height, true) => write!(out, "\x1b[{height}A\r\x1b[J")?,
             (_, false) => writeln!(out)?,
         }
-        write_lines(out, &lines)
+        Ok(write_lines(out, &lines)?)
     })?;
     Ok(lines)
 }

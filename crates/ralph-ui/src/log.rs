@@ -1,7 +1,7 @@
 //! The list of iterations, and the list of sessions.
 
 use std::collections::HashMap;
-use std::io::{self, Write};
+use std::io::Write;
 
 use anyhow::Result;
 use serde::ser::{Error as _, SerializeSeq as _};
@@ -19,9 +19,7 @@ use super::evidence::FLAG;
 use super::json::write_pretty;
 use super::local_time::{self, day, day_and_clock, span_of};
 use super::needs::{false_claims, files_and_lines, needs_you, rows};
-use super::style::{
-    Look, Paint, brief_duration, columns, cut, hanging, named_parts, one_line, padded, phase_name, sign,
-};
+use super::style::{Look, Paint, Screen, brief_duration, columns, cut, one_line, padded, phase_name, sign};
 
 /// Columns of a number.
 const NUMBER: usize = 4;
@@ -163,46 +161,38 @@ fn what_happened(listed: &Listed<'_>, row: &Row<'_>) -> String {
     }
 }
 
-/// Attempts under the session that they belong to, each in one line of at most `width` columns.
-pub fn write_iterations(
-    out: &mut dyn Write,
-    sessions: &[Listed<'_>],
-    paint: Paint,
-    width: usize,
-) -> io::Result<()> {
-    for (place, listed) in sessions.iter().enumerate() {
-        if place > 0 {
-            writeln!(out)?;
-        }
-        write_head(out, &listed.head, paint, width)?;
-        write_rows(out, listed, paint, width)?;
-        write_below(out, &listed.head, paint, width)?;
-    }
-    Ok(())
+/// Attempts under the session that they belong to, each in one line as wide as the screen at most.
+pub fn attempts_of(sessions: &[Listed<'_>], screen: Screen) -> Vec<String> {
+    let sessions = sessions.iter().map(|listed| {
+        [head(&listed.head, screen), listed_rows(listed, screen), below(&listed.head, screen)].concat()
+    });
+    sessions.collect::<Vec<_>>().join(&String::new())
 }
 
-fn write_rows(out: &mut dyn Write, listed: &Listed<'_>, paint: Paint, width: usize) -> io::Result<()> {
+fn listed_rows(listed: &Listed<'_>, screen: Screen) -> Vec<String> {
     let rows: Vec<ListRow> = listed.rows.iter().map(|row| ListRow::of(listed, row)).collect();
-    let columns_of = Columns::of(&rows, width);
-    if width < usize::MAX && !rows.is_empty() {
-        writeln!(out, "{}", paint.paint(Look::Dim, &columns_of.header()))?;
+    let columns_of = Columns::of(&rows, screen.width);
+    let mut lines = Vec::with_capacity(rows.len());
+    if screen.width < usize::MAX && !rows.is_empty() {
+        lines.push(screen.paint(Look::Dim, &columns_of.header()));
     }
     let start = listed.head.started_at.map(day);
     let (mut day, mut phase) = (start.as_ref(), None);
     for (row, of) in rows.iter().zip(&listed.rows) {
         let new_day = Some(&row.day).filter(|_| day != Some(&row.day));
         let new_phase = row.phase.as_ref().filter(|name| phase != Some(*name));
-        for heading in new_day.into_iter().chain(new_phase) {
-            writeln!(out, "{}", paint.paint(Look::Dim, &cut(&format!("{INDENT}{heading}"), width)))?;
-        }
+        let headings = new_day.into_iter().chain(new_phase);
+        let headings = headings.map(|heading| cut(&format!("{INDENT}{heading}"), screen.width));
+        lines.extend(headings.map(|heading| screen.paint(Look::Dim, &heading)));
         (day, phase) = (Some(&row.day), row.phase.as_ref());
-        let line = if width == usize::MAX { row.unpadded(paint) } else { columns_of.line(row, paint) };
-        writeln!(out, "{line}")?;
-        if let Some(found) = listed.matches.get(&of.iteration).filter(|_| !row.number.is_empty()) {
-            write_match(out, found, paint, width)?;
-        }
+        lines.push(match screen.width {
+            usize::MAX => row.unpadded(screen.paint),
+            _ => columns_of.line(row, screen.paint),
+        });
+        let found = listed.matches.get(&of.iteration).filter(|_| !row.number.is_empty());
+        lines.extend(found.map(|found| match_line(found, screen)));
     }
-    Ok(())
+    lines
 }
 
 /// How wide the columns are; 0 for one that has no room.
@@ -274,44 +264,32 @@ fn widest(rows: &[ListRow], columns: impl Fn(&ListRow) -> usize) -> usize {
 }
 
 /// The line that a search found, below its attempt.
-fn write_match(out: &mut dyn Write, found: &MatchingLine, paint: Paint, width: usize) -> io::Result<()> {
+fn match_line(found: &MatchingLine, screen: Screen) -> String {
     let place = one_line(&found.place);
-    let room = width.saturating_sub(INDENT.len() + columns(&place) + 2);
+    let room = screen.width.saturating_sub(INDENT.len() + columns(&place) + 2);
     let text = cut(&one_line(&found.line), room);
-    writeln!(out, "{INDENT}{} {text}", paint.paint(Look::Dim, &format!("{place}:")))
+    format!("{INDENT}{} {text}", screen.paint(Look::Dim, &format!("{place}:")))
 }
 
-pub fn write_sessions(
-    out: &mut dyn Write,
-    sessions: &[Listed<'_>],
-    paint: Paint,
-    width: usize,
-) -> io::Result<()> {
-    sessions.iter().try_for_each(|listed| write_head(out, &listed.head, paint, width))
+pub fn heads(sessions: &[Listed<'_>], screen: Screen) -> Vec<String> {
+    sessions.iter().flat_map(|listed| head(&listed.head, screen)).collect()
 }
 
 /// A line for each iteration, which begins with what `show`, `diff` and `restore` take.
-pub fn write_oneline(
-    out: &mut dyn Write,
-    sessions: &[Listed<'_>],
-    paint: Paint,
-    width: usize,
-) -> io::Result<()> {
-    for listed in sessions {
-        for row in &listed.rows {
-            let name = format!("{}:{}", listed.head.id, row.iteration);
-            let (look, mark) = row.outcome.map_or((Look::Dim, " "), sign);
-            let room = width.saturating_sub(columns(&name) + 4).max(MIN_TEXT);
-            let story = cut(&one_line(story(&row.subject())), room);
-            let told = paint.paint(look, &format!("{mark} {story}"));
-            writeln!(out, "{}  {told}", paint.paint(Look::Dim, &name))?;
-        }
-    }
-    Ok(())
+pub fn names(sessions: &[Listed<'_>], screen: Screen) -> Vec<String> {
+    let rows = sessions.iter().flat_map(|listed| listed.rows.iter().map(|row| (&listed.head.id, row)));
+    let lines = rows.map(|(session, row)| {
+        let name = format!("{session}:{}", row.iteration);
+        let (look, mark) = row.outcome.map_or((Look::Dim, " "), sign);
+        let room = screen.width.saturating_sub(columns(&name) + 4).max(MIN_TEXT);
+        let story = cut(&one_line(story(&row.subject())), room);
+        format!("{}  {}", screen.paint(Look::Dim, &name), screen.paint(look, &format!("{mark} {story}")))
+    });
+    lines.collect()
 }
 
 /// Which session it is, when it was, and how it went.
-fn write_head(out: &mut dyn Write, head: &SessionHead, paint: Paint, width: usize) -> io::Result<()> {
+fn head(head: &SessionHead, screen: Screen) -> Vec<String> {
     let state = match &head.elsewhere {
         Some(elsewhere) => one_line(&local_time::describe_remote_run(elsewhere)),
         None => state(head.status, head.stop_reason, &head.totals.given_up),
@@ -326,22 +304,18 @@ fn write_head(out: &mut dyn Write, head: &SessionHead, paint: Paint, width: usiz
     parts.extend(cost(&head.totals.cost));
     parts.extend(head.changes.map(files_and_lines));
     parts.push(head.id.to_string());
-    let lines = named_parts(paint, &name, &parts, width);
-    lines.iter().try_for_each(|line| writeln!(out, "{line}"))
+    screen.named_parts(&name, &parts)
 }
 
-/// What needs somebody, and what was claimed in vain.
-fn write_below(out: &mut dyn Write, head: &SessionHead, paint: Paint, width: usize) -> io::Result<()> {
-    let Some(summary) = &head.summary else { return Ok(()) };
-    let mut lines = rows(summary, paint, width);
-    lines.extend(
-        false_claims(&head.false_claims).map(|words| hanging("  ", &words, width)).unwrap_or_default(),
-    );
-    if lines.is_empty() {
-        return Ok(());
+/// What needs somebody, and what was claimed in vain, behind a blank line.
+fn below(head: &SessionHead, screen: Screen) -> Vec<String> {
+    let Some(summary) = &head.summary else { return Vec::new() };
+    let mut lines = rows(summary, screen);
+    lines.extend(false_claims(&head.false_claims).iter().flat_map(|words| screen.hanging("  ", words)));
+    if !lines.is_empty() {
+        lines.insert(0, String::new());
     }
-    writeln!(out)?;
-    lines.iter().try_for_each(|line| writeln!(out, "{line}"))
+    lines
 }
 
 /// The subject of a record without its feature and number: `T004 failed (cargo test exited 101)`.
@@ -482,9 +456,7 @@ mod tests {
                     MatchingLine { place: "validation".to_owned(), line: "  ECONNREFUSED  ".to_owned() },
                 )]),
             };
-            let mut out = Vec::new();
-            write_iterations(&mut out, &[listed], Paint::Plain, width).unwrap();
-            let text = String::from_utf8(out).unwrap();
+            let text = attempts_of(&[listed], Screen { paint: Paint::Plain, width }).join("\n") + "\n";
             assert_eq!(text.lines().find(|line| columns(line) > width), None);
             shown += &format!("== {name}\n{text}\n");
         }

@@ -5,7 +5,7 @@ use ralph_core::record::{
 };
 
 use super::evidence::{FLAG, flagged};
-use super::style::{Count, Look, Paint, grouped, hanging, one_line, paint_start, painted};
+use super::style::{Count, Look, Screen, grouped, one_line};
 
 /// Most tasks that have a line, and most names in a list.
 const MAX_TASKS: usize = 4;
@@ -60,29 +60,28 @@ pub fn subject(need: &Need) -> String {
 }
 
 /// Returns a row for each of the first things that only a person can settle, for what waits for them, and for what is flagged.
-pub fn rows(summary: &Summary, paint: Paint, width: usize) -> Vec<String> {
+pub fn rows(summary: &Summary, screen: Screen) -> Vec<String> {
     let all = &summary.needs_you;
-    let mut rows: Vec<String> =
-        all.iter().take(MAX_NAMED).flat_map(|need| row(need, "  ", paint, width)).collect();
+    let mut rows: Vec<String> = all.iter().take(MAX_NAMED).flat_map(|need| row(need, "  ", screen)).collect();
     let more = all.len().saturating_sub(MAX_NAMED);
     rows.extend((more > 0).then(|| format!("  and {} more", grouped(more as u64))));
     let tasks = all.iter().filter_map(|need| need.task.as_ref());
     let waiting =
         tasks.filter_map(|task| Some(format!("{} for {}", waiters(summary, task)?, one_line(task))));
-    rows.extend(waiting.flat_map(|line| hanging("  · ", &line, width)));
+    rows.extend(waiting.flat_map(|line| screen.hanging("  · ", &line)));
     if let Some(flagged) = flagged(&summary.flagged) {
-        rows.extend(painted(paint, Look::Warn, hanging(&format!("  {FLAG} "), &flagged, width)));
+        rows.extend(screen.painted(Look::Warn, &format!("  {FLAG} "), &flagged));
     }
     rows
 }
 
 /// Returns the same for what is no task.
-pub fn others(summary: &Summary, paint: Paint, width: usize) -> Vec<String> {
+pub fn others(summary: &Summary, screen: Screen) -> Vec<String> {
     let others = summary.needs_you.iter().filter(|need| need.task.is_none());
-    others.take(MAX_NAMED).flat_map(|need| row(need, "", paint, width)).collect()
+    others.take(MAX_NAMED).flat_map(|need| row(need, "", screen)).collect()
 }
 
-fn row(need: &Need, indent: &str, paint: Paint, width: usize) -> Vec<String> {
+fn row(need: &Need, indent: &str, screen: Screen) -> Vec<String> {
     let (look, mark) = need_sign(need.why);
     let cause = need.cause.as_deref().map(one_line);
     let (name, words) = match (need.why, &need.task) {
@@ -91,7 +90,7 @@ fn row(need: &Need, indent: &str, paint: Paint, width: usize) -> Vec<String> {
         _ => (None, cause.map_or_else(|| need.subject(), |cause| format!("{}: {cause}", need.subject()))),
     };
     let name = name.map_or(String::new(), |name| format!("{}  ", one_line(name)));
-    paint_start(paint, look, mark, hanging(&format!("{indent}{mark} {name}"), &words, width))
+    screen.paint_start(look, mark, screen.hanging(&format!("{indent}{mark} {name}"), &words))
 }
 
 /// The look and the sign of what needs somebody: what asks, and what fails.

@@ -1,7 +1,5 @@
 //! One iteration, for reading.
 
-use std::io::{self, Write};
-
 use indexmap::IndexMap;
 
 use ralph_core::record::{
@@ -15,8 +13,7 @@ use super::left_behind;
 use super::local_time::{clock_or_date, local_with_offset};
 use super::markdown::render;
 use super::style::{
-    Count, Look, Paint, brief_duration, columns, cut, grouped, hanging, joined, one_line, padded,
-    paint_start, painted, sign, task_title,
+    Count, Look, Screen, brief_duration, columns, cut, grouped, joined, one_line, padded, sign, task_title,
 };
 
 /// Longest line of what an agent said of its failure, in characters.
@@ -87,16 +84,9 @@ fn changed_lines(change: &FileChange) -> String {
 /// Most columns of the name of a fact.
 const NAME: usize = 12;
 
-/// Writes what the attempt was, why it failed, what it did and took, and how to see more.
-pub fn write(
-    out: &mut dyn Write,
-    shown: &ShownAttempt<'_>,
-    now: Timestamp,
-    paint: Paint,
-    width: usize,
-) -> io::Result<()> {
+/// Returns what the attempt was, why it failed, what it did and took, and how to see more.
+pub fn lines(shown: &ShownAttempt<'_>, now: Timestamp, screen: Screen) -> Vec<String> {
     let ShownAttempt { iteration, entry, final_message, .. } = *shown;
-    writeln!(out, "{}", headline(shown, paint, width))?;
     let is_question = iteration.failure_class.is_some_and(FailureClass::is_question);
     let look = sign(iteration.outcome).0;
     let mut below = Vec::new();
@@ -107,28 +97,23 @@ pub fn write(
         below.push(if is_question { format!("The agent asks: {cause}") } else { cause });
     }
     below.extend(shown.afterwards.and_then(Afterwards::words).as_deref().map(capital));
-    for words in &below {
-        for line in painted(paint, look, hanging("  ", words, width)) {
-            writeln!(out, "{line}")?;
-        }
-    }
-    writeln!(out)?;
+    let mut lines = vec![headline(shown, screen)];
+    lines.extend(below.iter().flat_map(|words| screen.painted(look, "  ", words)));
+    lines.push(String::new());
     for (name, value) in attempt_facts(shown, now) {
         let lead = format!("  {}", padded(name, NAME));
-        for line in paint_start(paint, Look::Dim, &lead, hanging(&lead, &value, width)) {
-            writeln!(out, "{line}")?;
-        }
+        lines.extend(screen.paint_start(Look::Dim, &lead, screen.hanging(&lead, &value)));
     }
     // A question is the message.
     if !is_question || final_message.lines().filter(|line| !line.trim().is_empty()).count() > 1 {
-        write_message(out, final_message, paint)?;
+        lines.extend(message(final_message, screen));
     }
-    let sections = render(&sections(entry, iteration, final_message), paint);
+    let sections = render(&sections(entry, iteration, final_message), screen.paint);
     if !sections.trim().is_empty() {
-        writeln!(out)?;
-        write_indented(out, sections.trim_matches('\n'))?;
+        lines.push(String::new());
+        lines.extend(sections.trim_matches('\n').lines().map(indented));
     }
-    writeln!(out)?;
+    lines.push(String::new());
     let open = shown.afterwards.filter(|afterwards| afterwards.done_in.is_none());
     let what = match open {
         Some(_) if is_question => Some("answer it"),
@@ -136,14 +121,15 @@ pub fn write(
         _ => None,
     };
     if let (Some(what), Some(task)) = (what, &iteration.task) {
-        writeln!(out, "  {}{}", padded(what, NAME), hint_command(RALPH, task))?;
+        lines.push(format!("  {}{}", padded(what, NAME), hint_command(RALPH, task)));
     }
     let more = "-p patch · --prompt · --agent · --stdout · --json";
-    writeln!(out, "  {}", paint.paint(Look::Dim, &format!("{}{more}", padded("more", NAME))))
+    lines.push(format!("  {}", screen.paint(Look::Dim, &format!("{}{more}", padded("more", NAME)))));
+    lines
 }
 
 /// `✘ T034 Export boards as CSV, attempt 3 of 3                 #49`
-fn headline(shown: &ShownAttempt<'_>, paint: Paint, width: usize) -> String {
+fn headline(shown: &ShownAttempt<'_>, screen: Screen) -> String {
     let ShownAttempt { iteration, attempts, session, .. } = *shown;
     let (look, mark) = sign(iteration.outcome);
     let task = one_line(iteration.task.as_deref().unwrap_or("no task"));
@@ -159,10 +145,13 @@ fn headline(shown: &ShownAttempt<'_>, paint: Paint, width: usize) -> String {
         None => format!("#{}", iteration.iteration),
     };
     let fixed = columns(mark) + columns(&task) + columns(&attempt) + columns(&number) + 4;
-    let title = cut(&title, width.saturating_sub(fixed).max(8));
-    let gap = if width == usize::MAX { 2 } else { width.saturating_sub(fixed + columns(&title)) + 2 };
-    let name = paint.paint(look, &format!("{mark} {task}"));
-    format!("{name} {title}{attempt}{}{}", " ".repeat(gap), paint.paint(Look::Dim, &number))
+    let title = cut(&title, screen.width.saturating_sub(fixed).max(8));
+    let gap = match screen.width {
+        usize::MAX => 2,
+        width => width.saturating_sub(fixed + columns(&title)) + 2,
+    };
+    let name = screen.paint(look, &format!("{mark} {task}"));
+    format!("{name} {title}{attempt}{}{}", " ".repeat(gap), screen.paint(Look::Dim, &number))
 }
 
 /// What stopped an agent that got no verdict.
@@ -292,20 +281,19 @@ fn second_run(second: &SecondRun) -> String {
 }
 
 /// The agent's last words, as far as they are short.
-fn write_message(out: &mut dyn Write, message: &str, paint: Paint) -> io::Result<()> {
-    let rendered = render(message, paint);
+fn message(message: &str, screen: Screen) -> Vec<String> {
+    let rendered = render(message, screen.paint);
     if rendered.is_empty() {
-        return Ok(());
+        return Vec::new();
     }
-    writeln!(out, "\n  {}", paint.paint(Look::Dim, "the agent said last"))?;
-    let count = rendered.lines().count();
-    let shown: Vec<&str> = rendered.lines().take(MESSAGE_LINES).collect();
-    write_indented(out, &shown.join("\n"))?;
-    if count > MESSAGE_LINES {
-        let rest = Count((count - MESSAGE_LINES) as u64, "more line");
-        writeln!(out, "  {}", paint.paint(Look::Dim, &format!("… {rest}: --agent has all")))?;
+    let mut lines = vec![String::new(), format!("  {}", screen.paint(Look::Dim, "the agent said last"))];
+    lines.extend(rendered.lines().take(MESSAGE_LINES).map(indented));
+    let more = rendered.lines().count().saturating_sub(MESSAGE_LINES);
+    if more > 0 {
+        let rest = format!("… {}: --agent has all", Count(more as u64, "more line"));
+        lines.push(format!("  {}", screen.paint(Look::Dim, &rest)));
     }
-    Ok(())
+    lines
 }
 
 /// Returns as Markdown what the agent learned, decided and tried, where its last words do not say it, and the lines of the
@@ -344,13 +332,14 @@ fn sections(entry: &str, iteration: &Iteration, final_message: &str) -> String {
     text
 }
 
-fn write_indented(out: &mut dyn Write, text: &str) -> io::Result<()> {
-    text.lines().try_for_each(|line| writeln!(out, "{}", format!("  {line}").trim_end()))
+fn indented(line: &str) -> String {
+    format!("  {line}").trim_end().to_owned()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::style::Paint;
     use failure_excerpt::Tally;
 
     use ralph_core::record::samples::iteration;
@@ -420,9 +409,7 @@ mod tests {
     }
 
     fn text(shown: &ShownAttempt<'_>, width: usize) -> String {
-        let mut out = Vec::new();
-        write(&mut out, shown, shown.iteration.ended_at, Paint::Plain, width).unwrap();
-        String::from_utf8(out).unwrap()
+        lines(shown, shown.iteration.ended_at, Screen { paint: Paint::Plain, width }).join("\n") + "\n"
     }
 
     #[test]

@@ -13,8 +13,8 @@ use super::ending::{attempts_and_failures, cost_without, cut_short, feature_name
 use super::local_time::{clock_or_date, describe_remote_run};
 use super::needs::{changed_and_committed, next_commands, rows};
 use super::style::{
-    Count, Look, Paint, ago, clock_span, columns, cut, hanging, named_parts, one_line, ordinal, painted,
-    phase_name, rough, sign, times, tokens_told, wrapped_parts,
+    Count, Look, Screen, ago, clock_span, columns, cut, one_line, ordinal, phase_name, rough, sign, times,
+    tokens_told,
 };
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -125,59 +125,59 @@ const MAX_PHASE: usize = 24;
 const INDENT: &str = "  ";
 
 /// Returns the lines of the screen, of at most `width` columns.
-pub fn lines(status: &FeatureStatus, now: Timestamp, paint: Paint, width: usize) -> Vec<String> {
+pub fn lines(status: &FeatureStatus, now: Timestamp, screen: Screen) -> Vec<String> {
     let running = status.session.as_ref().filter(|session| is_running(session));
-    let mut facts = if running.is_some() { Vec::new() } else { groups(status, width) };
+    let mut facts = if running.is_some() { Vec::new() } else { groups(status, screen) };
     facts.extend(match &status.session {
-        Some(session) => session_facts(session, &status.summary, paint, width),
-        None => hanging(INDENT, &format!("no session yet: start one with `{RALPH}`"), width),
+        Some(session) => session_facts(session, &status.summary, screen),
+        None => screen.hanging(INDENT, &format!("no session yet: start one with `{RALPH}`")),
     });
     let next = status.session.as_ref().and_then(|session| next(session, &status.summary));
     let parts = [
-        head(status, now, paint, width),
-        running.map(|session| at_work(session, now, paint, width)).unwrap_or_default(),
-        rows(&status.summary, paint, width),
+        head(status, now, screen),
+        running.map(|session| at_work(session, now, screen)).unwrap_or_default(),
+        rows(&status.summary, screen),
         facts,
-        next.map(|command| hanging("  next: ", &command, width)).unwrap_or_default(),
+        next.map(|command| screen.hanging("  next: ", &command)).unwrap_or_default(),
     ];
     let parts: Vec<Vec<String>> = parts.into_iter().filter(|part| !part.is_empty()).collect();
     parts.join(&String::new())
 }
 
-fn session_facts(session: &SessionStatus, summary: &Summary, paint: Paint, width: usize) -> Vec<String> {
+fn session_facts(session: &SessionStatus, summary: &Summary, screen: Screen) -> Vec<String> {
     let Shown { changes, unmerged, took, tokens, .. } = &session.shown;
     let mut facts = Vec::new();
     if let Some(changes) = changes.filter(|_| !is_running(session)) {
-        facts.extend(hanging(INDENT, &changed_and_committed(changes), width));
+        facts.extend(screen.hanging(INDENT, &changed_and_committed(changes)));
     }
     if let (Some(_), Some(branch)) = (session.lane, &session.branch) {
         let ahead = unmerged.as_ref().map_or(String::new(), |(commits, command)| {
             let command = if is_running(session) { String::new() } else { format!(": {command}") };
             format!(", {} ahead of HEAD{command}", Count(*commits, "commit"))
         });
-        facts.extend(hanging(INDENT, &one_line(&format!("in a lane on {branch}{ahead}")), width));
+        facts.extend(screen.hanging(INDENT, &one_line(&format!("in a lane on {branch}{ahead}"))));
     }
     let part = summary.session.as_ref();
     if is_running(session) {
         let without = part.and_then(|part| cost_without(&part.totals.cost));
-        facts.extend(without.iter().flat_map(|words| hanging(INDENT, words, width)));
+        facts.extend(without.iter().flat_map(|words| screen.hanging(INDENT, words)));
     } else if let Some(part) = part.filter(|part| part.totals.attempts > 0) {
-        facts.extend(hanging(INDENT, &attempts_and_failures(&part.totals, summary), width));
+        facts.extend(screen.hanging(INDENT, &attempts_and_failures(&part.totals, summary)));
         let spans = [(took.agent, "agents"), (took.validation, "validations")]
             .into_iter()
             .filter_map(|(took, who)| Some(format!("{who} {}", clock_span(took.filter(|ms| *ms >= 1000)?))));
         let spans: Vec<String> = spans.chain(cut_short(&part.totals)).collect();
-        facts.extend(wrapped_parts(INDENT, &spans, width));
+        facts.extend(screen.parts(INDENT, &spans));
         if !tokens.is_unknown() {
-            facts.extend(hanging(INDENT, &format!("tokens {}", tokens_told(tokens)), width));
+            facts.extend(screen.hanging(INDENT, &format!("tokens {}", tokens_told(tokens))));
         }
     }
     if session.hints > 0 {
         let wait = if session.hints == 1 { "waits" } else { "wait" };
         let line = format!("{} {wait}; `{RALPH} hint` lists them", Count(session.hints as u64, "hint"));
-        facts.extend(hanging(INDENT, &line, width));
+        facts.extend(screen.hanging(INDENT, &line));
     }
-    facts.extend(left_running(&session.left_running, paint, width));
+    facts.extend(left_running(&session.left_running, screen));
     facts
 }
 
@@ -200,7 +200,7 @@ fn is_running(session: &SessionStatus) -> bool {
 }
 
 /// `004-boards   31 of 35 done · stopped 2 h 39 min ago, after 5 h 49 min · $67.19`
-fn head(status: &FeatureStatus, now: Timestamp, paint: Paint, width: usize) -> Vec<String> {
+fn head(status: &FeatureStatus, now: Timestamp, screen: Screen) -> Vec<String> {
     let name = one_line(feature_name(&status.feature));
     let counts = status.summary.tasks;
     let done = format!("{} of {} done", counts.done, counts.total());
@@ -214,7 +214,7 @@ fn head(status: &FeatureStatus, now: Timestamp, paint: Paint, width: usize) -> V
         let all = all.filter(|_| status.summary.sessions > 1);
         parts.extend(all.map(|all| format!("{all} in {} sessions", status.summary.sessions)));
     }
-    named_parts(paint, &name, &parts, width)
+    screen.named_parts(&name, &parts)
 }
 
 /// What the session is at, or how it ended, and when.
@@ -247,12 +247,11 @@ pub fn how_it_ended(status: Status, reason: Option<StopReason>) -> &'static str 
 }
 
 /// The running attempt, what it waits for, and the last ones.
-fn at_work(session: &SessionStatus, now: Timestamp, paint: Paint, width: usize) -> Vec<String> {
+fn at_work(session: &SessionStatus, now: Timestamp, screen: Screen) -> Vec<String> {
     let Shown { attempt, doing, failures, last, .. } = &session.shown;
     let mut lines = Vec::new();
     if let Some(waiting) = &session.waiting {
-        let line = hanging("  ‖ ", &waiting_words(waiting, now), width);
-        lines.extend(painted(paint, Look::Warn, line));
+        lines.extend(screen.painted(Look::Warn, "  ‖ ", &waiting_words(waiting, now)));
     } else if let (Some(task), Some(in_flight)) = (&session.task, &session.in_flight) {
         let lead = format!("  ● {}  ", one_line(task));
         let time = clock_span(in_flight.started_at.ms_until(now));
@@ -263,19 +262,18 @@ fn at_work(session: &SessionStatus, now: Timestamp, paint: Paint, width: usize) 
             (_, None) => one_line(&in_flight.agent),
         };
         let attempt = if *attempt > 1 { format!("{} attempt, ", ordinal(*attempt)) } else { String::new() };
-        let row = hanging(&lead, &format!("{attempt}{time}: {what}"), width);
-        lines.extend(painted(paint, Look::Accent, row));
+        lines.extend(screen.painted(Look::Accent, &lead, &format!("{attempt}{time}: {what}")));
         if let Some(cause) = failures.last() {
             let indent = " ".repeat(columns(&lead));
             let words = format!("failed {}: {}", times(failures.len()), one_line(cause));
-            lines.extend(painted(paint, Look::Dim, hanging(&indent, &words, width)));
+            lines.extend(screen.painted(Look::Dim, &indent, &words));
         }
     }
     let ended: Vec<String> = last
         .iter()
         .map(|(outcome, task, at)| {
             let (look, mark) = sign(*outcome);
-            format!("{} {} at {}", paint.paint(look, mark), one_line(task), clock_or_date(*at, now))
+            format!("{} {} at {}", screen.paint(look, mark), one_line(task), clock_or_date(*at, now))
         })
         .collect();
     if !ended.is_empty() {
@@ -301,16 +299,16 @@ pub fn waiting_words(waiting: &Waiting, now: Timestamp) -> String {
 }
 
 /// `Setup 3/3 · Foundational 5/5 · US1 8/8`; nothing for a list that is not divided.
-fn groups(status: &FeatureStatus, width: usize) -> Vec<String> {
+fn groups(status: &FeatureStatus, screen: Screen) -> Vec<String> {
     let groups = if status.phases.len() > 1 { &status.phases } else { &status.stories };
     let parts = groups.iter().map(|Group { name, done, open }| {
         format!("{} {done}/{}", cut(&one_line(&phase_name(name)), MAX_PHASE), done + open)
     });
     let parts: Vec<String> = parts.collect();
-    wrapped_parts(INDENT, &parts, width)
+    screen.parts(INDENT, &parts)
 }
 
-fn left_running(left: &[LeftRunning], paint: Paint, width: usize) -> Vec<String> {
+fn left_running(left: &[LeftRunning], screen: Screen) -> Vec<String> {
     if left.is_empty() {
         return Vec::new();
     }
@@ -318,15 +316,16 @@ fn left_running(left: &[LeftRunning], paint: Paint, width: usize) -> Vec<String>
         left.iter().map(|left| format!("{} (process {})", one_line(&left.name), left.pid)).collect();
     let pids: Vec<String> = left.iter().map(|left| left.pid.to_string()).collect();
     let line = format!("it died and left running: {}", programs.join(", "));
-    let mut lines = painted(paint, Look::Warn, hanging(INDENT, &line, width));
+    let mut lines = screen.painted(Look::Warn, INDENT, &line);
     let hint = format!("hint: the next `{RALPH}` ends what it left; so does `kill {}`", pids.join(" "));
-    lines.extend(hanging(INDENT, &hint, width));
+    lines.extend(screen.hanging(INDENT, &hint));
     lines
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::style::Paint;
     use ralph_core::record::{
         CostTotals, DiffStat, Need, NeedKind, SessionPart, SessionTotals, TaskStates, WaitingTask, samples,
     };
@@ -418,7 +417,11 @@ mod tests {
     fn what_is_done_and_what_needs_somebody_in_every_width() {
         let mut shown = String::new();
         for (is_running, width) in [(false, 80), (false, 40), (false, usize::MAX), (true, 80)] {
-            let lines = lines(&night(is_running), Timestamp::from_seconds(350 * 60), Paint::Plain, width);
+            let lines = lines(
+                &night(is_running),
+                Timestamp::from_seconds(350 * 60),
+                Screen { paint: Paint::Plain, width },
+            );
             let is_command = |line: &str| line.contains("specify ralph");
             let wide = lines.iter().find(|line| width < 80 && columns(line) > width && !is_command(line));
             assert_eq!(wide, None);

@@ -61,6 +61,87 @@ impl Paint {
     }
 }
 
+/// Where lines are written.
+#[derive(Debug, Clone, Copy)]
+pub struct Screen {
+    pub paint: Paint,
+    /// Columns; `usize::MAX` where a program reads them.
+    pub width: usize,
+}
+
+impl Screen {
+    pub fn paint(self, look: Look, text: &str) -> String {
+        self.paint.paint(look, text)
+    }
+
+    /// Breaks `text` between words into lines. The first begins with `lead`, the others are indented as far; a word that is
+    /// too long for a line is cut.
+    pub fn hanging(self, lead: &str, text: &str) -> Vec<String> {
+        let indent = columns(lead);
+        let room = self.width.saturating_sub(indent).max(1);
+        let mut lines: Vec<String> = Vec::new();
+        let mut used = room;
+        for word in text.split_whitespace() {
+            let taken = columns(word);
+            match lines.last_mut() {
+                Some(line) if used + 1 + taken <= room => {
+                    line.push(' ');
+                    line.push_str(word);
+                    used += 1 + taken;
+                }
+                last => {
+                    let start = if last.is_none() { lead.to_owned() } else { " ".repeat(indent) };
+                    lines.push(start + &cut(word, room));
+                    used = taken.min(room);
+                }
+            }
+        }
+        if lines.is_empty() { vec![lead.trim_end().to_owned()] } else { lines }
+    }
+
+    /// The same in a colour.
+    pub fn painted(self, look: Look, lead: &str, text: &str) -> Vec<String> {
+        self.paint_lines(look, &self.hanging(lead, text))
+    }
+
+    pub fn paint_lines(self, look: Look, lines: &[String]) -> Vec<String> {
+        lines.iter().map(|line| self.paint(look, line)).collect()
+    }
+
+    /// Breaks parts between each other as [`Self::hanging`] breaks a text between words.
+    pub fn parts(self, lead: &str, parts: &[String]) -> Vec<String> {
+        const SEPARATOR: &str = " · ";
+        let indent = columns(lead);
+        let room = self.width.saturating_sub(indent).max(1);
+        let mut lines: Vec<String> = Vec::new();
+        for part in parts {
+            match lines.last_mut() {
+                Some(line) if columns(line) + columns(SEPARATOR) + columns(part) <= room => {
+                    line.push_str(SEPARATOR);
+                    line.push_str(part);
+                }
+                _ => lines.extend(Self { width: room, ..self }.hanging("", part)),
+            }
+        }
+        let blank = " ".repeat(indent);
+        let leads = [lead].into_iter().chain(std::iter::repeat(&*blank));
+        leads.zip(lines).map(|(lead, line)| lead.to_owned() + &line).collect()
+    }
+
+    /// The same for what is known of `name`, which is in front of it in bold.
+    pub fn named_parts(self, name: &str, parts: &[String]) -> Vec<String> {
+        self.paint_start(Look::Bold, name, self.parts(&format!("{name}   "), parts))
+    }
+
+    /// Colours `words` in the first of some lines, where they come first.
+    pub fn paint_start(self, look: Look, words: &str, mut lines: Vec<String>) -> Vec<String> {
+        if let Some(first) = lines.first_mut() {
+            *first = first.replacen(words, &self.paint(look, words), 1);
+        }
+        lines
+    }
+}
+
 /// The colour and the sign of an outcome.
 pub fn sign(outcome: Outcome) -> (Look, &'static str) {
     match outcome {
@@ -255,64 +336,6 @@ pub fn cut(text: &str, width: usize) -> String {
     start.chain((width > 0).then_some('…')).collect()
 }
 
-/// Breaks `text` between words into lines of at most `width` columns. The first begins with `lead`, the others are
-/// indented as far; a word that is too long for a line is cut.
-pub fn hanging(lead: &str, text: &str, width: usize) -> Vec<String> {
-    let indent = columns(lead);
-    let room = width.saturating_sub(indent).max(1);
-    let mut lines: Vec<String> = Vec::new();
-    let mut used = room;
-    for word in text.split_whitespace() {
-        let taken = columns(word);
-        match lines.last_mut() {
-            Some(line) if used + 1 + taken <= room => {
-                line.push(' ');
-                line.push_str(word);
-                used += 1 + taken;
-            }
-            last => {
-                let start = if last.is_none() { lead.to_owned() } else { " ".repeat(indent) };
-                lines.push(start + &cut(word, room));
-                used = taken.min(room);
-            }
-        }
-    }
-    if lines.is_empty() { vec![lead.trim_end().to_owned()] } else { lines }
-}
-
-/// Breaks parts between each other as [`hanging`] breaks a text between words.
-pub fn wrapped_parts(lead: &str, parts: &[String], width: usize) -> Vec<String> {
-    const SEPARATOR: &str = " · ";
-    let indent = columns(lead);
-    let room = width.saturating_sub(indent).max(1);
-    let mut lines: Vec<String> = Vec::new();
-    for part in parts {
-        match lines.last_mut() {
-            Some(line) if columns(line) + columns(SEPARATOR) + columns(part) <= room => {
-                line.push_str(SEPARATOR);
-                line.push_str(part);
-            }
-            _ => lines.extend(hanging("", part, room)),
-        }
-    }
-    let blank = " ".repeat(indent);
-    let leads = [lead].into_iter().chain(std::iter::repeat(&*blank));
-    leads.zip(lines).map(|(lead, line)| lead.to_owned() + &line).collect()
-}
-
-/// The same for what is known of `name`, which is in front of it in bold.
-pub fn named_parts(paint: Paint, name: &str, parts: &[String], width: usize) -> Vec<String> {
-    paint_start(paint, Look::Bold, name, wrapped_parts(&format!("{name}   "), parts, width))
-}
-
-/// Colours `words` in the first of some lines, where they come first.
-pub fn paint_start(paint: Paint, look: Look, words: &str, mut lines: Vec<String>) -> Vec<String> {
-    if let Some(first) = lines.first_mut() {
-        *first = first.replacen(words, &paint.paint(look, words), 1);
-    }
-    lines
-}
-
 /// Returns what a task asks for, without the file in which it is to be done.
 pub fn task_title(text: &str) -> &str {
     match text.rsplit_once(" in ") {
@@ -347,11 +370,6 @@ fn behind<'a>(text: &'a str, label: &str, separator: &str) -> &'a str {
 /// Pads a text with blanks to so many columns.
 pub fn padded(text: &str, width: usize) -> String {
     text.to_owned() + &" ".repeat(width.saturating_sub(columns(text)))
-}
-
-/// Colours whole lines.
-pub fn painted(paint: Paint, look: Look, lines: Vec<String>) -> Vec<String> {
-    lines.into_iter().map(|line| paint.paint(look, &line)).collect()
 }
 
 /// As [`duration`], in whole seconds, for what is read while it counts.
@@ -405,6 +423,10 @@ pub fn times(count: usize) -> String {
 mod tests {
     use super::*;
 
+    fn wide(width: usize) -> Screen {
+        Screen { paint: Paint::Plain, width }
+    }
+
     #[test]
     fn each_look_has_a_code_and_ends() {
         for (look, code) in [
@@ -425,9 +447,9 @@ mod tests {
     #[test]
     fn parts_wrap_between_each_other() {
         let parts = ["18 of 35 done", "running 3 h", "$41.29 of $80"].map(str::to_owned);
-        assert_eq!(wrapped_parts("x  ", &parts, 80), ["x  18 of 35 done · running 3 h · $41.29 of $80"]);
-        assert_eq!(wrapped_parts("x  ", &parts, 30), ["x  18 of 35 done · running 3 h", "   $41.29 of $80"]);
-        assert_eq!(wrapped_parts("x  ", &parts[..1], 8), ["x  18 of", "   35", "   done"]);
+        assert_eq!(wide(80).parts("x  ", &parts), ["x  18 of 35 done · running 3 h · $41.29 of $80"]);
+        assert_eq!(wide(30).parts("x  ", &parts), ["x  18 of 35 done · running 3 h", "   $41.29 of $80"]);
+        assert_eq!(wide(8).parts("x  ", &parts[..1]), ["x  18 of", "   35", "   done"]);
     }
 
     #[test]
@@ -487,7 +509,7 @@ mod tests {
             ("", 8, &["?"]),
             ("a b", 0, &["? a", "  b"]),
         ] {
-            assert_eq!(hanging("? ", text, width), expected, "{text} {width}");
+            assert_eq!(wide(width).hanging("? ", text), expected, "{text} {width}");
         }
     }
 

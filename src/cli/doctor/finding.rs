@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use ralph_agent::AgentListing;
 use ralph_core::record::Refusal;
-use ralph_ui::style::{Look, Paint, hanging, one_line, padded};
+use ralph_ui::style::{Look, Screen, one_line, padded};
 
 /// How bad it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -84,12 +84,7 @@ fn with_severity(findings: &[Finding], severity: Severity) -> impl Iterator<Item
 const ABOUT: usize = 13;
 
 /// Writes what is to be fixed, then what is worth knowing, and all that is well in a line.
-pub(super) fn write(
-    findings: &[Finding],
-    out: &mut impl Write,
-    paint: Paint,
-    width: usize,
-) -> std::io::Result<()> {
+pub(super) fn write(findings: &[Finding], out: &mut impl Write, screen: Screen) -> std::io::Result<()> {
     let (wrong, notes) =
         (with_severity(findings, Severity::Wrong).count(), with_severity(findings, Severity::Note).count());
     let summary = match (wrong, notes) {
@@ -98,31 +93,22 @@ pub(super) fn write(
         (wrong, 0) => format!("{wrong} to fix"),
         (wrong, notes) => format!("{wrong} to fix, {notes} to know"),
     };
-    writeln!(out, "{}\n", paint.paint(Look::Bold, &summary))?;
+    writeln!(out, "{}\n", screen.paint(Look::Bold, &summary))?;
     for finding in with_severity(findings, Severity::Wrong).chain(with_severity(findings, Severity::Note)) {
         let (look, mark) =
             if finding.state == Severity::Wrong { (Look::Bad, "✘") } else { (Look::Warn, "!") };
         let lead = format!("{mark} {}", padded(finding.about, ABOUT));
-        let lines = hanging(&lead, &one_line(&finding.message), width);
-        for line in lines {
-            match line.strip_prefix(&lead) {
-                Some(rest) => writeln!(out, "{}{rest}", paint.paint(look, &lead))?,
-                None => writeln!(out, "{line}")?,
-            }
-        }
+        let mut lines = screen.paint_start(look, &lead, screen.hanging(&lead, &one_line(&finding.message)));
         if let Some(hint) = &finding.hint {
             let lead = format!("{}→ ", " ".repeat(ABOUT + 2));
-            hanging(&lead, &one_line(hint), width).iter().try_for_each(|line| writeln!(out, "{line}"))?;
+            lines.extend(screen.hanging(&lead, &one_line(hint)));
         }
+        lines.iter().try_for_each(|line| writeln!(out, "{line}"))?;
         write_agents(finding, out)?;
     }
     let fine: Vec<String> = with_severity(findings, Severity::Fine).map(Finding::briefly).collect();
-    for line in hanging("✔ ", &fine.join(", "), width) {
-        match line.strip_prefix("✔ ") {
-            Some(rest) => writeln!(out, "{} {rest}", paint.paint(Look::Good, "✔"))?,
-            None => writeln!(out, "{line}")?,
-        }
-    }
+    let lines = screen.paint_start(Look::Good, "✔", screen.hanging("✔ ", &fine.join(", ")));
+    lines.iter().try_for_each(|line| writeln!(out, "{line}"))?;
     with_severity(findings, Severity::Fine).try_for_each(|finding| write_agents(finding, out))
 }
 
@@ -147,6 +133,7 @@ fn write_agents(finding: &Finding, out: &mut impl Write) -> std::io::Result<()> 
 #[cfg(test)]
 mod tests {
     use ralph_core::record::PromptVia;
+    use ralph_ui::style::Paint;
 
     use super::*;
 
@@ -180,7 +167,7 @@ mod tests {
         let mut shown = String::new();
         for width in [80, 40, usize::MAX] {
             let mut out = Vec::new();
-            write(&findings, &mut out, Paint::Plain, width).unwrap();
+            write(&findings, &mut out, Screen { paint: Paint::Plain, width }).unwrap();
             let width = if width == usize::MAX { "piped".to_owned() } else { format!("{width} columns") };
             shown += &format!("== {width}\n{}\n", String::from_utf8(out).unwrap());
         }

@@ -6,10 +6,7 @@ use super::header::USUAL;
 use crate::ending::{attempts_and_failures, cut_short, verdict};
 use crate::evidence::{FLAG, flagged};
 use crate::needs::{changed_and_committed, need_sign, others, show_command, waiters};
-use crate::style::{
-    Count, Look, Paint, clock_span, columns, cut, grouped, hanging, one_line, painted, task_title,
-    wrapped_parts,
-};
+use crate::style::{Count, Look, Screen, clock_span, columns, cut, grouped, one_line, task_title};
 use ralph_core::record::{
     Closing, Cost, NeedKind, NotDone, RALPH, Session, SessionTotals, Status, Unfinished, hint_command,
     join_truncated,
@@ -24,9 +21,7 @@ const GAP: &str = "     ";
 /// How the lines are written.
 #[derive(Debug, Clone, Copy)]
 pub struct ClosingCard {
-    pub paint: Paint,
-    /// Columns of the window; `usize::MAX` where there is none.
-    pub width: usize,
+    pub screen: Screen,
     /// True if a command checks what agents say.
     pub is_validated: bool,
 }
@@ -34,12 +29,12 @@ pub struct ClosingCard {
 impl ClosingCard {
     pub fn lines(self, session: &Session, closing: &Closing) -> Vec<String> {
         let look = if session.status == Status::Completed { Look::Good } else { Look::Warn };
-        let mut lines =
-            painted(self.paint, look, wrapped_parts("", &first_line(session, closing), self.width));
+        let screen = self.screen;
+        let mut lines = screen.paint_lines(look, &screen.parts("", &first_line(session, closing)));
         let nothing = SessionTotals::default();
         let totals = closing.summary.session.as_ref().map_or(&nothing, |part| &part.totals);
         lines.extend(self.plain(&attempts_and_failures(totals, &closing.summary)));
-        lines.extend(painted(self.paint, Look::Dim, wrapped_parts("", &cut_short(totals), self.width)));
+        lines.extend(screen.paint_lines(Look::Dim, &screen.parts("", &cut_short(totals))));
         if session.loop_type != USUAL {
             let artifact = &session.artifact;
             lines.extend(self.plain(&format!("{} is {}", one_line(&artifact.path), artifact.status)));
@@ -50,12 +45,12 @@ impl ClosingCard {
             if changes.stat.files == 0 {
                 lines.extend(self.plain(&words));
             } else {
-                let dim = self.paint.paint(Look::Dim, &command);
+                let dim = self.screen.paint(Look::Dim, &command);
                 lines.extend(self.side_by_side(&words, &dim, columns(&command)));
             }
         }
         lines.extend(closing.why.iter().flat_map(|why| self.plain(&one_line(why))));
-        lines.extend(closing.hint.iter().flat_map(|hint| hanging("hint: ", &one_line(hint), self.width)));
+        lines.extend(closing.hint.iter().flat_map(|hint| self.screen.hanging("hint: ", &one_line(hint))));
         let mut needing: Vec<&NotDone> = closing.not_done.iter().filter(|task| task.needs_you()).collect();
         needing.sort_by_key(|task| task.is_skipped);
         for task in needing.iter().take(MAX_NAMED) {
@@ -85,7 +80,7 @@ impl ClosingCard {
         let name = format!("{}  ", one_line(&task.task));
         let lead = columns(mark) + 1 + columns(&name);
         let title = one_line(task_title(&task.title));
-        let head = match self.width {
+        let head = match self.screen.width {
             usize::MAX => format!("{name}{title}  {}", tail.replace("  ", " ")),
             width => {
                 let room = width.saturating_sub(lead + 2 + columns(&tail)).max(1);
@@ -93,24 +88,21 @@ impl ClosingCard {
                 format!("{name}{title}{}{tail}", " ".repeat(room + 2 - columns(&title)))
             }
         };
-        let mut lines = vec![format!("{} {head}", self.paint.paint(look, mark))];
+        let mut lines = vec![format!("{} {head}", self.screen.paint(look, mark))];
         let cause = task.cause.as_deref().map_or(String::new(), one_line);
         let same = if unfinished.is_same && !asks { ", the same each time" } else { "" };
         let cause = if asks { format!("The agent asks: {cause}") } else { format!("{cause}{same}") };
-        lines.extend(painted(self.paint, look, hanging("  ", &cause, self.width)));
+        lines.extend(self.screen.painted(look, "  ", &cause));
         if !unfinished.tried.is_empty() {
             let tried: Vec<String> = unfinished.tried.iter().map(|item| one_line(item)).collect();
-            lines.extend(hanging(
-                "  ",
-                &format!("Tried: {}.", join_truncated(&tried, MAX_NAMED)),
-                self.width,
-            ));
+            lines
+                .extend(self.screen.hanging("  ", &format!("Tried: {}.", join_truncated(&tried, MAX_NAMED))));
         }
         lines.extend(
-            in_the_tree(unfinished).map(|words| hanging("  ", &words, self.width)).unwrap_or_default(),
+            in_the_tree(unfinished).map(|words| self.screen.hanging("  ", &words)).unwrap_or_default(),
         );
         let waiters = waiters(&closing.summary, &task.task);
-        lines.extend(waiters.iter().flat_map(|names| hanging("  ", &format!("{names} for it."), self.width)));
+        lines.extend(waiters.iter().flat_map(|names| self.screen.hanging("  ", &format!("{names} for it."))));
         let command =
             if asks { hint_command(RALPH, &task.task) } else { show_command(&task.task, task.iteration) };
         lines.push(format!("  → {command}"));
@@ -119,13 +111,13 @@ impl ClosingCard {
 
     /// What else a person should know.
     fn facts(self, closing: &Closing) -> Vec<String> {
-        let mut lines = others(&closing.summary, self.paint, self.width);
+        let mut lines = others(&closing.summary, self.screen);
         let tried = closing.not_done.iter().filter(|task| !task.needs_you() && task.attempts > 0);
         for task in tried.take(MAX_NAMED) {
             let cause = task.cause.as_deref().map_or(String::new(), |cause| format!(": {}", one_line(cause)));
             let attempts = Count(u64::from(task.attempts), "attempt");
             let words = format!("not done after {attempts}{cause}");
-            lines.extend(hanging(&format!("· {}  ", one_line(&task.task)), &words, self.width));
+            lines.extend(self.screen.hanging(&format!("· {}  ", one_line(&task.task)), &words));
         }
         let mut warnings: Vec<(&str, String)> = Vec::new();
         warnings.extend(flagged(&closing.summary.flagged).map(|words| (FLAG, words)));
@@ -146,13 +138,12 @@ impl ClosingCard {
             warnings.push(("!", "nothing checks the agent's word: --validate CMD".to_owned()));
         }
         for (sign, words) in warnings {
-            let rows = hanging(&format!("{sign} "), &words, self.width);
-            lines.extend(painted(self.paint, Look::Warn, rows));
+            lines.extend(self.screen.painted(Look::Warn, &format!("{sign} "), &words));
         }
         if !closing.unrecognised.is_empty() {
-            lines.extend(hanging("! ", "boxes with unknown marks, which no agent will tick:", self.width));
+            lines.extend(self.screen.hanging("! ", "boxes with unknown marks, which no agent will tick:"));
             let boxes = closing.unrecognised.iter();
-            lines.extend(boxes.flat_map(|line| hanging("    ", &one_line(line), self.width)));
+            lines.extend(boxes.flat_map(|line| self.screen.hanging("    ", &one_line(line))));
         }
         lines
     }
@@ -178,7 +169,7 @@ impl ClosingCard {
 
     /// Two texts in a line, or in two where there is no room for that.
     fn side_by_side(self, left: &str, right: &str, right_columns: usize) -> Vec<String> {
-        if columns(left) + GAP.len() + right_columns <= self.width {
+        if columns(left) + GAP.len() + right_columns <= self.screen.width {
             vec![format!("{left}{GAP}{right}")]
         } else {
             [left, right].map(str::to_owned).into()
@@ -186,7 +177,7 @@ impl ClosingCard {
     }
 
     fn plain(self, words: &str) -> Vec<String> {
-        hanging("", words, self.width)
+        self.screen.hanging("", words)
     }
 }
 
@@ -220,6 +211,7 @@ fn in_the_tree(unfinished: &Unfinished) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::style::Paint;
     use ralph_core::record::samples::session;
     use ralph_core::record::{
         Changes, CostTotals, CutShort, DiffStat, Interruption, Need, SessionPart, Summary, Timestamp,
@@ -227,7 +219,9 @@ mod tests {
     };
 
     fn text(session: &Session, closing: &Closing, width: usize) -> String {
-        ClosingCard { paint: Paint::Plain, width, is_validated: true }.lines(session, closing).join("\n")
+        ClosingCard { screen: Screen { paint: Paint::Plain, width }, is_validated: true }
+            .lines(session, closing)
+            .join("\n")
     }
 
     fn task(name: &str, title: &str, cause: &str) -> NotDone {
@@ -372,7 +366,8 @@ then   specify ralph resume     look   specify ralph report --open"
             text(&completed, &Closing::default(), 80),
             "all 3 tasks done · 1 h 0 min\n0 attempts\n\nlook   specify ralph report --open"
         );
-        let unchecked = ClosingCard { paint: Paint::Plain, width: 60, is_validated: false };
+        let unchecked =
+            ClosingCard { screen: Screen { paint: Paint::Plain, width: 60 }, is_validated: false };
         let unchecked = unchecked.lines(&completed, &Closing::default()).join("\n");
         assert!(
             unchecked.contains("\n\n! nothing checks the agent's word: --validate CMD\n\n"),

@@ -1,7 +1,5 @@
 //! What stays on the screen: events in, lines out.
 
-use std::io::{self, Write};
-
 use ralph_core::progress::first_sentence;
 use ralph_core::record::{
     AgentEvent, Event, FailureClass, Interruption, Iteration, Outcome, RALPH, Status, Timestamp, Waiting,
@@ -15,8 +13,7 @@ use crate::left_behind::{lost, undone};
 use crate::local_time::clock;
 use crate::status::waiting_words;
 use crate::style::{
-    Count, Look, Paint, brief_duration, columns, cut, duration, hanging, one_line, padded, painted,
-    phase_title, sign,
+    Count, Look, Paint, Screen, brief_duration, columns, cut, duration, one_line, padded, phase_title, sign,
 };
 
 use super::closing::ClosingCard;
@@ -47,15 +44,13 @@ const TASK: usize = 6;
 /// Columns in front of what stands below a row.
 const BELOW: usize = 18;
 
-/// Writes a line or two for each event.
+/// Says a line or two for each event.
 #[derive(Debug)]
-pub struct Lines<W> {
-    pub out: W,
-    paint: Paint,
+pub struct Lines {
+    screen: Screen,
     detail: Detail,
+    /// Longest words of anybody on a line.
     width: usize,
-    /// Of the window; `usize::MAX` where there is none.
-    columns: usize,
     /// Of the list: the one that the last task is in.
     phase: Option<String>,
     /// The error that the agent told of last in this iteration.
@@ -66,14 +61,12 @@ pub struct Lines<W> {
     root: String,
 }
 
-impl<W: Write> Lines<W> {
-    pub fn new(out: W, paint: Paint, detail: Detail, root: &str) -> Self {
+impl Lines {
+    pub fn new(paint: Paint, detail: Detail, root: &str) -> Self {
         Self {
-            out,
-            paint,
+            screen: Screen { paint, width: usize::MAX },
             detail,
             width: WIDTH,
-            columns: usize::MAX,
             phase: None,
             told: None,
             is_validated: true,
@@ -83,31 +76,30 @@ impl<W: Write> Lines<W> {
 
     /// Words are cut to what fits into a window of so many columns.
     pub fn fit(&mut self, columns: Option<u16>) {
-        self.columns = columns.map_or(usize::MAX, usize::from);
-        self.width = self.columns.saturating_sub(BESIDE).clamp(LEAST, WIDTH);
+        self.screen.width = columns.map_or(usize::MAX, usize::from);
+        self.width = self.screen.width.saturating_sub(BESIDE).clamp(LEAST, WIDTH);
     }
 
-    pub fn show(&mut self, event: &Event) -> io::Result<()> {
+    /// Returns the lines for an event.
+    pub fn of(&mut self, event: &Event) -> Vec<String> {
         if let Event::SessionStarted { validation, .. } = event {
             self.is_validated = validation.is_some();
         }
         if self.detail == Detail::Quiet && !is_trouble(event) {
-            return Ok(());
+            return Vec::new();
         }
+        let is_verbose = self.detail == Detail::Verbose;
         match event {
-            Event::SessionStarted { .. } => {
-                for line in header::lines(event, self.paint, self.width) {
-                    writeln!(self.out, "{line}")?;
-                }
-            }
+            Event::SessionStarted { .. } => header::lines(event, self.screen.paint, self.width),
             Event::IterationStarted { task, .. } => {
                 self.told = None;
-                self.phase_heading(task.phase.as_deref())?;
-                if self.detail == Detail::Verbose {
-                    self.started(event)?;
+                let mut lines: Vec<String> = self.phase_heading(task.phase.as_deref()).into_iter().collect();
+                if is_verbose {
+                    lines.extend(self.started(event));
                 }
+                lines
             }
-            Event::HistoryIncluded { failures, scanned, tokens, .. } if self.detail == Detail::Verbose => {
+            Event::HistoryIncluded { failures, scanned, tokens, .. } if is_verbose => {
                 let why = failures.map_or(String::new(), |failures| {
                     format!(", after {} in a row", Count(u64::from(failures), "failure"))
                 });
@@ -116,98 +108,96 @@ impl<W: Write> Lines<W> {
                     Count(*scanned as u64, "earlier attempt"),
                     Count(*tokens as u64, "token")
                 );
-                let line = cut(&line, self.room_beside(""));
-                writeln!(self.out, "{}", self.dim(&line))?;
+                vec![self.dim(&cut(&line, self.screen.width))]
             }
-            Event::PhaseStarted { .. } | Event::HistoryIncluded { .. } => {}
-            Event::AgentEvent { event, .. } => self.agent_event(event)?,
-            Event::ValidationFinished { .. } if self.detail != Detail::Verbose => {}
-            Event::ValidationFinished { command, exit, duration_ms, tests, .. } => {
+            Event::AgentEvent { event, .. } => self.agent_event(event).into_iter().collect(),
+            Event::ValidationFinished { command, exit, duration_ms, tests, .. } if is_verbose => {
                 let (how, when) = match exit.reason {
                     None => (format!("exited {}", exit.code), "in"),
                     Some(reason) => (reason.description().to_owned(), "after"),
                 };
                 let look = if exit.is_success() { Look::Good } else { Look::Bad };
-                let how = self.paint.paint(look, &how);
+                let how = self.screen.paint(look, &how);
                 let command = self.words(command);
                 let tests =
                     tests.as_deref().and_then(outcome).map_or(String::new(), |tests| format!(": {tests}"));
-                writeln!(self.out, "  validation  {command} {how} {when} {}{tests}", duration(*duration_ms))?;
+                vec![format!("  validation  {command} {how} {when} {}{tests}", duration(*duration_ms))]
+            }
+            Event::PhaseStarted { .. } | Event::HistoryIncluded { .. } | Event::ValidationFinished { .. } => {
+                Vec::new()
             }
             Event::IterationRecorded { record, .. } => {
-                self.last_words(record)?;
-                self.recorded(record)?;
+                self.last_words(record).into_iter().chain(self.recorded(record)).collect()
             }
             Event::ChangesTakenBack { task, restoration, files, .. } => {
                 let what =
                     format!("reverted {}'s changes in {}", one_line(task), Count(*files as u64, "file"));
                 let undo = self.dim(&format!("(undo: `{RALPH} restore --undo {restoration}`)"));
-                writeln!(self.out, "  {}  {undo}", self.paint.paint(Look::Warn, &what))?;
+                vec![format!("  {}  {undo}", self.screen.paint(Look::Warn, &what))]
             }
-            Event::Waiting { waiting, seconds, .. } => self.waiting(waiting, *seconds)?,
+            Event::Waiting { waiting, seconds, .. } => vec![self.waiting(waiting, *seconds)],
             Event::AgentChanged { from, to, failure_class, .. } => {
                 let why = match failure_class {
                     Some(class) => format!("{} takes over from {} ({class})", one_line(to), one_line(from)),
                     None => format!("{} is back", one_line(to)),
                 };
-                writeln!(self.out, "\n  {}", self.paint.paint(Look::Warn, &why))?;
+                vec![format!("\n  {}", self.screen.paint(Look::Warn, &why))]
             }
             Event::UserFilesLost { what, command, .. } => {
-                let line = self.paint.paint(Look::Bad, &one_line(&lost(what, command.as_deref())));
-                writeln!(self.out, "  {line}")?;
+                let line = one_line(&lost(what, command.as_deref()));
+                vec![format!("  {}", self.screen.paint(Look::Bad, &line))]
             }
-            Event::Warning { message } => self.warning(message)?,
+            Event::Warning { message } => {
+                let label = self.screen.paint(Look::Warn, "warning:");
+                let lines = message.splitn(2, "\nhint: ").map(one_line);
+                lines
+                    .zip([label.as_str(), "hint:"])
+                    .map(|(line, label)| format!("  {label} {line}"))
+                    .collect()
+            }
             Event::SessionEnded { session, closing, .. } => {
-                if self.detail != Detail::Quiet {
-                    writeln!(self.out)?;
-                }
-                for line in
-                    (ClosingCard { paint: self.paint, width: self.columns, is_validated: self.is_validated })
-                        .lines(session, closing)
-                {
-                    writeln!(self.out, "{line}")?;
-                }
+                let card = ClosingCard { screen: self.screen, is_validated: self.is_validated };
+                let blank = (self.detail != Detail::Quiet).then(String::new);
+                blank.into_iter().chain(card.lines(session, closing)).collect()
             }
         }
-        self.out.flush()
     }
 
     /// Columns of the window that are left of a line with these words.
     fn room_beside(&self, words: &str) -> usize {
-        self.columns.saturating_sub(columns(words)).max(1)
+        self.screen.width.saturating_sub(columns(words)).max(1)
     }
 
     /// The name of a phase of the list where it begins.
-    fn phase_heading(&mut self, phase: Option<&str>) -> io::Result<()> {
+    fn phase_heading(&mut self, phase: Option<&str>) -> Option<String> {
         if self.phase.as_deref() == phase {
-            return Ok(());
+            return None;
         }
         self.phase = phase.map(str::to_owned);
-        let Some(phase) = phase else { return Ok(()) };
-        let name = self.words(phase_title(phase));
-        writeln!(self.out, "\n{}", self.paint.paint(Look::Bold, &name))
+        let name = self.words(phase_title(phase?));
+        Some(format!("\n{}", self.screen.paint(Look::Bold, &name)))
     }
 
     /// What an attempt begins with.
-    fn started(&mut self, event: &Event) -> io::Result<()> {
+    fn started(&self, event: &Event) -> Vec<String> {
         let Event::IterationStarted { iteration, task, attempt, hints, unit_tasks, .. } = event else {
-            return Ok(());
+            return Vec::new();
         };
         let again = if *attempt > 1 { format!(" {attempt}") } else { String::new() };
         let number = format!("#{iteration}");
         let name = format!("{}{again}", one_line(&task.name));
         let title = self.words(&task.text);
         let title = cut(&title, self.room_beside(&format!("{number}  {name}  ")));
-        writeln!(self.out, "\n{}  {name}  {title}", self.paint.paint(Look::Bold, &number))?;
+        let mut lines = vec![format!("\n{}  {name}  {title}", self.screen.paint(Look::Bold, &number))];
         if !unit_tasks.is_empty() {
-            let names = self.words(&unit_tasks.join(", "));
-            writeln!(self.out, "  asked for  {names}")?;
+            lines.push(format!("  asked for  {}", self.words(&unit_tasks.join(", "))));
         }
-        hints.iter().try_for_each(|hint| writeln!(self.out, "  hint  {}", self.words(hint)))
+        lines.extend(hints.iter().map(|hint| format!("  hint  {}", self.words(hint))));
+        lines
     }
 
     /// The row of an attempt; below it why it failed, and what a person should know of it.
-    fn recorded(&mut self, record: &Iteration) -> io::Result<()> {
+    fn recorded(&self, record: &Iteration) -> Vec<String> {
         let (look, mark) = sign(record.outcome);
         let task = one_line(record.task.as_deref().unwrap_or("no task"));
         let attempt = record.attempt.filter(|attempt| *attempt > 1 && record.outcome.is_attempt());
@@ -216,14 +206,14 @@ impl<W: Write> Lines<W> {
         let time = record.duration_ms.total().map_or(String::new(), brief_duration);
         let cost = record.cost().shown().unwrap_or_default();
         let what = what_happened(record, &self.root);
-        let row = match self.columns {
+        let row = match self.screen.width {
             usize::MAX => {
-                let name = self.paint.paint(look, &format!("{mark} {task}"));
+                let name = self.screen.paint(look, &format!("{mark} {task}"));
                 let parts = [format!(" {at}"), name, what, time, cost];
                 parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("  ")
             }
             width => {
-                let name = self.paint.paint(look, &format!("{mark} {}", padded(&task, TASK)));
+                let name = self.screen.paint(look, &format!("{mark} {}", padded(&task, TASK)));
                 let tail = format!("  {time:>5} {cost:>7}");
                 let room = width.saturating_sub(BELOW + task.len().saturating_sub(TASK) + tail.len());
                 let tail = if room < LEAST { String::new() } else { tail };
@@ -233,7 +223,6 @@ impl<W: Write> Lines<W> {
                 format!(" {at}  {name}  {what}{}{}", " ".repeat(blank), self.dim(&tail))
             }
         };
-        writeln!(self.out, "{}", row.trim_end())?;
         let cause = match record.outcome {
             Outcome::Failure => failure(record.failure_class, &record.cause()),
             _ => String::new(),
@@ -242,35 +231,25 @@ impl<W: Write> Lines<W> {
         let flags = record.evidence.iter().flat_map(|evidence| &evidence.flags);
         below.extend(flags.map(|flag| (Look::Warn, format!("{FLAG} {}", flag.text))));
         below.extend(undone(record, None).map(|words| (Look::Plain, words)));
-        for (look, words) in below.iter().filter(|(_, words)| !words.is_empty()) {
-            let lines = hanging(&" ".repeat(BELOW), &one_line(&without_escapes(words)), self.columns);
-            painted(self.paint, *look, lines).iter().try_for_each(|line| writeln!(self.out, "{line}"))?;
-        }
-        Ok(())
+        let below = below.iter().filter(|(_, words)| !words.is_empty()).flat_map(|(look, words)| {
+            let words = one_line(&without_escapes(words));
+            self.screen.painted(*look, &" ".repeat(BELOW), &words)
+        });
+        [row.trim_end().to_owned()].into_iter().chain(below).collect()
     }
 
     /// What the agent said of its failure, where that was not on the screen yet.
-    fn last_words(&mut self, record: &Iteration) -> io::Result<()> {
-        match &record.error {
-            Some(words) if record.outcome == Outcome::Failure && self.told.as_ref() != Some(words) => {
-                self.agent_event(&AgentEvent::Error { message: words.clone() })
-            }
-            _ => Ok(()),
-        }
+    fn last_words(&mut self, record: &Iteration) -> Option<String> {
+        let is_new = record.outcome == Outcome::Failure && self.told != record.error;
+        let words = record.error.as_ref().filter(|_| is_new)?;
+        self.agent_event(&AgentEvent::Error { message: words.clone() })
     }
 
-    fn warning(&mut self, message: &str) -> io::Result<()> {
-        let label = self.paint.paint(Look::Warn, "warning:");
-        let (message, hint) = message.split_once("\nhint: ").unwrap_or((message, ""));
-        writeln!(self.out, "  {label} {}", one_line(message))?;
-        if hint.is_empty() { Ok(()) } else { writeln!(self.out, "  hint: {}", one_line(hint)) }
-    }
-
-    fn agent_event(&mut self, event: &AgentEvent) -> io::Result<()> {
+    fn agent_event(&mut self, event: &AgentEvent) -> Option<String> {
         if self.detail != Detail::Verbose
             && !matches!(event, AgentEvent::Error { .. } | AgentEvent::Retry { .. })
         {
-            return Ok(());
+            return None;
         }
         let line = match event {
             AgentEvent::Text { text } => self.agent_words(text.trim()),
@@ -280,21 +259,17 @@ impl<W: Write> Lines<W> {
             AgentEvent::ToolEnded { tool_name, is_error: true, .. } => {
                 format!("{} failed", one_line(tool_name))
             }
-            AgentEvent::ToolEnded { .. } | AgentEvent::Usage { .. } => return Ok(()),
+            AgentEvent::ToolEnded { .. } | AgentEvent::Usage { .. } => return None,
             AgentEvent::Retry { message } => format!("retrying: {}", self.agent_words(message)),
             AgentEvent::Error { message } => {
                 self.told = Some(message.clone());
                 format!("error: {}", self.agent_words(message))
             }
         };
-        if line.is_empty() {
-            Ok(())
-        } else {
-            writeln!(self.out, "{}", self.paint.paint(Look::Dim, &format!("  agent  {line}")))
-        }
+        (!line.is_empty()).then(|| self.dim(&format!("  agent  {line}")))
     }
 
-    fn waiting(&mut self, waiting: &Waiting, seconds: u64) -> io::Result<()> {
+    fn waiting(&self, waiting: &Waiting, seconds: u64) -> String {
         let Waiting { agent, class, is_guessed, message, .. } = waiting;
         let is_limit = matches!(class, FailureClass::Quota | FailureClass::RateLimit);
         let line = match (is_guessed, is_limit, class.is_transient()) {
@@ -303,12 +278,12 @@ impl<W: Write> Lines<W> {
             _ => {
                 let now = waiting.until.ms() / 1000 - i64::try_from(seconds).unwrap_or(i64::MAX);
                 let words = self.words(&waiting_words(waiting, Timestamp::from_seconds(now)));
-                return writeln!(self.out, "\n  {}", self.paint.paint(Look::Warn, &words));
+                return format!("\n  {}", self.screen.paint(Look::Warn, &words));
             }
         };
         let words = message.as_ref().map_or(String::new(), |words| format!(": {}", self.words(words)));
         let why = format!("{} cannot be used ({class}){words}", one_line(agent));
-        writeln!(self.out, "\n  {}  {why}", self.paint.paint(Look::Warn, &line))
+        format!("\n  {}  {why}", self.screen.paint(Look::Warn, &line))
     }
 
     /// Somebody's words on one line, safe on a terminal.
@@ -321,7 +296,7 @@ impl<W: Write> Lines<W> {
     }
 
     fn dim(&self, text: &str) -> String {
-        self.paint.paint(Look::Dim, text)
+        self.screen.paint(Look::Dim, text)
     }
 }
 
@@ -381,10 +356,9 @@ mod tests {
     #[test]
     fn an_attempt_is_a_row_with_its_cause_below() {
         let shown = |record: &Iteration, width: Option<u16>| {
-            let mut lines = Lines::new(Vec::new(), Paint::Plain, Detail::Normal, "");
+            let mut lines = Lines::new(Paint::Plain, Detail::Normal, "");
             lines.fit(width);
-            lines.recorded(record).unwrap();
-            String::from_utf8(lines.out).unwrap()
+            lines.recorded(record).join("\n") + "\n"
         };
         let mut failed = iteration(Outcome::Failure);
         (failed.task, failed.task_text) = (Some("T004".to_owned()), Some("Write the parser".to_owned()));
@@ -428,11 +402,10 @@ mod tests {
 
     #[test]
     fn a_phase_begins_with_its_name() {
-        let mut lines = Lines::new(Vec::new(), Paint::Plain, Detail::Normal, "");
+        let mut lines = Lines::new(Paint::Plain, Detail::Normal, "");
         let first = "Phase 1: A\x1b[31m (P1)";
-        for phase in [None, Some(first), Some(first), None, Some("Part: B")] {
-            lines.phase_heading(phase).unwrap();
-        }
-        assert_eq!(String::from_utf8(lines.out).unwrap(), "\nA\n\nPart: B\n");
+        let headings = [None, Some(first), Some(first), None, Some("Part: B")];
+        let headings = headings.map(|phase| lines.phase_heading(phase));
+        assert_eq!(headings.map(Option::unwrap_or_default), ["", "\nA", "", "", "\nPart: B"]);
     }
 }

@@ -37,7 +37,7 @@ pub enum Moving {
 #[derive(Debug)]
 pub struct Live<W> {
     out: W,
-    lines: Lines<Vec<u8>>,
+    lines: Lines,
     now: Now,
     moving: Moving,
     /// Those of the terminal, where they are ours.
@@ -62,7 +62,7 @@ impl<W: Write> Live<W> {
         let root = format!("{root}/");
         Self {
             out,
-            lines: Lines::new(Vec::new(), paint, detail, &root),
+            lines: Lines::new(paint, detail, &root),
             now: Now::new(max_cost, root),
             moving,
             keys,
@@ -82,8 +82,13 @@ impl<W: Write> Live<W> {
         if !matches!(event, Event::AgentEvent { .. }) || self.is_verbose {
             self.lines.fit(terminal_columns(io::stdout()));
         }
-        self.lines.show(event)?;
-        self.write_lines()?;
+        let lines = self.lines.of(event);
+        // What stays goes above the line that moves.
+        match &self.spinner {
+            _ if lines.is_empty() => {}
+            Some(spinner) => spinner.suspend(|| write_out(&mut self.out, &lines))?,
+            None => write_out(&mut self.out, &lines)?,
+        }
         match (change, &self.spinner) {
             (Redraw::Begun, _) if self.moving == Moving::Stderr => {
                 self.spinner = Some(spinner(&self.now, self.started, self.keys.as_ref(), self.paint));
@@ -93,22 +98,10 @@ impl<W: Write> Live<W> {
         }
         Ok(())
     }
-
-    /// What is written goes above the line that moves.
-    fn write_lines(&mut self) -> io::Result<()> {
-        let lines = std::mem::take(&mut self.lines.out);
-        if lines.is_empty() {
-            return Ok(());
-        }
-        match &self.spinner {
-            Some(spinner) => spinner.suspend(|| write_out(&mut self.out, &lines)),
-            None => write_out(&mut self.out, &lines),
-        }
-    }
 }
 
-fn write_out(out: &mut impl Write, lines: &[u8]) -> io::Result<()> {
-    out.write_all(lines)?;
+fn write_out(out: &mut impl Write, lines: &[String]) -> io::Result<()> {
+    out.write_all((lines.join("\n") + "\n").as_bytes())?;
     out.flush()
 }
 

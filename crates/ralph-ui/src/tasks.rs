@@ -5,7 +5,7 @@ use std::io::Write;
 use anyhow::Result;
 use camino::Utf8Path;
 use serde_json::json;
-use tasklist::{Group, Item, Kind, TaskList, Unrecognised};
+use tasklist::{Group, Item, Kind, TaskList};
 
 use super::json::write_line;
 use super::style::one_line;
@@ -43,7 +43,13 @@ pub fn write_human(out: &mut dyn Write, file: &Utf8Path, list: &TaskList) -> Res
     if !stories.is_empty() {
         writeln!(out, "\nStories: {}", one_line(&stories.join(", ")))?;
     }
-    write_unrecognised(out, &list.unrecognised)
+    if !list.unrecognised.is_empty() {
+        writeln!(out, "\nBoxes with unknown marks (never picked, never done):")?;
+    }
+    for odd in &list.unrecognised {
+        writeln!(out, "  {}", one_line(&odd.to_string()))?;
+    }
+    Ok(())
 }
 
 /// `1 of 3 done`
@@ -70,17 +76,6 @@ fn write_item(out: &mut dyn Write, item: &Item, width: usize) -> Result<()> {
 /// Returns the name of a task; criteria have none.
 fn label(item: &Item) -> &str {
     if item.is_task() { &item.name } else { "-" }
-}
-
-fn write_unrecognised(out: &mut dyn Write, unrecognised: &[Unrecognised]) -> Result<()> {
-    if unrecognised.is_empty() {
-        return Ok(());
-    }
-    writeln!(out, "\nBoxes with unknown marks (never picked, never done):")?;
-    for odd in unrecognised {
-        writeln!(out, "  {}", one_line(&odd.to_string()))?;
-    }
-    Ok(())
 }
 
 /// Writes `{"file", "items", "odd_ticks", "unrecognised", "conflict", "phases", "stories"}` on one line.

@@ -30,13 +30,13 @@ pub fn tasks(states: TaskStates) -> String {
         (waits, ["waits", "wait"]),
         (open, ["open"; 2]),
     ];
-    let parts = parts.into_iter().filter(|(count, _)| *count > 0);
-    let parts =
-        parts.map(|(count, verb)| format!("{} {}", grouped(count as u64), verb[usize::from(count > 1)]));
-    let parts: Vec<String> = parts.collect();
-    match states.left() {
-        left if left > open => format!("{of_all}, {} left: {}", grouped(left as u64), parts.join(", ")),
-        _ => [of_all].into_iter().chain(parts).collect::<Vec<_>>().join(", "),
+    let parts = parts.map(|(count, verb)| {
+        (count > 0).then(|| format!("{} {}", grouped(count as u64), verb[usize::from(count > 1)]))
+    });
+    match joined(parts, ", ") {
+        None => of_all,
+        Some(parts) if states.left() == open => format!("{of_all}, {parts}"),
+        Some(parts) => format!("{of_all}, {} left: {parts}", grouped(states.left() as u64)),
     }
 }
 

@@ -359,15 +359,12 @@ fn iterations<S: Serializer>(rows: &[&Row<'_>], serializer: S) -> Result<S::Ok, 
 
 /// `{"sessions": [...]}`
 pub fn sessions_json(sessions: &[(Session, Option<RemoteRun>)]) -> Value {
-    let sessions: Vec<Value> = sessions
-        .iter()
-        .map(|(session, elsewhere)| {
-            let mut session = json!(session);
-            session["elsewhere"] = json!(elsewhere);
-            session
-        })
-        .collect();
-    json!({ "sessions": sessions })
+    let sessions = sessions.iter().map(|(session, elsewhere)| {
+        let mut session = json!(session);
+        session["elsewhere"] = json!(elsewhere);
+        session
+    });
+    json!({ "sessions": sessions.collect::<Vec<_>>() })
 }
 
 #[cfg(test)]

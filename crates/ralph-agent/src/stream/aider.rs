@@ -1,10 +1,6 @@
 //! The text that `aider --message-file` prints.
 
-use anyhow::Result;
-use camino::Utf8Path;
-
 use super::failure::class_of;
-use super::parser::LineParser;
 use super::text::show_line;
 use super::transcript::{Failure, Transcript};
 use ralph_core::record::{FailureClass, Tokens};
@@ -19,21 +15,18 @@ pub(super) struct AiderParser {
     is_in_error: bool,
 }
 
-impl LineParser for AiderParser {
-    fn line(&mut self, line: &[u8], transcript: &mut Transcript) {
+impl AiderParser {
+    pub(super) fn line(&mut self, line: &[u8], transcript: &mut Transcript) {
         self.words(String::from_utf8_lossy(line).trim_end(), transcript);
         show_line(line, transcript);
     }
 
-    fn finish(&mut self, _: i32, _: &Utf8Path, transcript: &mut Transcript) -> Result<()> {
+    pub(super) fn finish(&self, transcript: &mut Transcript) {
         if let Some(words) = &self.error {
             transcript.set_failure(Failure::new(class_of_exception(words), words));
         }
-        Ok(())
     }
-}
 
-impl AiderParser {
     fn words(&mut self, line: &str, transcript: &mut Transcript) {
         if self.is_in_error && line.starts_with("Retrying in") {
             let error = self.error.take().unwrap_or_default();

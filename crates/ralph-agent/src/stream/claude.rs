@@ -1,12 +1,9 @@
 //! The events of Claude Code (`--output-format stream-json`), and of Qwen Code, which speaks almost the same.
 
-use anyhow::Result;
-use camino::Utf8Path;
 use serde_json::Value;
 
 use super::failure::{class_of, class_of_status, class_of_words};
 use super::fields::{inclusive_tokens, text, texts, tokens};
-use super::parser::EventParser;
 use super::transcript::{Failure, Transcript};
 use ralph_core::record::{FailureClass, Timestamp, Tokens};
 
@@ -31,8 +28,8 @@ pub(super) struct ClaudeParser {
     result: Option<(String, Tokens)>,
 }
 
-impl EventParser for ClaudeParser {
-    fn event(&mut self, event: &Value, transcript: &mut Transcript) {
+impl ClaudeParser {
+    pub(super) fn event(&mut self, event: &Value, transcript: &mut Transcript) {
         match (text(event, "type"), text(event, "subtype")) {
             ("system", "init") => transcript.set_model(&event["model"]),
             ("system", "api_retry") => {
@@ -48,18 +45,15 @@ impl EventParser for ClaudeParser {
         }
     }
 
-    fn finish(&mut self, _: i32, _: &Utf8Path, transcript: &mut Transcript) -> Result<()> {
+    pub(super) fn finish(&self, transcript: &mut Transcript) {
         if let Some((text, tokens)) = &self.result {
             transcript.tokens = *tokens;
             if transcript.is_complete() && !text.is_empty() {
                 transcript.set_final_message(text);
             }
         }
-        Ok(())
     }
-}
 
-impl ClaudeParser {
     pub(super) fn new(dialect: Dialect) -> Self {
         Self {
             dialect,

@@ -1,80 +1,67 @@
 //! The events of `gemini --output-format stream-json`.
 
-use anyhow::Result;
-use camino::Utf8Path;
 use serde_json::Value;
 
 use super::failure::{class_of, class_of_words};
 use super::fields::text;
-use super::parser::EventParser;
 use super::transcript::{Failure, Transcript};
 use ralph_core::record::{FailureClass, Tokens};
 
 /// Bytes of a line of its words that are held back at most.
 const MAX_LINE_BYTES: usize = 64 << 10;
 
-#[derive(Debug, Default)]
-pub(super) struct GeminiParser {
-    /// What it said that was not handed on: its words come in pieces, which only as lines can be read and redacted.
-    line: String,
-}
-
-impl EventParser for GeminiParser {
-    fn event(&mut self, event: &Value, transcript: &mut Transcript) {
-        let kind = text(event, "type");
-        let is_words = kind == "message" && text(event, "role") == "assistant";
-        if !is_words {
-            self.show_up_to(self.line.len(), transcript);
-        }
-        match kind {
-            "init" => transcript.set_model(&event["model"]),
-            // Messages of the user are the prompt.
-            "message" if is_words => self.words(event, transcript),
-            // The answer is what it says after its last tool.
-            "tool_use" => {
-                transcript.clear_final_message();
-                let (id, name) = (text(event, "tool_id"), text(event, "tool_name"));
-                transcript.start_tool(id, name, &event["parameters"]);
-            }
-            "tool_result" => {
-                transcript.clear_final_message();
-                let words = event["output"].as_str().unwrap_or_else(|| text(&event["error"], "message"));
-                transcript.end_tool(text(event, "tool_id"), words, text(event, "status") == "error");
-            }
-            "error" => transcript.fail(Failure::of_words(text(event, "message"))),
-            "result" => result(event, transcript),
-            _ => {}
-        }
+/// `line` is what it said that was not handed on: its words come in pieces, which only as lines can be read and redacted.
+pub(super) fn event(event: &Value, line: &mut String, transcript: &mut Transcript) {
+    let kind = text(event, "type");
+    let is_words = kind == "message" && text(event, "role") == "assistant";
+    if !is_words {
+        show_up_to(line.len(), line, transcript);
     }
-
-    fn finish(&mut self, code: i32, _: &Utf8Path, transcript: &mut Transcript) -> Result<()> {
-        if code != 0 {
-            transcript.reopen();
+    match kind {
+        "init" => transcript.set_model(&event["model"]),
+        // Messages of the user are the prompt.
+        "message" if is_words => add_words(event, line, transcript),
+        // The answer is what it says after its last tool.
+        "tool_use" => {
+            transcript.clear_final_message();
+            let (id, name) = (text(event, "tool_id"), text(event, "tool_name"));
+            transcript.start_tool(id, name, &event["parameters"]);
         }
-        let words = transcript.take_failure().map(|failure| failure.message);
-        let class = class_of_code(code).or_else(|| Some(class_of_error(code, words.as_deref()?)));
-        if let Some(class) = class {
-            // Without words they are on stderr.
-            transcript.set_failure(Failure::new(class, words.as_deref().unwrap_or_default()));
+        "tool_result" => {
+            transcript.clear_final_message();
+            let words = event["output"].as_str().unwrap_or_else(|| text(&event["error"], "message"));
+            transcript.end_tool(text(event, "tool_id"), words, text(event, "status") == "error");
         }
-        Ok(())
+        "error" => transcript.fail(Failure::of_words(text(event, "message"))),
+        "result" => result(event, transcript),
+        _ => {}
     }
 }
 
-impl GeminiParser {
-    fn words(&mut self, event: &Value, transcript: &mut Transcript) {
-        let words = text(event, "content");
-        transcript.add_to_final_message(words);
-        self.line.push_str(words);
-        let is_piece = event["delta"].as_bool() == Some(true) && self.line.len() < MAX_LINE_BYTES;
-        let end = self.line.rfind('\n').filter(|_| is_piece).map(|end| end + 1);
-        self.show_up_to(end.unwrap_or(if is_piece { 0 } else { self.line.len() }), transcript);
+pub(super) fn finish(code: i32, transcript: &mut Transcript) {
+    if code != 0 {
+        transcript.reopen();
     }
+    let words = transcript.take_failure().map(|failure| failure.message);
+    let class = class_of_code(code).or_else(|| Some(class_of_error(code, words.as_deref()?)));
+    if let Some(class) = class {
+        // Without words they are on stderr.
+        transcript.set_failure(Failure::new(class, words.as_deref().unwrap_or_default()));
+    }
+}
 
-    fn show_up_to(&mut self, end: usize, transcript: &mut Transcript) {
-        transcript.show(&self.line[..end]);
-        self.line.drain(..end);
-    }
+fn add_words(event: &Value, line: &mut String, transcript: &mut Transcript) {
+    let words = text(event, "content");
+    transcript.add_to_final_message(words);
+    line.push_str(words);
+    let is_piece = event["delta"].as_bool() == Some(true) && line.len() < MAX_LINE_BYTES;
+    let end = line.rfind('\n').filter(|_| is_piece).map(|end| end + 1);
+    show_up_to(end.unwrap_or(if is_piece { 0 } else { line.len() }), line, transcript);
+}
+
+fn show_up_to(end: usize, line: &mut String, transcript: &mut Transcript) {
+    transcript.show(&line[..end]);
+    line.drain(..end);
 }
 
 fn result(event: &Value, transcript: &mut Transcript) {

@@ -14,7 +14,6 @@ mod fields;
 mod gemini;
 mod json_lines;
 mod opencode;
-mod parser;
 mod pi;
 #[cfg(test)]
 mod provider_samples;
@@ -26,10 +25,14 @@ mod transcript;
 use anyhow::Result;
 use camino::Utf8Path;
 use redact_stream::Redactor;
+use serde_json::Value;
 
 use ralph_core::record::{AgentEvent, Parser, StreamCounts};
 
-use parser::OutputParser;
+use aider::AiderParser;
+use claude::{ClaudeParser, Dialect};
+use json_lines::{JsonLines, LineContent};
+use pi::PiParser;
 use transcript::Transcript;
 
 pub(super) use codex::codex_tokens;
@@ -39,20 +42,66 @@ pub(super) use reset_time::reset_time_in;
 pub(super) use text::FINAL_TEXT_BYTES;
 pub(super) use transcript::{AgentReport, Failure};
 
-/// Returns the parser of that name.
-fn output_parser(parser: Parser) -> OutputParser {
-    match parser {
-        Parser::Text => OutputParser::text(text::TextParser),
-        Parser::Claude => OutputParser::json(claude::ClaudeParser::new(claude::Dialect::Claude)),
-        Parser::Qwen => OutputParser::json(claude::ClaudeParser::new(claude::Dialect::Qwen)),
-        Parser::Codex => OutputParser::json(codex::event),
-        Parser::Copilot => OutputParser::json(copilot::CopilotParser::default()),
-        Parser::Gemini => OutputParser::json(gemini::GeminiParser::default()),
-        Parser::Opencode => OutputParser::json(opencode::OpencodeParser::default()),
-        Parser::Pi => OutputParser::json(pi::PiParser::default()),
-        Parser::Droid => OutputParser::json(droid::DroidParser),
-        Parser::Cline => OutputParser::json(cline::event),
-        Parser::Aider => OutputParser::text(aider::AiderParser::default()),
+/// The parsers of the agents' outputs, with what they keep between two lines. Unknown parts are skipped, and an output may end anywhere.
+enum OutputParser {
+    Text,
+    Claude(ClaudeParser),
+    Codex,
+    Copilot { refusal: String },
+    Gemini { line: String },
+    Opencode { reason: String },
+    Pi(PiParser),
+    Droid,
+    Cline,
+    Aider(AiderParser),
+}
+
+impl OutputParser {
+    fn new(parser: Parser) -> Self {
+        match parser {
+            Parser::Text => Self::Text,
+            Parser::Claude => Self::Claude(ClaudeParser::new(Dialect::Claude)),
+            Parser::Qwen => Self::Claude(ClaudeParser::new(Dialect::Qwen)),
+            Parser::Codex => Self::Codex,
+            Parser::Copilot => Self::Copilot { refusal: String::new() },
+            Parser::Gemini => Self::Gemini { line: String::new() },
+            Parser::Opencode => Self::Opencode { reason: String::new() },
+            Parser::Pi => Self::Pi(PiParser::default()),
+            Parser::Droid => Self::Droid,
+            Parser::Cline => Self::Cline,
+            Parser::Aider => Self::Aider(AiderParser::default()),
+        }
+    }
+
+    /// Parses the next event, where the lines are JSON.
+    fn event(&mut self, event: &Value, transcript: &mut Transcript) {
+        match self {
+            Self::Text | Self::Aider(_) => {}
+            Self::Claude(parser) => parser.event(event, transcript),
+            Self::Codex => codex::event(event, transcript),
+            Self::Copilot { refusal } => copilot::event(event, refusal, transcript),
+            Self::Gemini { line } => gemini::event(event, line, transcript),
+            Self::Opencode { reason } => opencode::event(event, reason, transcript),
+            Self::Pi(parser) => parser.event(event, transcript),
+            Self::Droid => droid::event(event, transcript),
+            Self::Cline => cline::event(event, transcript),
+        }
+    }
+
+    /// Completes the transcript at the end of an output in the file `stdout`, of a program that exited with `code`.
+    fn finish(&self, code: i32, stdout: &Utf8Path, transcript: &mut Transcript) -> Result<()> {
+        match self {
+            Self::Text => return text::finish(stdout, transcript),
+            Self::Copilot { .. } => return copilot::finish(stdout, transcript),
+            Self::Claude(parser) => parser.finish(transcript),
+            Self::Gemini { .. } => gemini::finish(code, transcript),
+            Self::Opencode { reason } => opencode::finish(reason, transcript),
+            Self::Pi(parser) => parser.finish(transcript),
+            Self::Droid => droid::finish(transcript),
+            Self::Aider(parser) => parser.finish(transcript),
+            Self::Codex | Self::Cline => {}
+        }
+        Ok(())
     }
 }
 
@@ -60,12 +109,17 @@ fn output_parser(parser: Parser) -> OutputParser {
 /// who show and record them.
 pub(super) struct StreamReader {
     parser: OutputParser,
+    lines: JsonLines,
     transcript: Transcript,
 }
 
 impl StreamReader {
     pub(super) fn new(parser: Parser, redactor: &Redactor) -> Self {
-        Self { parser: output_parser(parser), transcript: Transcript::new(redactor) }
+        Self {
+            parser: OutputParser::new(parser),
+            lines: JsonLines::default(),
+            transcript: Transcript::new(redactor),
+        }
     }
 
     /// Says how long the agent has been running.
@@ -75,7 +129,21 @@ impl StreamReader {
 
     /// Reads the next line, and hands on what happened by it.
     pub(super) fn line(&mut self, line: &[u8], emit: &mut dyn FnMut(AgentEvent)) {
-        self.parser.line(line, &mut self.transcript);
+        let transcript = &mut self.transcript;
+        match &mut self.parser {
+            OutputParser::Text => text::show_line(line, transcript),
+            OutputParser::Aider(parser) => parser.line(line, transcript),
+            parser => match self.lines.read(line) {
+                LineContent::Events(events) => {
+                    for event in &events {
+                        parser.event(event, transcript);
+                    }
+                }
+                LineContent::Nothing => {}
+                // It may have been the end of any tool.
+                LineContent::Unreadable => transcript.release_tools(),
+            },
+        }
         self.transcript.take_events().into_iter().for_each(emit);
     }
 
@@ -88,7 +156,8 @@ impl StreamReader {
 
     /// Returns how its lines could be read so far, where they are events.
     pub(super) fn counts(&self) -> Option<StreamCounts> {
-        self.parser.counts()
+        let has_events = !matches!(self.parser, OutputParser::Text | OutputParser::Aider(_));
+        has_events.then_some(self.lines.counts)
     }
 
     /// Returns the number of its lines if they ended well, as far as it was read.

@@ -1,83 +1,70 @@
 //! The events of `opencode run --format json`, and of its fork `kilo`.
 
-use anyhow::Result;
-use camino::Utf8Path;
 use serde_json::Value;
 
 use super::command_result::ToolResult;
 use super::failure::class_of;
 use super::fields::{cost, text};
-use super::parser::EventParser;
 use super::transcript::{Failure, Transcript};
 use ralph_core::record::{FailureClass, Timestamp, Tokens};
 
 /// The error for a model's answer without an end.
 const CUT_SHORT_MESSAGE: &str = "the stream ended in the middle of an answer";
 
-#[derive(Debug, Default)]
-pub(super) struct OpencodeParser {
-    /// Why the last step ended. No other event marks the end of a run.
-    reason: String,
-}
-
-impl EventParser for OpencodeParser {
-    fn event(&mut self, event: &Value, transcript: &mut Transcript) {
-        let part = &event["part"];
-        match text(event, "type") {
-            // The answer is the text of its last step.
-            "step_start" => {
-                transcript.reopen();
-                transcript.clear_final_message();
-                self.reason.clear();
-            }
-            // A synthetic text is its own, neither the user's nor the model's.
-            "text" if part["synthetic"].as_bool() != Some(true) => {
-                transcript.add_to_final_message(text(part, "text"));
-                transcript.show(text(part, "text"));
-            }
-            "tool_use" => tool_use(part, transcript),
-            "step_finish" => {
-                text(part, "reason").clone_into(&mut self.reason);
-                self.step_finished(part, transcript);
-            }
-            "error" => {
-                self.reason.clear();
-                transcript.resets_at = resets_at(event);
-                transcript.fail(failure(&event["error"]));
-            }
-            _ => {}
+/// `reason` is why the last step ended. No other event marks the end of a run.
+pub(super) fn event(event: &Value, reason: &mut String, transcript: &mut Transcript) {
+    let part = &event["part"];
+    match text(event, "type") {
+        // The answer is the text of its last step.
+        "step_start" => {
+            transcript.reopen();
+            transcript.clear_final_message();
+            reason.clear();
         }
-    }
-
-    fn finish(&mut self, _: i32, _: &Utf8Path, transcript: &mut Transcript) -> Result<()> {
-        if transcript.is_complete() || transcript.failure().is_some() {
-            return Ok(());
+        // A synthetic text is its own, neither the user's nor the model's.
+        "text" if part["synthetic"].as_bool() != Some(true) => {
+            transcript.add_to_final_message(text(part, "text"));
+            transcript.show(text(part, "text"));
         }
-        match self.reason.as_str() {
-            "" => {}
-            "unknown" => transcript.set_failure(Failure::new(FailureClass::Network, CUT_SHORT_MESSAGE)),
-            // It exits after a tool call that needed approval.
-            reason => {
-                let words = format!("it ended with `{reason}`");
-                transcript.set_failure(Failure::new(FailureClass::Other, &words));
-            }
+        "tool_use" => tool_use(part, transcript),
+        "step_finish" => {
+            text(part, "reason").clone_into(reason);
+            step_finished(part, reason, transcript);
         }
-        Ok(())
+        "error" => {
+            reason.clear();
+            transcript.resets_at = resets_at(event);
+            transcript.fail(failure(&event["error"]));
+        }
+        _ => {}
     }
 }
 
-impl OpencodeParser {
-    fn step_finished(&self, part: &Value, transcript: &mut Transcript) {
-        transcript.reopen();
-        match self.reason.as_str() {
-            "stop" => transcript.complete(),
-            // It retries the model, without limit.
-            "unknown" => transcript.retry(CUT_SHORT_MESSAGE),
-            _ => {}
-        }
-        transcript.add_cost(cost(&part["cost"]));
-        transcript.add_tokens(&tokens(&part["tokens"]));
+pub(super) fn finish(reason: &str, transcript: &mut Transcript) {
+    if transcript.is_complete() || transcript.failure().is_some() {
+        return;
     }
+    match reason {
+        "" => {}
+        "unknown" => transcript.set_failure(Failure::new(FailureClass::Network, CUT_SHORT_MESSAGE)),
+        // It exits after a tool call that needed approval.
+        reason => {
+            let words = format!("it ended with `{reason}`");
+            transcript.set_failure(Failure::new(FailureClass::Other, &words));
+        }
+    }
+}
+
+fn step_finished(part: &Value, reason: &str, transcript: &mut Transcript) {
+    transcript.reopen();
+    match reason {
+        "stop" => transcript.complete(),
+        // It retries the model, without limit.
+        "unknown" => transcript.retry(CUT_SHORT_MESSAGE),
+        _ => {}
+    }
+    transcript.add_cost(cost(&part["cost"]));
+    transcript.add_tokens(&tokens(&part["tokens"]));
 }
 
 fn tool_use(part: &Value, transcript: &mut Transcript) {

@@ -1,11 +1,8 @@
 //! The events of `pi --mode json`.
 
-use anyhow::Result;
-use camino::Utf8Path;
 use serde_json::Value;
 
 use super::fields::{cost, is_nothing, text, texts, tokens};
-use super::parser::EventParser;
 use super::transcript::{Failure, Transcript};
 use ralph_core::record::FailureClass;
 
@@ -21,8 +18,8 @@ pub(super) struct PiParser {
     has_ended: bool,
 }
 
-impl EventParser for PiParser {
-    fn event(&mut self, event: &Value, transcript: &mut Transcript) {
+impl PiParser {
+    pub(super) fn event(&mut self, event: &Value, transcript: &mut Transcript) {
         match text(event, "type") {
             "message_end" if text(&event["message"], "role") == "assistant" => {
                 self.message(&event["message"], transcript);
@@ -60,7 +57,7 @@ impl EventParser for PiParser {
         }
     }
 
-    fn finish(&mut self, _: i32, _: &Utf8Path, transcript: &mut Transcript) -> Result<()> {
+    pub(super) fn finish(&self, transcript: &mut Transcript) {
         // pi always exits with 0, and treats an answer that was cut short as complete.
         let is_complete = self.has_ended && self.reason == "stop";
         if transcript.failure().is_some() || self.reason.is_empty() {
@@ -73,11 +70,8 @@ impl EventParser for PiParser {
         } else {
             transcript.complete();
         }
-        Ok(())
     }
-}
 
-impl PiParser {
     /// Takes the last message once more, from the list of all: its own line may have been unreadable.
     fn last_of(&mut self, messages: &Value, transcript: &mut Transcript) {
         let message = messages.as_array().and_then(|messages| messages.last());

@@ -3,7 +3,6 @@
 use anyhow::Result;
 use camino::Utf8Path;
 
-use super::parser::LineParser;
 use super::transcript::Transcript;
 use crate::lines::tail;
 
@@ -13,23 +12,13 @@ pub(crate) const FINAL_TEXT_BYTES: u64 = 64 << 10;
 /// Maximum bytes of a line of plain output that are shown while the agent runs.
 const MAX_SHOWN_LINE_BYTES: usize = 4 << 10;
 
-/// Output without events.
-#[derive(Debug)]
-pub(super) struct TextParser;
-
-impl LineParser for TextParser {
-    fn line(&mut self, line: &[u8], transcript: &mut Transcript) {
-        show_line(line, transcript);
-    }
-
-    fn finish(&mut self, _: i32, stdout: &Utf8Path, transcript: &mut Transcript) -> Result<()> {
-        transcript.complete();
-        transcript.set_final_message(&tail(stdout, FINAL_TEXT_BYTES)?);
-        Ok(())
-    }
-}
-
 pub(super) fn show_line(line: &[u8], transcript: &mut Transcript) {
     let shown = &line[..line.len().min(MAX_SHOWN_LINE_BYTES)];
     transcript.show_line(&String::from_utf8_lossy(shown));
+}
+
+pub(super) fn finish(stdout: &Utf8Path, transcript: &mut Transcript) -> Result<()> {
+    transcript.complete();
+    transcript.set_final_message(&tail(stdout, FINAL_TEXT_BYTES)?);
+    Ok(())
 }

@@ -1,3 +1,4 @@
+use camino::Utf8Path;
 use proptest::prelude::*;
 use serde_json::json;
 

@@ -7,7 +7,7 @@ use std::fs;
 
 use camino::Utf8Path;
 use failure_excerpt::{Features, Neighbours, Output, examine};
-use ralph_core::config::{Config, FileInput, Inputs};
+use ralph_core::config::{Config, Inputs};
 use ralph_core::progress::fenced;
 use ralph_core::progress::progress_txt::{self, CatchUp};
 use ralph_core::record::{Iteration, ObjectId, SessionId, Timestamp};
@@ -225,7 +225,7 @@ pub fn redact(input: &[u8]) {
 pub fn config(input: &[u8]) {
     let read = Config::read(&Inputs {
         loop_type: None,
-        file: Some(FileInput { path: Utf8Path::new("ralph.toml"), bytes: input }),
+        file: Some((Utf8Path::new("ralph.toml"), input)),
         git: Vec::new(),
         environment: Vec::new(),
         flags: Vec::new(),

@@ -119,12 +119,12 @@ impl Approved<'_> {
 
 #[cfg(test)]
 mod tests {
-    use ralph_core::config::{Config, FileInput, Inputs};
+    use ralph_core::config::{Config, Inputs};
 
     use super::*;
 
     fn of_file(text: &str) -> String {
-        let file = FileInput { path: Utf8Path::new("ralph.toml"), bytes: text.as_bytes() };
+        let file = (Utf8Path::new("ralph.toml"), text.as_bytes());
         let config = Config::read(&Inputs { file: Some(file), ..Inputs::default() }).unwrap();
         Approved::Commands(&config.file_commands).digest()
     }

@@ -5,9 +5,7 @@ use camino::Utf8Path;
 use redact_stream::Redactor;
 use serde::{Deserialize, Serialize};
 
-use ralph_core::config::{
-    ALLOW_LINKS, Config, FileInput, FlagInput, GIT_PREFIX, GitInput, Inputs, VARIABLE_PREFIX,
-};
+use ralph_core::config::{ALLOW_LINKS, Config, FlagInput, GIT_PREFIX, GitInput, Inputs, VARIABLE_PREFIX};
 use ralph_core::record::{IfThere, Refusal};
 use ralph_engine::redactor;
 use ralph_os::process::Tool;
@@ -64,7 +62,7 @@ impl Layers {
 fn config_of(file: Option<&[u8]>, layers: &Layers) -> Result<Config> {
     let Layers { git, environment, flags, .. } = layers.clone();
     Config::read(&Inputs {
-        file: file.map(|bytes| FileInput { path: Utf8Path::new(FILE), bytes }),
+        file: file.map(|bytes| (Utf8Path::new(FILE), bytes)),
         git,
         environment,
         flags: flags.settings,

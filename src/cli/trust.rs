@@ -122,7 +122,7 @@ fn shown(command: &Command) -> String {
 mod tests {
     use camino::Utf8Path;
 
-    use ralph_core::config::{FileInput, Inputs};
+    use ralph_core::config::Inputs;
 
     use super::*;
 
@@ -135,7 +135,7 @@ mod tests {
             [agents.claude.env]
             API_KEY = "sk-ant-api03-aaaaaaaaaaaaaaaaaaaa\n\u001b[8mz"
         "#;
-        let file = FileInput { path: Utf8Path::new("ralph.toml"), bytes: text.as_bytes() };
+        let file = (Utf8Path::new("ralph.toml"), text.as_bytes());
         let config = Config::read(&Inputs { file: Some(file), ..Inputs::default() }).unwrap();
         let listed = listing(&config.file_commands);
         assert_eq!(listed.lines().count(), 3, "{listed}");

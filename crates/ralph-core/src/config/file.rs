@@ -14,35 +14,31 @@ use toml::de::{DeString, DeTable, DeValue};
 use crate::record::{Refusal, did_you_mean};
 
 use super::agents::{AgentCommand, AgentSettings};
-use super::loops::LoopSettings;
+use super::loops::{LoopTables, LoopType};
 use super::mistake;
 use super::origin::Origin;
 use super::origin::Setting;
 use super::settings::{self, KEYS};
 use super::value::{InvalidValue, Raw, pattern_error};
 
-/// `.specify/ralph.toml` as it was read.
-#[derive(Debug, Clone, Copy)]
-pub struct FileInput<'a> {
+/// What `.specify/ralph.toml` says, in its order within each table.
+#[derive(Debug)]
+pub(super) struct Contents<'a> {
     /// As messages should name it.
-    pub path: &'a Utf8Path,
-    pub bytes: &'a [u8],
-}
-
-/// What a file says, in its order within each table.
-#[derive(Debug, Default)]
-pub(super) struct Contents {
+    path: &'a Utf8Path,
+    bytes: &'a [u8],
     /// Everything, for display.
     pub settings: Vec<Setting>,
     pub agents: BTreeMap<String, AgentSettings>,
-    pub loops: BTreeMap<String, LoopSettings>,
+    pub loops: LoopTables,
 }
 
 /// Replaces a value that must not be shown.
 pub const HIDDEN: &str = "***";
 
-pub(super) fn parse(source: FileInput<'_>) -> Result<Contents> {
-    let FileInput { path, bytes } = source;
+pub(super) fn parse<'a>(path: &'a Utf8Path, bytes: &'a [u8]) -> Result<Contents<'a>> {
+    let (settings, agents, loops) = (Vec::new(), BTreeMap::new(), BTreeMap::new());
+    let mut contents = Contents { path, bytes, settings, agents, loops };
     let text = match std::str::from_utf8(bytes) {
         Ok(text) => text,
         Err(error) => {
@@ -53,21 +49,23 @@ pub(super) fn parse(source: FileInput<'_>) -> Result<Contents> {
         }
     };
     let table = DeTable::parse(text).map_err(|error| {
-        let place = source.origin(&error.span().unwrap_or_default()).place();
+        let place = contents.origin(&error.span().unwrap_or_default()).place();
         let refusal = Refusal::new(format!("{place}: {}", error.message().replace('\n', ", ")));
         Error::from(refusal.with_hint("expected TOML, such as `timeout = \"60m\"`"))
     })?;
-    let mut contents = Contents::default();
     for (name, value) in table.get_ref() {
         match (name.get_ref().as_ref(), value.get_ref()) {
-            ("agents", DeValue::Table(agents)) => source.agents(agents, &mut contents)?,
-            ("loop", DeValue::Table(loops)) => source.loops(loops, &mut contents)?,
+            ("agents", DeValue::Table(agents)) => contents.agents(agents)?,
+            ("loop", DeValue::Table(loops)) => contents.loops(loops)?,
             ("agents" | "loop", _) => {
                 let name = name.get_ref();
                 let expected = InvalidValue::expected(format!("tables `[{name}.<name>]`"));
-                return Err(mistake::invalid_value(&source.origin(&value.span()), name, &expected));
+                return Err(mistake::invalid_value(&contents.origin(&value.span()), name, &expected));
             }
-            _ => source.settings("", (name, value), &["agents", "loop"], &mut contents.settings)?,
+            _ => {
+                let settings = contents.settings("", (name, value), &["agents", "loop"])?;
+                contents.settings.extend(settings);
+            }
         }
     }
     Ok(contents)
@@ -85,7 +83,7 @@ fn origin_at(path: &Utf8Path, bytes: &[u8], offset: usize) -> Origin {
 type Name<'i> = Spanned<DeString<'i>>;
 type Item<'t, 'i> = (&'t Name<'i>, &'t Spanned<DeValue<'i>>);
 
-impl FileInput<'_> {
+impl Contents<'_> {
     fn origin(&self, span: &Range<usize>) -> Origin {
         origin_at(self.path, self.bytes, span.start)
     }
@@ -97,8 +95,7 @@ impl FileInput<'_> {
         prefix: &str,
         (name, value): Item<'_, '_>,
         other_keys: &[&str],
-        settings: &mut Vec<Setting>,
-    ) -> Result<()> {
+    ) -> Result<Vec<Setting>> {
         let full = format!("{prefix}{}", name.get_ref());
         // A table of that name is a section, as `[sandbox]`.
         let is_table = matches!(value.get_ref(), DeValue::Table(_));
@@ -109,8 +106,7 @@ impl FileInput<'_> {
             }
             let read = key.read(&raw(value.get_ref()));
             let value = read.map_err(|invalid| mistake::invalid_value(&origin, &full, &invalid))?;
-            settings.push(Setting { key: settings::canonical(&full).to_owned(), value, origin });
-            return Ok(());
+            return Ok(vec![Setting { key: settings::canonical(&full).to_owned(), value, origin }]);
         }
         let section = format!("{full}.");
         if !KEYS.iter().any(|key| key.name.starts_with(&section)) {
@@ -120,10 +116,14 @@ impl FileInput<'_> {
                 _ => mistake::unknown(&origin, &full, other_keys),
             });
         }
-        self.table(value, &full)?.iter().try_for_each(|item| self.settings(&section, item, &[], settings))
+        let mut settings = Vec::new();
+        for item in self.table(value, &full)? {
+            settings.extend(self.settings(&section, item, &[])?);
+        }
+        Ok(settings)
     }
 
-    fn agents(&self, agents: &DeTable<'_>, contents: &mut Contents) -> Result<()> {
+    fn agents(&mut self, agents: &DeTable<'_>) -> Result<()> {
         for (name, table) in agents {
             let prefix = format!("agents.{}", name.get_ref());
             let mut agent = AgentSettings::default();
@@ -152,26 +152,21 @@ impl FileInput<'_> {
                         agent.credentials.as_slice().into()
                     }),
                     "env" => {
-                        self.variables(value, &full, &mut agent, &mut contents.settings)?;
+                        agent.env = self.variables(value, &full)?;
                         continue;
                     }
                     _ => return Err(self.unknown_field(field, &full, AgentSettings::FIELDS)),
                 };
                 let value = shown.map_err(|invalid| mistake::invalid_value(&origin, &full, &invalid))?;
-                contents.settings.push(Setting { key: full, value, origin });
+                self.settings.push(Setting { key: full, value, origin });
             }
-            contents.agents.insert(name.get_ref().to_string(), agent);
+            self.agents.insert(name.get_ref().to_string(), agent);
         }
         Ok(())
     }
 
-    fn variables(
-        &self,
-        value: &Spanned<DeValue<'_>>,
-        full: &str,
-        agent: &mut AgentSettings,
-        settings: &mut Vec<Setting>,
-    ) -> Result<()> {
+    fn variables(&mut self, value: &Spanned<DeValue<'_>>, full: &str) -> Result<BTreeMap<String, String>> {
+        let mut variables = BTreeMap::new();
         for (variable, value) in self.table(value, full)? {
             let key = format!("{full}.{}", variable.get_ref());
             let origin = self.origin(&value.span());
@@ -180,41 +175,42 @@ impl FileInput<'_> {
                 let expected = if is_name { "a string" } else { "a name of a variable, without `=`" };
                 return Err(mistake::invalid_value(&origin, &key, &InvalidValue::expected(expected)));
             };
-            agent.env.insert(variable.get_ref().to_string(), text.to_owned());
+            variables.insert(variable.get_ref().to_string(), text.to_owned());
             // The value may be a secret: it is never recorded or shown.
-            settings.push(Setting { key, value: HIDDEN.into(), origin });
+            self.settings.push(Setting { key, value: HIDDEN.into(), origin });
         }
-        Ok(())
+        Ok(variables)
     }
 
-    fn loops(&self, loops: &DeTable<'_>, contents: &mut Contents) -> Result<()> {
+    fn loops(&mut self, loops: &DeTable<'_>) -> Result<()> {
         for (name, table) in loops {
             let prefix = format!("loop.{}", name.get_ref());
-            let mut settings = LoopSettings::default();
-            let mut plain = Vec::new();
+            let mut loop_type = LoopType::new(name.get_ref());
+            let mut own = Vec::new();
             for (field, value) in self.table(table, &prefix)? {
                 let full = format!("{prefix}.{}", field.get_ref());
                 let origin = self.origin(&value.span());
                 let raw = raw(value.get_ref());
                 let shown = match field.get_ref().as_ref() {
-                    "template" => path(&raw).map(|path| settings.template.insert(path).clone()),
-                    "artifact" => path(&raw).map(|path| settings.artifact.insert(path).clone()),
-                    "until" => one_of(&raw).map(|until| settings.until.insert(until).into_str().to_owned()),
+                    "template" => path(&raw).map(|path| loop_type.template.insert(path).clone()),
+                    "artifact" => path(&raw).map(|path| loop_type.artifact.insert(path).clone()),
+                    "until" => one_of(&raw).map(|until| {
+                        loop_type.until = until;
+                        until.into_str().to_owned()
+                    }),
                     _ => {
-                        self.settings("", (field, value), LoopSettings::FIELDS, &mut plain)?;
+                        own.extend(self.settings("", (field, value), LoopType::FIELDS)?);
                         continue;
                     }
                 };
                 let shown = shown.map_err(|invalid| mistake::invalid_value(&origin, &full, &invalid))?;
-                contents.settings.push(Setting { key: full, value: shown.into(), origin });
+                self.settings.push(Setting { key: full, value: shown.into(), origin });
             }
-            contents.settings.extend(
-                plain
-                    .iter()
+            self.settings.extend(
+                own.iter()
                     .map(|setting| Setting { key: format!("{prefix}.{}", setting.key), ..setting.clone() }),
             );
-            settings.settings = plain;
-            contents.loops.insert(name.get_ref().to_string(), settings);
+            self.loops.insert(name.get_ref().to_string(), (loop_type, own));
         }
         Ok(())
     }

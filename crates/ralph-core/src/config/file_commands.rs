@@ -29,11 +29,11 @@ impl Command {
 }
 
 /// Returns all of one file, in the order of their keys.
-pub(super) fn commands_of(contents: &Contents) -> Vec<Command> {
+pub(super) fn commands_of(contents: &Contents<'_>) -> Vec<Command> {
     let plain = contents.settings.iter().filter(|setting| is_command(setting));
     let mut commands: Vec<Command> = plain.map(Command::of).collect();
-    for (name, table) in &contents.loops {
-        let own = table.settings.iter().filter(|setting| is_command(setting));
+    for (name, (_, settings)) in &contents.loops {
+        let own = settings.iter().filter(|setting| is_command(setting));
         commands.extend(
             own.map(|setting| Command {
                 key: format!("loop.{name}.{}", setting.key),
@@ -54,7 +54,7 @@ pub(super) fn commands_of(contents: &Contents) -> Vec<Command> {
     commands
 }
 
-fn find<'c>(contents: &'c Contents, key: &str) -> Option<&'c Setting> {
+fn find<'c>(contents: &'c Contents<'_>, key: &str) -> Option<&'c Setting> {
     contents.settings.iter().find(|setting| setting.key == key)
 }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::mem::discriminant;
 
 use anyhow::{Result, anyhow};
+use camino::Utf8Path;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 use strum::VariantNames as _;
@@ -12,7 +13,7 @@ use crate::record::{Strategy, did_you_mean};
 
 use super::agents::{AgentCommand, AgentSettings};
 use super::effective::Config;
-use super::file::{self, Contents, FileInput};
+use super::file;
 use super::file_commands::commands_of;
 use super::key::{Key, ValueKind};
 use super::loops::{IMPLEMENT, LoopType};
@@ -82,7 +83,8 @@ pub fn setting_of_variable(variable: &str) -> Option<String> {
 /// All layers.
 #[derive(Debug, Clone, Default)]
 pub struct Inputs<'a> {
-    pub file: Option<FileInput<'a>>,
+    /// The path of `.specify/ralph.toml`, as messages should name it, and its bytes.
+    pub file: Option<(&'a Utf8Path, &'a [u8])>,
     pub git: Vec<GitInput>,
     /// Names and values; variables that are not ours are passed over, and so are empty ones.
     pub environment: Vec<(String, String)>,
@@ -116,146 +118,136 @@ pub fn check(key: &str, text: &str) -> Result<()> {
 impl Config {
     /// Puts the layers together.
     pub fn read(inputs: &Inputs<'_>) -> Result<Self> {
-        let mut layers = Layers::default();
+        let mut values = Vec::new();
         for key in KEYS.iter().filter(|key| !key.name.contains('<')) {
-            layers.put(key, key.name.to_owned(), key.default, Origin::Default)?;
+            put(&mut values, key, key.name.to_owned(), key.default, Origin::Default)?;
         }
-        let contents = match inputs.file {
-            Some(file) => file::parse(file)?,
-            None => Contents::default(),
-        };
+        let (path, bytes) = inputs.file.unwrap_or((Utf8Path::new(""), b""));
+        let contents = file::parse(path, bytes)?;
         let file_commands = commands_of(&contents);
         let mut agents = contents.agents;
         for setting in contents.settings {
-            layers.set(setting);
+            set(&mut values, setting);
         }
         let loop_type = inputs.loop_type.as_deref().unwrap_or(IMPLEMENT);
         let loop_type = LoopType::find(loop_type, &contents.loops)?;
-        for setting in contents.loops.get(&loop_type.name).iter().flat_map(|table| &table.settings) {
-            layers.set(setting.clone());
+        for setting in contents.loops.get(&loop_type.name).iter().flat_map(|(_, settings)| settings) {
+            set(&mut values, setting.clone());
         }
-        layers.git(&inputs.git)?;
-        layers.environment(&inputs.environment)?;
-        layers.flags(&inputs.flags)?;
+        put_git(&mut values, &inputs.git)?;
+        put_environment(&mut values, &inputs.environment)?;
+        put_flags(&mut values, &inputs.flags)?;
         if let Some(line) = &inputs.agent_command {
-            layers.agent_command(line, &mut agents)?;
+            put_agent_command(&mut values, line, &mut agents)?;
         }
-        layers.check_strategy();
-        let Layers { values, warnings } = layers;
+        let warnings = without_unknown_strategy(&mut values).into_iter().collect();
         let settings = Settings::of(&values);
         Ok(Self { settings, agents, loop_type, file_commands, warnings, values })
     }
 }
 
-#[derive(Default)]
-struct Layers {
-    /// In the order of the table of keys.
-    values: Vec<Setting>,
-    warnings: Vec<String>,
+/// `values` are in the order of the table of keys.
+fn set(values: &mut Vec<Setting>, setting: Setting) {
+    match values.iter_mut().find(|known| known.key == setting.key) {
+        Some(known) => *known = setting,
+        None => values.push(setting),
+    }
 }
 
-impl Layers {
-    fn set(&mut self, setting: Setting) {
-        match self.values.iter_mut().find(|known| known.key == setting.key) {
-            Some(known) => *known = setting,
-            None => self.values.push(setting),
+fn put(values: &mut Vec<Setting>, key: &Key, name: String, text: &str, origin: Origin) -> Result<()> {
+    let raw = Raw::Bare(extended(values, key, &name, text, &origin));
+    let value = key.read(&raw).map_err(|invalid| mistake::invalid_value(&origin, &name, &invalid))?;
+    set(values, Setting { key: name, value, origin });
+    Ok(())
+}
+
+/// Several values of a list add up within one layer; an empty one starts the list anew, as for git.
+fn extended(values: &[Setting], key: &Key, name: &str, text: &str, origin: &Origin) -> String {
+    let mut same_layer = values.iter().filter(|known| discriminant(&known.origin) == discriminant(origin));
+    let known = same_layer.find(|known| known.key == name);
+    match known.and_then(|known| known.value.as_array()) {
+        Some(list) if key.kind == ValueKind::Patterns && !text.is_empty() => {
+            list.iter().filter_map(Json::as_str).chain([text]).collect::<Vec<_>>().join("\n")
         }
+        _ => text.to_owned(),
     }
+}
 
-    fn put(&mut self, key: &Key, name: String, text: &str, origin: Origin) -> Result<()> {
-        let raw = Raw::Bare(self.extended(key, &name, text, &origin));
-        let value = key.read(&raw).map_err(|invalid| mistake::invalid_value(&origin, &name, &invalid))?;
-        self.set(Setting { key: name, value, origin });
-        Ok(())
-    }
-
-    /// Several values of a list add up within one layer; an empty one starts the list anew, as for git.
-    fn extended(&self, key: &Key, name: &str, text: &str, origin: &Origin) -> String {
-        let mut same_layer =
-            self.values.iter().filter(|known| discriminant(&known.origin) == discriminant(origin));
-        let known = same_layer.find(|known| known.key == name);
-        match known.and_then(|known| known.value.as_array()) {
-            Some(list) if key.kind == ValueKind::Patterns && !text.is_empty() => {
-                list.iter().filter_map(Json::as_str).chain([text]).collect::<Vec<_>>().join("\n")
-            }
-            _ => text.to_owned(),
+fn put_git(values: &mut Vec<Setting>, pairs: &[GitInput]) -> Result<()> {
+    for GitInput { key, value, scope } in pairs {
+        let lower = key.to_ascii_lowercase();
+        if !lower.starts_with(GIT_PREFIX) || GIT_ONLY.contains(&lower.as_str()) {
+            continue;
         }
-    }
-
-    fn git(&mut self, pairs: &[GitInput]) -> Result<()> {
-        for GitInput { key, value, scope } in pairs {
-            let lower = key.to_ascii_lowercase();
-            if !lower.starts_with(GIT_PREFIX) || GIT_ONLY.contains(&lower.as_str()) {
-                continue;
-            }
-            let origin = Origin::Git { key: key.clone(), scope: scope.clone() };
-            if lower.starts_with("ralph.agents.") || lower.starts_with("ralph.loop.") {
-                return Err(mistake::file_only(&origin, key));
-            }
-            let Some((name, found)) = from_git(key) else {
-                return Err(mistake::unknown(&origin, key, &[]));
-            };
-            let origin = Origin::Git { key: spelled_by_us(found, key), scope: scope.clone() };
-            self.put(found, name, value.as_deref().unwrap_or("true"), origin)?;
+        let origin = Origin::Git { key: key.clone(), scope: scope.clone() };
+        if lower.starts_with("ralph.agents.") || lower.starts_with("ralph.loop.") {
+            return Err(mistake::file_only(&origin, key));
         }
-        Ok(())
+        let Some((name, found)) = from_git(key) else {
+            return Err(mistake::unknown(&origin, key, &[]));
+        };
+        let origin = Origin::Git { key: spelled_by_us(found, key), scope: scope.clone() };
+        put(values, found, name, value.as_deref().unwrap_or("true"), origin)?;
     }
+    Ok(())
+}
 
-    fn environment(&mut self, pairs: &[(String, String)]) -> Result<()> {
-        for (variable, value) in pairs {
-            if !variable.starts_with(VARIABLE_PREFIX) || value.is_empty() {
-                continue;
-            }
-            let origin = Origin::Environment { variable: variable.clone() };
-            let rest = &variable[VARIABLE_PREFIX.len()..];
-            if rest.starts_with("AGENTS_") || rest.starts_with("LOOP_") {
-                return Err(mistake::file_only(&origin, variable));
-            }
-            let Some((name, key)) = from_variable(variable) else {
-                return Err(mistake::unknown(&origin, variable, &[]));
-            };
-            self.put(key, name, value, origin)?;
+fn put_environment(values: &mut Vec<Setting>, pairs: &[(String, String)]) -> Result<()> {
+    for (variable, value) in pairs {
+        if !variable.starts_with(VARIABLE_PREFIX) || value.is_empty() {
+            continue;
         }
-        Ok(())
-    }
-
-    fn flags(&mut self, flags: &[FlagInput]) -> Result<()> {
-        for FlagInput { flag, key: name, value } in flags {
-            let origin = Origin::Flag { flag: flag.clone() };
-            if name.starts_with("agents.") || name.starts_with("loop.") {
-                return Err(mistake::file_only(&origin, name));
-            }
-            let Some(key) = settings::find(name) else {
-                return Err(mistake::unknown(&origin, name, &[]));
-            };
-            self.put(key, settings::canonical(name).to_owned(), value, origin)?;
+        let origin = Origin::Environment { variable: variable.clone() };
+        let rest = &variable[VARIABLE_PREFIX.len()..];
+        if rest.starts_with("AGENTS_") || rest.starts_with("LOOP_") {
+            return Err(mistake::file_only(&origin, variable));
         }
-        Ok(())
+        let Some((name, key)) = from_variable(variable) else {
+            return Err(mistake::unknown(&origin, variable, &[]));
+        };
+        put(values, key, name, value, origin)?;
     }
+    Ok(())
+}
 
-    fn agent_command(&mut self, line: &str, agents: &mut BTreeMap<String, AgentSettings>) -> Result<()> {
-        let origin = Origin::Flag { flag: "--agent-command".to_owned() };
-        let key = format!("agents.{COMMAND_AGENT}.command");
-        let command = AgentCommand::new(&Raw::Bare(line.to_owned()))
-            .map_err(|invalid| mistake::invalid_value(&origin, &key, &invalid))?;
-        self.set(Setting { key, value: command.to_value(), origin: origin.clone() });
-        agents.entry(COMMAND_AGENT.to_owned()).or_default().command = Some(command);
-        self.set(Setting { key: "agent".to_owned(), value: [COMMAND_AGENT].as_slice().into(), origin });
-        Ok(())
-    }
-
-    /// Replaces an unknown strategy by the default, with a warning.
-    fn check_strategy(&mut self) {
-        let mut values = self.values.iter_mut();
-        let strategy = values.find(|setting| setting.key == "progress.strategy");
-        if let Some(Setting { value, origin, .. }) = strategy
-            && let Some(name) = value.as_str().filter(|name| !Strategy::VARIANTS.contains(name))
-        {
-            let default: &str = Strategy::default().into();
-            self.warnings.push(format!("{origin}: unknown progress strategy `{name}`, using {default}"));
-            (*value, *origin) = (default.into(), Origin::Default);
+fn put_flags(values: &mut Vec<Setting>, flags: &[FlagInput]) -> Result<()> {
+    for FlagInput { flag, key: name, value } in flags {
+        let origin = Origin::Flag { flag: flag.clone() };
+        if name.starts_with("agents.") || name.starts_with("loop.") {
+            return Err(mistake::file_only(&origin, name));
         }
+        let Some(key) = settings::find(name) else {
+            return Err(mistake::unknown(&origin, name, &[]));
+        };
+        put(values, key, settings::canonical(name).to_owned(), value, origin)?;
     }
+    Ok(())
+}
+
+fn put_agent_command(
+    values: &mut Vec<Setting>,
+    line: &str,
+    agents: &mut BTreeMap<String, AgentSettings>,
+) -> Result<()> {
+    let origin = Origin::Flag { flag: "--agent-command".to_owned() };
+    let key = format!("agents.{COMMAND_AGENT}.command");
+    let command = AgentCommand::new(&Raw::Bare(line.to_owned()))
+        .map_err(|invalid| mistake::invalid_value(&origin, &key, &invalid))?;
+    set(values, Setting { key, value: command.to_value(), origin: origin.clone() });
+    agents.entry(COMMAND_AGENT.to_owned()).or_default().command = Some(command);
+    set(values, Setting { key: "agent".to_owned(), value: [COMMAND_AGENT].as_slice().into(), origin });
+    Ok(())
+}
+
+/// Replaces an unknown strategy by the default; returns a warning then.
+fn without_unknown_strategy(values: &mut [Setting]) -> Option<String> {
+    let strategy = values.iter_mut().find(|setting| setting.key == "progress.strategy")?;
+    let Setting { value, origin, .. } = strategy;
+    let name = value.as_str().filter(|name| !Strategy::VARIANTS.contains(name))?;
+    let default: &str = Strategy::default().into();
+    let warning = format!("{origin}: unknown progress strategy `{name}`, using {default}");
+    (*value, *origin) = (default.into(), Origin::Default);
+    Some(warning)
 }
 
 /// `ralph.maxIterations` for git's `ralph.maxiterations`; a capture keeps what git prints.

@@ -16,25 +16,13 @@ pub enum Until {
     Validation,
 }
 
-/// One `[loop.<type>]`.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct LoopSettings {
-    pub template: Option<String>,
-    pub artifact: Option<String>,
-    pub until: Option<Until>,
-    /// Any setting, with its own name, for this type alone.
-    pub settings: Vec<Setting>,
-}
-
-impl LoopSettings {
-    /// What a type says beside settings.
-    pub(super) const FIELDS: &[&str] = &["template", "artifact", "until"];
-}
+/// The types that the file has tables for, each with its own settings.
+pub(super) type LoopTables = BTreeMap<String, (LoopType, Vec<Setting>)>;
 
 /// The type of a loop for which none is named.
 pub const IMPLEMENT: &str = "implement";
 
-/// A type of loop as it is in force.
+/// A type of loop: a built-in one, with what `[loop.<type>]` says of it, or one of the file alone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoopType {
     pub name: String,
@@ -46,32 +34,36 @@ pub struct LoopType {
 }
 
 impl LoopType {
-    pub(super) fn find(name: &str, tables: &BTreeMap<String, LoopSettings>) -> Result<Self, Refusal> {
-        let built_in = match name {
-            IMPLEMENT => Some((Until::Tasks, None)),
-            "plan" => Some((Until::Validation, Some("plan.md"))),
-            "spec" => Some((Until::Validation, Some("spec.md"))),
-            _ => None,
+    /// What a table says of its type beside settings.
+    pub(super) const FIELDS: &[&str] = &["template", "artifact", "until"];
+
+    const BUILT_IN: [&str; 3] = [IMPLEMENT, "plan", "spec"];
+
+    /// Returns the type of that name as it is without a table.
+    pub(super) fn new(name: &str) -> Self {
+        let (until, artifact) = match name {
+            "plan" => (Until::Validation, Some("plan.md")),
+            "spec" => (Until::Validation, Some("spec.md")),
+            _ => (Until::Tasks, None),
         };
-        let table = tables.get(name);
-        if built_in.is_none() && table.is_none() {
-            let known = [IMPLEMENT, "plan", "spec"].into_iter().chain(tables.keys().map(String::as_str));
-            let refusal = Refusal::new(format!("there is no loop type `{name}`"));
-            return Err(match did_you_mean(name, known.clone()) {
-                Some(near) => refusal.with_hint(format!("did you mean `{near}`?")),
-                None => refusal.with_hint(format!(
-                    "known are {}; any other needs a table [loop.{name}] in .specify/ralph.toml",
-                    known.collect::<Vec<_>>().join(", ")
-                )),
-            });
+        Self { name: name.to_owned(), until, template: None, artifact: artifact.map(str::to_owned) }
+    }
+
+    pub(super) fn find(name: &str, tables: &LoopTables) -> Result<Self, Refusal> {
+        if let Some((of_table, _)) = tables.get(name) {
+            return Ok(of_table.clone());
         }
-        let (until, artifact) = built_in.unwrap_or((Until::Tasks, None));
-        let table = table.cloned().unwrap_or_default();
-        Ok(Self {
-            name: name.to_owned(),
-            until: table.until.unwrap_or(until),
-            template: table.template,
-            artifact: table.artifact.or_else(|| artifact.map(str::to_owned)),
+        if Self::BUILT_IN.contains(&name) {
+            return Ok(Self::new(name));
+        }
+        let known = Self::BUILT_IN.into_iter().chain(tables.keys().map(String::as_str));
+        let refusal = Refusal::new(format!("there is no loop type `{name}`"));
+        Err(match did_you_mean(name, known.clone()) {
+            Some(near) => refusal.with_hint(format!("did you mean `{near}`?")),
+            None => refusal.with_hint(format!(
+                "known are {}; any other needs a table [loop.{name}] in .specify/ralph.toml",
+                known.collect::<Vec<_>>().join(", ")
+            )),
         })
     }
 }

@@ -22,7 +22,6 @@ mod value;
 pub use agents::{AgentCommand, AgentSettings};
 pub use duration::{display_duration, display_size, parse_duration, parse_size};
 pub use effective::Config;
-pub use file::FileInput;
 pub use file::HIDDEN;
 pub use file_commands::Command;
 pub use key::{Key, Side, ValueKind};

@@ -80,11 +80,11 @@ fn literal(key: &Key) -> String {
 mod tests {
     use camino::Utf8Path;
 
-    use super::super::{Config, FileInput, Inputs};
+    use super::super::{Config, Inputs};
     use super::*;
 
     fn read(text: &str) -> Config {
-        let file = FileInput { path: Utf8Path::new("ralph.toml"), bytes: text.as_bytes() };
+        let file = (Utf8Path::new("ralph.toml"), text.as_bytes());
         Config::read(&Inputs { file: Some(file), ..Inputs::default() }).unwrap()
     }
 

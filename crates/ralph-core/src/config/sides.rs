@@ -1,7 +1,7 @@
 //! Which settings widen what the loop may touch, run or send, or decide what counts as done. Each takes a side here.
 
 use super::key::Side;
-use super::loops::LoopSettings;
+use super::loops::LoopType;
 use super::settings::find;
 use super::spelling::GIT_ONLY;
 
@@ -20,7 +20,7 @@ pub fn side(key: &str) -> Side {
             }
             _ => Plain,
         },
-        (_, Some(rest), _) if LoopSettings::FIELDS.iter().any(|field| has_field(rest, field)) => Widens,
+        (_, Some(rest), _) if LoopType::FIELDS.iter().any(|field| has_field(rest, field)) => Widens,
         (.., Some(key)) => key.side,
         _ if GIT_ONLY.contains(&key) => Widens,
         _ => Plain,

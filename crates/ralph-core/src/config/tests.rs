@@ -13,7 +13,7 @@ use super::*;
 const PATH: &str = ".specify/ralph.toml";
 
 fn inputs(file: &str) -> Inputs<'_> {
-    let file = FileInput { path: Utf8Path::new(PATH), bytes: file.as_bytes() };
+    let file = (Utf8Path::new(PATH), file.as_bytes());
     Inputs { file: Some(file), ..Inputs::default() }
 }
 
@@ -147,7 +147,7 @@ fn mistakes_name_place_key_and_form() {
     let error = format!("{error:#}");
     assert!(error.starts_with(".specify/ralph.toml:1:"), "{error}");
     assert!(error.contains("\nhint: expected TOML"), "{error}");
-    let file = FileInput { path: Utf8Path::new(PATH), bytes: b"a = 1\nb = '\xff'\n" };
+    let file = (Utf8Path::new(PATH), &b"a = 1\nb = '\xff'\n"[..]);
     refused(
         &Inputs { file: Some(file), ..Inputs::default() },
         ".specify/ralph.toml:2:6: not UTF-8\nhint: save the file as UTF-8",
@@ -262,7 +262,7 @@ fn one_value_can_be_checked_alone() {
 proptest! {
     #[test]
     fn any_file_is_read_or_refused(bytes: Vec<u8>) {
-        let file = FileInput { path: Utf8Path::new(PATH), bytes: &bytes };
+        let file = (Utf8Path::new(PATH), bytes.as_slice());
         drop(Config::read(&Inputs { file: Some(file), ..Inputs::default() }));
     }
 

@@ -19,13 +19,6 @@ pub(super) struct Definition {
     pub body: String,
 }
 
-/// What is read of a source.
-#[derive(Debug, Default)]
-pub(super) struct TestSource {
-    pub definitions: Vec<Definition>,
-    pub assertions: usize,
-}
-
 /// Where a definition is, in bytes.
 struct Span {
     /// Of its attributes.
@@ -37,9 +30,9 @@ struct Span {
     is_group: bool,
 }
 
-/// Reads the tests of a source. Of one that is not a test file as a whole only the part below `cfg(test)` has
+/// Reads the tests of a source, and how many assertions it has. Of one that is not a test file as a whole only the part below `cfg(test)` has
 /// assertions.
-pub(super) fn read(source: &str, language: &Language, is_test_file: bool) -> TestSource {
+pub(super) fn read(source: &str, language: &Language, is_test_file: bool) -> (Vec<Definition>, usize) {
     let code = mask(source, &language.syntax);
     let spans = spans(source, &code, language);
     let mut definitions = Vec::with_capacity(spans.len());
@@ -51,13 +44,8 @@ pub(super) fn read(source: &str, language: &Language, is_test_file: bool) -> Tes
         definitions.push(whole_file(&code, language));
     }
     let tested = if is_test_file { 0 } else { code.find("#[cfg(test)]").unwrap_or(code.len()) };
-    TestSource {
-        definitions,
-        assertions: language
-            .assertion
-            .as_ref()
-            .map_or(0, |assertion| assertion.find_iter(&code[tested..]).count()),
-    }
+    let assertion = language.assertion.as_ref();
+    (definitions, assertion.map_or(0, |assertion| assertion.find_iter(&code[tested..]).count()))
 }
 
 fn spans(source: &str, code: &str, language: &Language) -> Vec<Span> {

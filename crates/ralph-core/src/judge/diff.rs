@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::definitions::{Definition, TestSource, read};
+use super::definitions::{Definition, read};
 use super::languages::{Language, language};
 use super::paths::{config_line, has_inline_tests, is_test_config, is_test_file};
 
@@ -81,7 +81,8 @@ impl DiffFindings {
     }
 
     fn add(&mut self, file: &FileTests) {
-        let new_focus = new_markers(&file.before.definitions, &file.after.definitions);
+        let [before, after] = &file.definitions;
+        let new_focus = new_markers(before, after);
         if let Some((marker, count)) = new_focus {
             self.focus.push(finding(&file.path, &marker, count));
         }
@@ -96,10 +97,9 @@ impl DiffFindings {
         if lost > 0 {
             self.removed.push(finding(&file.path, "", lost));
         }
-        let has_all = file.after.definitions.len() >= file.before.definitions.len();
-        let fewer = file.before.assertions.saturating_sub(file.after.assertions);
-        if fewer > 0 && has_all && !file.after.definitions.is_empty() {
-            self.fewer_asserts.push(finding(&file.path, "", fewer));
+        let has_all = after.len() >= before.len();
+        if file.fewer_asserts > 0 && has_all && !after.is_empty() {
+            self.fewer_asserts.push(finding(&file.path, "", file.fewer_asserts));
         }
     }
 }
@@ -131,8 +131,10 @@ fn is_config_change(file: &ChangedFile) -> bool {
 struct FileTests {
     path: String,
     language: &'static Language,
-    before: TestSource,
-    after: TestSource,
+    /// Before, and after.
+    definitions: [Vec<Definition>; 2],
+    /// How many assertions are gone.
+    fewer_asserts: usize,
     /// Markers by which existing tests are skipped now.
     skipped: Vec<String>,
     /// Definitions that have no counterpart after, and before.
@@ -142,13 +144,15 @@ struct FileTests {
 
 impl FileTests {
     fn read(file: &ChangedFile, language: &'static Language, is_test: bool) -> Self {
-        let [before, after] = [&file.before, &file.after].map(|bytes| match bytes {
-            Some(bytes) => read(&String::from_utf8_lossy(bytes), language, is_test),
-            None => TestSource::default(),
-        });
+        let [(before, asserts_before), (after, asserts)] =
+            [&file.before, &file.after].map(|bytes| match bytes {
+                Some(bytes) => read(&String::from_utf8_lossy(bytes), language, is_test),
+                None => (Vec::new(), 0),
+            });
+        let (definitions, fewer_asserts) = ([before, after], asserts_before.saturating_sub(asserts));
         let path = file.path.clone();
         let (skipped, lost, gained) = (Vec::new(), Vec::new(), Vec::new());
-        let mut file = Self { path, language, before, after, skipped, lost, gained };
+        let mut file = Self { path, language, definitions, fewer_asserts, skipped, lost, gained };
         file.compare_titles();
         file.pair(|lost, gained| lost.body.len() >= MIN_BODY_CHARS && lost.body == gained.body);
         file
@@ -157,10 +161,8 @@ impl FileTests {
     /// Compares how many definitions of each title there are, and how many of them are skipped.
     fn compare_titles(&mut self) {
         let mut titles: BTreeMap<(bool, &str), [Vec<&Definition>; 2]> = BTreeMap::new();
-        for (tree, definitions) in
-            [&self.before, &self.after].map(|tree| &tree.definitions).iter().enumerate()
-        {
-            for definition in *definitions {
+        for (tree, definitions) in self.definitions.iter().enumerate() {
+            for definition in definitions {
                 let key = (definition.is_group, definition.title.as_str());
                 titles.entry(key).or_default()[tree].push(definition);
             }

@@ -6,12 +6,8 @@ use regex::Regex;
 
 use super::label::ID;
 
-/// An id that is waited for, or all from one id to another.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Dependency {
-    pub from: String,
-    pub until: Option<String>,
-}
+/// An id that is waited for, or the first and the last of several.
+pub(super) type Dependency = (String, Option<String>);
 
 /// Only clear forms: "after T003" in the middle of a sentence says too many other things.
 static KEYWORD: LazyLock<Regex> = LazyLock::new(|| {
@@ -64,7 +60,7 @@ pub(super) fn read(text: &str, own: Option<&str>) -> Vec<Dependency> {
         }
         read_list(&text[keyword.end()..], &mut dependencies);
     }
-    dependencies.retain(|it| it.until.is_some() || Some(it.from.as_str()) != own);
+    dependencies.retain(|(from, until)| until.is_some() || Some(from.as_str()) != own);
     dependencies
 }
 
@@ -87,7 +83,7 @@ fn read_list(text: &str, dependencies: &mut Vec<Dependency>) {
             until = Some(last.to_owned());
             rest = behind;
         }
-        dependencies.push(Dependency { from: from.to_owned(), until });
+        dependencies.push((from.to_owned(), until));
         match SEPARATOR.find(rest) {
             Some(separator) => rest = &rest[separator.end()..],
             None => return,
@@ -119,7 +115,7 @@ mod tests {
     fn case(text: &str, expected: &str) {
         let found: Vec<_> = read(text, Some("T050"))
             .into_iter()
-            .map(|it| it.until.map_or(it.from.clone(), |until| format!("{}..{until}", it.from)))
+            .map(|(from, until)| until.map_or(from.clone(), |until| format!("{from}..{until}")))
             .collect();
         assert_eq!(found.join(" "), expected, "{text}");
     }

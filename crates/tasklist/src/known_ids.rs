@@ -64,9 +64,9 @@ impl KnownIds {
     /// that the user should hear of. `FR-003` in a file without such ids names a requirement, not a task.
     pub fn resolve(&self, waits: &[Dependency], own: Option<&str>) -> Vec<String> {
         let mut found: Vec<String> = Vec::new();
-        for wait in waits {
-            let Some(from) = self.canonical(&wait.from) else { continue };
-            let Some(until) = wait.until.as_ref().and_then(|until| self.range_end(&from, until)) else {
+        for (from, until) in waits {
+            let Some(from) = self.canonical(from) else { continue };
+            let Some(until) = until.as_ref().and_then(|until| self.range_end(&from, until)) else {
                 found.push(from);
                 continue;
             };
@@ -116,7 +116,7 @@ mod tests {
     #[test]
     fn the_ranges_of_a_long_list_name_a_bounded_number_of_ids() {
         let known = KnownIds::new((1..=MAX_RANGE_IDS).map(|number| format!("T{number:04}")).collect());
-        let all = [Dependency { from: "T0001".to_owned(), until: Some(format!("T{MAX_RANGE_IDS:04}")) }];
+        let all = [("T0001".to_owned(), Some(format!("T{MAX_RANGE_IDS:04}")))];
         let counts: Vec<usize> =
             (0..=MAX_RANGE_IDS_IN_ALL / MAX_RANGE_IDS).map(|_| known.resolve(&all, None).len()).collect();
         let (last, others) = counts.split_last().unwrap();

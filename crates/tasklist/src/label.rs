@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 /// The text after a box, taken apart.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Label {
     pub id: Option<Id>,
     /// Without id, `[P]` and story tag.
@@ -71,35 +71,34 @@ static STORY: LazyLock<Regex> = LazyLock::new(|| {
 
 /// Takes `text` apart; `is_believed` says of an id whether it is one in this file.
 pub(super) fn read(text: &str, is_believed: impl Fn(&Id) -> bool) -> Label {
-    let mut tags = Tags::default();
+    let mut label = Label::default();
     let mut rest = text.trim();
     let mut kept = String::new();
     if let Some(pasted) = PASTED.find(rest) {
         rest = &rest[pasted.end()..];
     }
-    let front = skip_decoration(rest, &mut tags);
-    let mut id = None;
-    if let Some((found, reopened, behind)) = id_at(front).filter(|(id, ..)| is_believed(id)) {
+    let front = skip_decoration(rest, &mut label);
+    if let Some((id, reopened, behind)) = id_at(front).filter(|(id, ..)| is_believed(id)) {
         kept.push_str(&reopened);
         rest = behind;
-        id = Some(found);
+        label.id = Some(id);
     } else {
-        tags = Tags::default();
+        label = Label::default();
     }
-    let others = tags.take_leading(&mut rest);
+    let others = label.take_leading(&mut rest);
     kept.push_str(&others);
     kept.push_str(rest);
-    let text = tags.take_trailing(&kept);
-    Label { id, text, parallel: tags.parallel, story: tags.story }
+    label.text = label.take_trailing(&kept);
+    label
 }
 
 /// Steps over signs and tags that may be before an id.
-fn skip_decoration<'a>(text: &'a str, tags: &mut Tags) -> &'a str {
+fn skip_decoration<'a>(text: &'a str, label: &mut Label) -> &'a str {
     let mut rest = text;
     loop {
         rest = rest.trim_start_matches(|c: char| c.is_whitespace() || !c.is_ascii() && !c.is_alphanumeric());
         let Some((tag, behind)) = tag_at(rest) else { return rest };
-        if !tags.take(tag) {
+        if !label.take(tag) {
             return rest;
         }
         rest = behind;
@@ -238,13 +237,7 @@ fn word_family(written: &str) -> Option<(Family, bool)> {
     Some((Family::Word(family.to_owned()), is_certain))
 }
 
-#[derive(Debug, Default)]
-struct Tags {
-    parallel: bool,
-    story: Option<String>,
-}
-
-impl Tags {
+impl Label {
     /// Returns true if `tag` has a meaning for us.
     fn take(&mut self, tag: &str) -> bool {
         let tag = tag.trim();

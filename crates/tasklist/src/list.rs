@@ -13,7 +13,7 @@ use super::known_ids::KnownIds;
 use super::label::{self, Family, Id, Label};
 use super::markdown::{self, MAX_ITEMS, TaskBox};
 use super::near_miss::Unrecognised;
-use super::ranges::Ranges;
+use super::ranges::{Ranges, ranges};
 use super::{conflict, copies, failing_tests, front_matter, phase, story, struck};
 
 /// How an item is called: its id as written, `T004#2` for the second item with that id, `#7` for the seventh item of a
@@ -205,7 +205,7 @@ impl TaskList {
             item.depends_on = known.resolve(&waits, item.id.as_deref());
         }
         let mut list = Self {
-            ranges: Ranges::of(items.iter().map(|item| (item.id.as_deref(), item.until.as_deref()))),
+            ranges: ranges(items.iter().map(|item| (item.id.as_deref(), item.until.as_deref()))),
             items,
             unrecognised: outline.unrecognised,
             conflict: conflict::find(&source[start..], &source[..start]),
@@ -301,9 +301,9 @@ fn item(source: &str, task_box: &TaskBox, label: Label, kind: Kind) -> Item {
         name: String::new(),
         id,
         text: label.text,
-        stories: story::of(label.story.as_deref(), &task_box.headings.levels),
-        phase: phase::of(&task_box.headings.levels, task_box.bold_phase.as_deref()),
-        headings: Arc::clone(&task_box.headings.texts),
+        stories: story::of(label.story.as_deref(), &task_box.heading_levels),
+        phase: phase::of(&task_box.heading_levels, task_box.bold_phase.as_deref()),
+        headings: Arc::clone(&task_box.headings),
         depth: task_box.depth,
         kind,
         parallel: label.parallel,

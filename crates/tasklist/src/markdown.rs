@@ -34,7 +34,9 @@ pub(super) struct TaskBox {
     pub is_done: bool,
     /// The first paragraph after the box, on one line, as Markdown.
     pub text: String,
-    pub headings: Arc<Headings>,
+    /// The headings above, outermost first; and the same with their levels.
+    pub headings: Arc<[String]>,
+    pub heading_levels: Arc<[(u8, String)]>,
     /// A line in bold that does the work of a phase heading.
     pub bold_phase: Option<String>,
     /// How many task-list items this one is in.
@@ -43,13 +45,6 @@ pub(super) struct TaskBox {
     pub parent: Option<usize>,
     /// Other lines of the item, without those of its sub-tasks.
     pub body: Vec<String>,
-}
-
-/// The headings above a box, outermost first.
-#[derive(Debug, Default)]
-pub(super) struct Headings {
-    pub levels: Vec<(u8, String)>,
-    pub texts: Arc<[String]>,
 }
 
 /// Reads `source`, a whole file; what is before `start` (a BOM, front matter) is left out.
@@ -109,7 +104,8 @@ struct Walk<'a> {
     line_starts: Vec<usize>,
     block: Block,
     frames: Vec<Frame>,
-    headings: Arc<Headings>,
+    headings: Arc<[String]>,
+    heading_levels: Arc<[(u8, String)]>,
     bold_phase: Option<String>,
     heading_text: String,
     run: Run,
@@ -128,6 +124,7 @@ impl<'a> Walk<'a> {
             block: Block::Flow,
             frames: Vec::new(),
             headings: Arc::default(),
+            heading_levels: Arc::default(),
             bold_phase: None,
             heading_text: String::new(),
             run: Run::default(),
@@ -218,6 +215,7 @@ impl<'a> Walk<'a> {
             is_done,
             text: String::new(),
             headings: Arc::clone(&self.headings),
+            heading_levels: Arc::clone(&self.heading_levels),
             bold_phase: self.bold_phase.clone(),
             depth: self.frames.iter().filter(|frame| frame.own.is_some()).count(),
             parent,
@@ -269,10 +267,9 @@ impl<'a> Walk<'a> {
     fn end_heading(&mut self, level: u8) {
         let text: String = one_line(&self.heading_text).chars().take(MAX_HEADING_CHARS).collect();
         self.outline.headings.push(text.clone());
-        let above = self.headings.levels.iter().filter(|(above, _)| *above < level);
-        let levels: Vec<_> = above.cloned().chain([(level, text)]).collect();
-        let texts = levels.iter().map(|(_, text)| text.clone()).collect();
-        self.headings = Arc::new(Headings { levels, texts });
+        let above = self.heading_levels.iter().filter(|(above, _)| *above < level);
+        self.heading_levels = above.cloned().chain([(level, text)]).collect();
+        self.headings = self.heading_levels.iter().map(|(_, text)| text.clone()).collect();
         self.bold_phase = None;
     }
 

@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt;
 
+use super::ranges::range_around;
 use super::{Item, Selection, TaskList, TaskName};
 
 /// The next task, or why there is none.
@@ -253,7 +254,7 @@ impl TaskList {
     fn items_of(&self, id: &str) -> Vec<usize> {
         match self.by_id.get(id) {
             Some(indices) => indices.clone(),
-            None => self.ranges.around(id).into_iter().collect(),
+            None => range_around(&self.ranges, id).into_iter().collect(),
         }
     }
 

@@ -35,13 +35,14 @@ impl Counted {
 pub(crate) struct ReportCounts {
     counts: Vec<(&'static str, Counted)>,
     /// The outcomes of pytest-reportlog: one test has a line for each of its phases.
-    phases: HashMap<String, Phases>,
+    phases: HashMap<String, WorstPhase>,
 }
 
-#[derive(Debug, Default)]
-struct Phases {
-    has_failed: bool,
-    was_skipped: bool,
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum WorstPhase {
+    Passed,
+    Skipped,
+    Failed,
 }
 
 impl ReportCounts {
@@ -57,12 +58,13 @@ impl ReportCounts {
         match text_at(value, "$report_type") {
             "" => {}
             "TestReport" => {
-                let phases = self.phases.entry(text_at(value, "nodeid").to_owned()).or_default();
-                match text_at(value, "outcome") {
-                    "failed" => phases.has_failed = true,
-                    "skipped" => phases.was_skipped = true,
-                    _ => {}
-                }
+                let phase = match text_at(value, "outcome") {
+                    "failed" => WorstPhase::Failed,
+                    "skipped" => WorstPhase::Skipped,
+                    _ => WorstPhase::Passed,
+                };
+                let worst = self.phases.entry(text_at(value, "nodeid").to_owned()).or_insert(phase);
+                *worst = phase.max(*worst);
                 return;
             }
             "CollectReport" if text_at(value, "outcome") == "failed" => {
@@ -80,11 +82,11 @@ impl ReportCounts {
     pub(crate) fn finish(mut self) -> Vec<(&'static str, Counted)> {
         if !self.phases.is_empty() {
             let mut all = Counted::default();
-            for phases in self.phases.values() {
-                match phases {
-                    Phases { has_failed: true, .. } => all.failed += 1,
-                    Phases { was_skipped: true, .. } => all.skipped += 1,
-                    Phases { .. } => all.passed += 1,
+            for worst in self.phases.values() {
+                match worst {
+                    WorstPhase::Failed => all.failed += 1,
+                    WorstPhase::Skipped => all.skipped += 1,
+                    WorstPhase::Passed => all.passed += 1,
                 }
             }
             self.add("pytest", all);

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 
 use super::bounded::CutShort;
-use super::registry::pids;
+use super::registry::{Role, pids};
 use super::started::ChildProcess;
 use super::tool::{Captured, Tool};
 
@@ -32,7 +32,7 @@ impl Coprocess {
             tool.expression().stdin_file(reads_stdin).stderr_to_stdout().stdout_file(writes_stdout);
         let process =
             ChildProcess::start_in_own_group(&expression).with_context(|| format!("run `{tool}`"))?;
-        pids().resident.insert(process.pid());
+        pids().insert(process.pid(), Role::Resident);
         let (sender, answers) = mpsc::channel();
         thread::Builder::new().name("coprocess".to_owned()).spawn(move || {
             for line in BufReader::new(stdout).lines().map_while(io::Result::ok) {
@@ -72,12 +72,6 @@ impl Coprocess {
             let code = ended.map_or(-1, |output| super::code_of(output.status));
             bail!("{}", Captured { code, stdout: Vec::new(), stderr: said.into_bytes() }.complaint())
         })
-    }
-}
-
-impl Drop for Coprocess {
-    fn drop(&mut self) {
-        pids().resident.remove(&self.process.pid());
     }
 }
 

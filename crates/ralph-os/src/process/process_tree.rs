@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use super::descent::{add_descendants, ancestors, send};
 use super::marker::Marker;
-use super::noted::{self, Noted};
-use super::registry::{Pids, pids};
+use super::noted;
+use super::registry::{Role, pids};
 use super::started::ChildProcess;
 use super::{Carried, Interrupt, Process, system};
 use crate::platform::{self, CAN_ASK_TO_END, Signal};
@@ -58,9 +58,9 @@ impl<'a> ProcessTree<'a> {
 
     /// What a dead loop noted as its child's.
     pub(super) fn take_noted(&mut self) {
-        let Some(noted) = self.marker.note().and_then(Noted::read) else { return };
+        let Some(noted) = self.marker.note().and_then(noted::read) else { return };
         let all = system::processes();
-        let members = noted.members(&all);
+        let members = noted::members(noted, &all);
         self.seen.extend(members.into_iter().map(|process| (process.pid, process.born)));
     }
 
@@ -73,13 +73,15 @@ impl<'a> ProcessTree<'a> {
 
     /// Everybody who belongs to it and lives. Reaps adopted orphans that do not.
     pub(super) fn members(&mut self) -> Vec<Process> {
-        let Pids { running, detached, .. } = &*pids();
+        let started = pids();
+        let running = started.iter().filter(|(_, role)| **role != Role::Detached);
+        let running: BTreeSet<i32> = running.map(|(pid, _)| *pid).collect();
         let all = system::processes();
         let own_pid = platform::own_pid();
         let by_pid: BTreeMap<i32, &Process> = all.iter().map(|process| (process.pid, process)).collect();
         let own_group = by_pid.get(&own_pid).map_or(0, |own| own.group);
         let mut spared = ancestors(own_pid, &by_pid);
-        spared.extend(detached);
+        spared.extend(started.keys().filter(|pid| !running.contains(pid)));
         // The owner of an orphan without a marker is known only while there is a single child.
         let is_alone = self.root.is_some_and(|(root, _)| running.iter().all(|pid| *pid == root));
 

@@ -1,34 +1,31 @@
 //! The pids of the programs that we started, so that none of them is taken for an adopted orphan.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::platform::{Signal, signal_group};
 
-/// Held while one is started.
-static PIDS: Mutex<Pids> =
-    Mutex::new(Pids { running: BTreeSet::new(), resident: BTreeSet::new(), detached: BTreeSet::new() });
-
-#[derive(Debug)]
-pub(super) struct Pids {
-    /// The children that run now.
-    pub running: BTreeSet<i32>,
-    /// Those of them that wait for our questions, and do nothing between two.
-    pub resident: BTreeSet<i32>,
-    /// Those that are meant to outlive us.
-    pub detached: BTreeSet<i32>,
+/// What a program was started for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Role {
+    /// A child that runs now.
+    Child,
+    /// A child that waits for our questions, and does nothing between two.
+    Resident,
+    /// Meant to outlive us.
+    Detached,
 }
 
-pub(super) fn pids() -> MutexGuard<'static, Pids> {
+/// Held while one is started.
+static PIDS: Mutex<BTreeMap<i32, Role>> = Mutex::new(BTreeMap::new());
+
+pub(super) fn pids() -> MutexGuard<'static, BTreeMap<i32, Role>> {
     PIDS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The pid of a program that we started, listed until this is dropped.
 #[derive(Debug)]
-pub(super) struct StartedPid {
-    pid: i32,
-    is_detached: bool,
-}
+pub(super) struct StartedPid(i32);
 
 impl StartedPid {
     /// Starts a child, which is listed among those that run.
@@ -36,8 +33,8 @@ impl StartedPid {
         let mut pids = pids();
         let handle = expression.start()?;
         let pid = handle.pids().first().and_then(|pid| i32::try_from(*pid).ok()).unwrap_or(0);
-        pids.running.insert(pid);
-        Ok((handle, Self { pid, is_detached: false }))
+        pids.insert(pid, Role::Child);
+        Ok((handle, Self(pid)))
     }
 
     /// Starts a program that outlives us, which is taken for no child's orphan.
@@ -47,29 +44,24 @@ impl StartedPid {
         let mut pids = pids();
         let child = command.spawn()?;
         let pid = i32::try_from(child.id()).unwrap_or(0);
-        pids.detached.insert(pid);
-        Ok((child, Self { pid, is_detached: true }))
+        pids.insert(pid, Role::Detached);
+        Ok((child, Self(pid)))
     }
 
     pub(super) fn get(&self) -> i32 {
-        self.pid
+        self.0
     }
 }
 
 impl Drop for StartedPid {
     fn drop(&mut self) {
-        let mut pids = pids();
-        if self.is_detached {
-            pids.detached.remove(&self.pid)
-        } else {
-            pids.running.remove(&self.pid)
-        };
+        pids().remove(&self.0);
     }
 }
 
 /// Sends a signal to the process groups of all children that run now and have one.
 pub(super) fn signal_running(signal: Signal) {
-    for group in &pids().running {
+    for (group, _) in pids().iter().filter(|(_, role)| **role != Role::Detached) {
         signal_group(*group, signal);
     }
 }

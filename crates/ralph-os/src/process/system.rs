@@ -9,7 +9,7 @@ use camino::Utf8Path;
 
 #[cfg(target_os = "linux")]
 use super::linux;
-use super::registry::pids;
+use super::registry::{Role, pids};
 use super::{Carried, Process, portable};
 
 #[cfg(target_os = "linux")]
@@ -69,11 +69,11 @@ pub(super) fn processes() -> Vec<Process> {
 /// Returns true if a program of git's runs with its current folder in one of `folders`, or if that cannot be told. One that
 /// only waits for us does not count.
 pub fn is_git_running(folders: &[&Utf8Path]) -> bool {
-    let resident = pids().resident.clone();
+    let started = pids().clone();
     let mut running = processes().into_iter().filter(|process| {
         (process.name == "git" || process.name.starts_with("git-"))
             && !process.is_zombie
-            && !resident.contains(&process.pid)
+            && started.get(&process.pid) != Some(&Role::Resident)
     });
     running.any(|process| match current_folder(process.pid) {
         Ok(folder) => folders.iter().any(|known| folder.starts_with(known)),

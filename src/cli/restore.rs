@@ -8,7 +8,7 @@ use ralph_engine::{Force, Intent, PlannedRestore, Restore, SkippedPath, Target, 
 use ralph_git::worktree::{PathChange, WorkTree};
 use ralph_os::process::Tool;
 use ralph_project::tasks;
-use ralph_store::{Connection, RestorePoint, Store};
+use ralph_store::{RestorePoint, Store};
 use ralph_ui::restore::{self, Deed};
 use ralph_ui::style::{Count, Paint, one_line};
 
@@ -89,7 +89,7 @@ fn bring(planned: &PlannedRestore<'_>, context: &Context) -> Result<()> {
     let what = Count(missing.len() as u64, "file");
     let name = one_line(&remote.name);
     note(format_args!("fetching {what} from {name} that this partial clone lacks"));
-    let brought = Connection::new(context.store()?.repository(), &remote).bring(&missing);
+    let brought = remote.bring(context.store()?.repository(), &missing);
     brought.with_context(|| format!("fetch {what} from {name}; nothing was changed"))
 }
 

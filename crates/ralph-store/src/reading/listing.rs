@@ -7,7 +7,7 @@ use anyhow::{Error, Result};
 use ralph_core::record::{LogEntry, ObjectId, RecordKind, SessionFacts, TaskCounts};
 
 use super::chain::{Chain, ChainWalk};
-use super::listing_cache::{Cache, CachedSession, head, sum};
+use super::listing_cache::{self, head, sum};
 use super::row::{self, Row};
 use super::session_log::SessionLog;
 use crate::local::{disk, folders};
@@ -159,7 +159,7 @@ impl Store {
     ) -> Result<Listing> {
         let reader = self.reader()?;
         let head = head(&reader.ends);
-        let mut cache = Cache::read(&self.cache_file(), &head).unwrap_or_default();
+        let (cached, mut kept) = listing_cache::read(&self.cache_file(), &head).unwrap_or_default();
         let mut sessions = Vec::new();
         let (mut read, mut is_of_all, mut is_whole) = (0, true, true);
         for (refs, tip) in self.log_tips()? {
@@ -167,15 +167,13 @@ impl Store {
                 is_of_all = false;
                 continue;
             }
-            let kept = cache.sessions.remove(&refs.log());
-            let (known, rows) = match kept {
-                Some(kept) if kept.tip == tip => {
-                    let CachedSession { tip, feature, rows } = kept;
+            let (known, rows) = match kept.remove(&refs.log()) {
+                Some((known, feature, cached)) if known == tip => {
                     let (fresh, is_broken) = (String::new(), false);
-                    sessions.push(ListedSession { refs, tip, feature, cached: rows, fresh, is_broken });
+                    sessions.push(ListedSession { refs, tip, feature, cached, fresh, is_broken });
                     continue;
                 }
-                Some(kept) => (Some(kept.tip), kept.rows),
+                Some((known, _, rows)) => (Some(known), rows),
                 None => (None, 0..0),
             };
             let chain = Chain { known: known.as_ref(), lookup: None, ..reader.chain(&refs) };
@@ -199,7 +197,7 @@ impl Store {
         }
         let unusable = self.unusable_sessions()?.into_iter();
         unreadable.extend(unusable.map(|error| (None, error)));
-        let listing = Listing { cached: cache.text, sessions, is_of_all };
+        let listing = Listing { cached, sessions, is_of_all };
         if is_whole && is_of_all && read >= MIN_RECORDS_TO_CACHE {
             // A cache that cannot be written costs time, and nothing else.
             let body = listing.body();

@@ -20,19 +20,9 @@ use crate::trailer_value::unescape;
 /// Changes with what a row holds.
 const FORMAT: u32 = 6;
 
-/// What an earlier listing left.
-#[derive(Debug, Default)]
-pub(super) struct Cache {
-    pub text: String,
-    pub sessions: HashMap<String, CachedSession>,
-}
-
-#[derive(Debug)]
-pub(super) struct CachedSession {
-    pub tip: ObjectId,
-    pub feature: String,
-    pub rows: Range<usize>,
-}
+/// What an earlier listing left: a text; and of each session, by the name of its ref, its tip, its feature, and where in the text its
+/// rows are.
+type Cache = (String, HashMap<String, (ObjectId, String, Range<usize>)>);
 
 /// The cache for reading a long session. It is loaded on first use.
 #[derive(Debug)]
@@ -45,9 +35,9 @@ pub(crate) struct Lookup {
 impl Lookup {
     /// Returns the records of a session up to the tip that it had when it was cached; `None` if it is not.
     pub fn of(&self, refs: &SessionRefs) -> Option<Vec<LogEntry>> {
-        let cache = self.cache.get_or_init(|| Cache::read(&self.file, &self.head).unwrap_or_default());
-        let kept = cache.sessions.get(&refs.log())?;
-        let rows = cache.text[kept.rows.clone()].split_terminator('\n');
+        let (text, sessions) = self.cache.get_or_init(|| read(&self.file, &self.head).unwrap_or_default());
+        let (.., rows) = sessions.get(&refs.log())?;
+        let rows = text[rows.clone()].split_terminator('\n');
         rows.map(|line| Row::read(line)?.entry().ok()).collect()
     }
 }
@@ -68,32 +58,30 @@ pub(super) fn head(ends: &BTreeSet<gix::ObjectId>) -> String {
     format!("specify-ralph log {FORMAT} schema {SCHEMA}\nshallow {}\n", ends.join(" "))
 }
 
-impl Cache {
-    /// Returns `None` if there is no cache, or one that is not to be trusted.
-    pub fn read(file: &Utf8PathBuf, head: &str) -> Option<Self> {
-        let text = String::from_utf8(disk::read_if_there(file).ok()??).ok()?;
-        let body = head.len() + 17;
-        let claimed = text.strip_prefix(head)?.get(..16)?;
-        if u64::from_str_radix(claimed, 16).ok()? != sum(text.get(body..)?.as_bytes()) {
-            return None;
-        }
-        let mut sessions = HashMap::new();
-        let mut at = body;
-        while at < text.len() {
-            let line = text[at..].split('\n').next()?;
-            let mut fields = line.split('\t');
-            let name = fields.next()?.to_owned();
-            let tip = fields.next()?.parse().ok()?;
-            let length: usize = fields.next()?.parse().ok()?;
-            let feature = unescape(fields.next()?).into_owned();
-            let start = at + line.len() + 1;
-            let rows = start..start.checked_add(length)?;
-            text.get(rows.clone())?;
-            at = rows.end;
-            sessions.insert(name, CachedSession { tip, feature, rows });
-        }
-        Some(Self { text, sessions })
+/// Returns `None` if there is no cache, or one that is not to be trusted.
+pub(super) fn read(file: &Utf8PathBuf, head: &str) -> Option<Cache> {
+    let text = String::from_utf8(disk::read_if_there(file).ok()??).ok()?;
+    let body = head.len() + 17;
+    let claimed = text.strip_prefix(head)?.get(..16)?;
+    if u64::from_str_radix(claimed, 16).ok()? != sum(text.get(body..)?.as_bytes()) {
+        return None;
     }
+    let mut sessions = HashMap::new();
+    let mut at = body;
+    while at < text.len() {
+        let line = text[at..].split('\n').next()?;
+        let mut fields = line.split('\t');
+        let name = fields.next()?.to_owned();
+        let tip = fields.next()?.parse().ok()?;
+        let length: usize = fields.next()?.parse().ok()?;
+        let feature = unescape(fields.next()?).into_owned();
+        let start = at + line.len() + 1;
+        let rows = start..start.checked_add(length)?;
+        text.get(rows.clone())?;
+        at = rows.end;
+        sessions.insert(name, (tip, feature, rows));
+    }
+    Some((text, sessions))
 }
 
 fn mix(sum: u64, word: u64) -> u64 {

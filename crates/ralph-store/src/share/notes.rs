@@ -15,7 +15,6 @@ use crate::refs::naming::{NOTES, SessionRefs};
 use crate::{SessionQuery, Store, message};
 use ralph_core::record::{Iteration, ObjectId, SessionId, Timestamp};
 
-use super::shared_ref::MergeResult;
 use super::sync_state::cleaned_refs;
 use super::tombstones;
 
@@ -204,13 +203,14 @@ fn change<'a>(
 }
 
 /// Brings the notes of another repository together with ours: a union of lines. Those of sessions that were
-/// cleaned away here are there alone, those of purged ones nowhere but where the session still is.
+/// cleaned away here are there alone, those of purged ones nowhere but where the session still is. Returns the commits for
+/// here and for there.
 pub(super) fn merge(
     store: &Store,
     here: Option<&ObjectId>,
     theirs: &ObjectId,
     at: Timestamp,
-) -> Result<MergeResult> {
+) -> Result<(ObjectId, ObjectId)> {
     let git = store.open_git()?;
     let their_notes = blobs(&git, theirs)?;
     // Where ours cannot be read, the records say what they were.
@@ -251,10 +251,11 @@ pub(super) fn merge(
     let base = here.filter(|_| !ours.is_empty());
     let parents: Vec<ObjectId> = here.into_iter().chain([theirs]).cloned().collect();
     if wanted == all {
-        let kept = store.fast_forward(here, theirs, all == ours, all == their_notes)?;
-        return kept
-            .map_or_else(|| write(store, &quarantine, &all, &changed, base, &parents, at), Ok)
-            .map(MergeResult::same);
+        let both = match store.fast_forward(here, theirs, all == ours, all == their_notes)? {
+            Some(kept) => kept,
+            None => write(store, &quarantine, &all, &changed, base, &parents, at)?,
+        };
+        return Ok((both.clone(), both));
     }
     let there = if all == their_notes {
         theirs.clone()
@@ -263,12 +264,12 @@ pub(super) fn merge(
     };
     if let Some(here) = here.filter(|here| wanted == ours && store.is_ancestor(&there, here).unwrap_or(false))
     {
-        return Ok(MergeResult { here: here.clone(), there });
+        return Ok((here.clone(), there));
     }
     // It has theirs in its history, so that they need not be fetched again.
     let parents: Vec<ObjectId> = here.into_iter().chain([&there]).cloned().collect();
     let here = write(store, &quarantine, &wanted, &changed, base, &parents, at)?;
-    Ok(MergeResult { here, there })
+    Ok((here, there))
 }
 
 /// Returns the ids of the sessions whose lines are not wanted here, what was purged or cleaned away and is not here, and of

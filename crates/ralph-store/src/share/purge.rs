@@ -13,7 +13,7 @@ use crate::retention::{ASIDE, is_of};
 use crate::{Store, message};
 use ralph_core::record::{ObjectId, RALPH, Refusal, SessionId, Timestamp};
 
-use super::remote::{Connection, PushOutcome, Remote, Strictness};
+use super::remote::{PushOutcome, Remote, Strictness};
 use super::sync::KeptRef;
 use super::{notes, tombstones};
 
@@ -119,17 +119,16 @@ impl Store {
         at: Timestamp,
         purged: &mut PurgeReport,
     ) -> Result<()> {
-        let connection = Connection::new(self.repository(), remote);
-        let listed = connection.list().with_context(|| format!("reach {}", remote.place()))?;
+        let listed = remote.list(self.repository()).with_context(|| format!("reach {}", remote.place()))?;
         let mut with_tombstone = Vec::new();
         for (name, tip) in listed.iter().filter(|(name, _)| is_of(name, session)) {
-            if !self.is_ours_there(&connection, name, tip)? {
+            if !self.is_ours_there(remote, name, tip)? {
                 let reason = "it is not ours".to_owned();
                 purged.left.push(KeptRef { name: name.clone(), reason });
                 continue;
             }
             with_tombstone.extend(SessionRefs::from_name(name));
-            match connection.delete(name, tip)? {
+            match remote.delete(self.repository(), name, tip)? {
                 PushOutcome::Done => purged.there.push(name.clone()),
                 PushOutcome::Behind => purged
                     .left
@@ -149,10 +148,10 @@ impl Store {
     }
 
     /// Returns true if the tip of a ref at a remote is one of our commits; it is fetched to be looked at where it must.
-    fn is_ours_there(&self, connection: &Connection<'_>, name: &str, tip: &ObjectId) -> Result<bool> {
+    fn is_ours_there(&self, remote: &Remote, name: &str, tip: &ObjectId) -> Result<bool> {
         if !self.has(tip)? {
             let incoming = format!("{INCOMING_PREFIX}purge");
-            connection.fetch(&[(name, &incoming)], Strictness::AsSet)?;
+            remote.fetch(self.repository(), &[(name, &incoming)], Strictness::AsSet)?;
             self.clear_incoming()?;
         }
         Ok(message::is_signed(&self.message(tip)?))

@@ -95,21 +95,8 @@ impl Remote {
     pub fn address_of(repository: &Repository, name: &str) -> Result<String> {
         Tool::git(&repository.common_dir).args(["remote", "get-url", "--", name]).line()
     }
-}
 
-/// A repository and a remote of it, before the network is used.
-pub struct Connection<'a> {
-    repository: &'a Repository,
-    pub(super) remote: &'a Remote,
-}
-
-impl<'a> Connection<'a> {
-    pub fn new(repository: &'a Repository, remote: &'a Remote) -> Self {
-        Self { repository, remote }
-    }
-
-    fn git(&self) -> Tool {
-        let repository = self.repository;
+    fn git(&self, repository: &Repository) -> Tool {
         let git = Tool::git(&repository.directory)
             .env("GIT_DIR", repository.common_dir.as_str())
             // There is no one to prompt.
@@ -126,18 +113,18 @@ impl<'a> Connection<'a> {
             .args(["-c", "http.lowSpeedLimit=1", "-c", "http.lowSpeedTime=90"])
             // A mirror would push, and delete, everything. As a variable, for an address may hold a `=`.
             .env("GIT_CONFIG_COUNT", "1")
-            .env("GIT_CONFIG_KEY_0", format!("remote.{}.mirror", self.remote.name))
+            .env("GIT_CONFIG_KEY_0", format!("remote.{}.mirror", self.name))
             .env("GIT_CONFIG_VALUE_0", "false");
-        match &self.remote.ssh_command {
+        match &self.ssh_command {
             Some(command) => git.env("GIT_SSH_COMMAND", command),
             None => git,
         }
     }
 
     /// Returns our refs, and the shared ones, that the remote has.
-    pub(super) fn list(&self) -> Result<BTreeMap<String, ObjectId>> {
+    pub(super) fn list(&self, repository: &Repository) -> Result<BTreeMap<String, ObjectId>> {
         let [logs, snapshots] = [LOG_PREFIX, SNAPSHOT_PREFIX].map(|prefix| format!("{prefix}*"));
-        let git = self.git().args(["ls-remote", "--quiet", "--refs", "--", &self.remote.name]);
+        let git = self.git(repository).args(["ls-remote", "--quiet", "--refs", "--", &self.name]);
         let listed = reached(git.args([&logs, &snapshots, NOTES, TOMBSTONES]).limit(LISTING_TIMEOUT).run())?;
         if !listed.is_success() {
             return Err(Unreachable(listed.complaint()).into());
@@ -150,14 +137,19 @@ impl<'a> Connection<'a> {
                 refs.insert(name.to_owned(), id);
             }
             if refs.len() > MAX_REFS {
-                bail!("{} lists more than {MAX_REFS} refs under refs/ralph/", self.remote.place());
+                bail!("{} lists more than {MAX_REFS} refs under refs/ralph/", self.place());
             }
         }
         Ok(refs)
     }
 
     /// Fetches refs under other names, which must be unused or ours to overwrite.
-    pub(super) fn fetch(&self, refs: &[(&str, &str)], strictness: Strictness) -> Result<()> {
+    pub(super) fn fetch(
+        &self,
+        repository: &Repository,
+        refs: &[(&str, &str)],
+        strictness: Strictness,
+    ) -> Result<()> {
         let mut specs = String::new();
         for (from, to) in refs {
             specs.push_str(&format!("+{from}:{to}\n"));
@@ -167,18 +159,24 @@ impl<'a> Connection<'a> {
             Strictness::AsSet => &[],
         };
         // The clone may be partial for the project's files. A record without its own is none.
-        let options: &[&str] = if self.repository.is_partial() { &["--no-filter"] } else { &[] };
-        self.fetch_with(flags, options, specs)
+        let options: &[&str] = if repository.is_partial() { &["--no-filter"] } else { &[] };
+        self.fetch_with(repository, flags, options, specs)
     }
 
     /// Fetches what `specs` say, one a line.
-    pub(super) fn fetch_with(&self, flags: &[&str], options: &[&str], specs: String) -> Result<()> {
-        let git = self.git().args(flags.iter().copied());
+    pub(super) fn fetch_with(
+        &self,
+        repository: &Repository,
+        flags: &[&str],
+        options: &[&str],
+        specs: String,
+    ) -> Result<()> {
+        let git = self.git(repository).args(flags.iter().copied());
         let git = git
             .args(["fetch", "--quiet", "--no-tags", "--no-prune", "--no-write-fetch-head", "--refmap="])
             .args(["--no-recurse-submodules", "--stdin"])
             .args(options.iter().copied())
-            .args(["--", &self.remote.name])
+            .args(["--", &self.name])
             .stdin(specs);
         let fetched = reached(git.limit(TRANSFER).run())?;
         if fetched.is_success() {
@@ -189,15 +187,15 @@ impl<'a> Connection<'a> {
     }
 
     /// Pushes commits to refs, where that goes forward; a connection that breaks is an error.
-    pub(super) fn push(&self, refs: &[(String, ObjectId)]) -> Result<PushReport> {
+    pub(super) fn push(&self, repository: &Repository, refs: &[(String, ObjectId)]) -> Result<PushReport> {
         let specs: Vec<String> = refs.iter().map(|(name, id)| format!("{id}:{name}")).collect();
-        self.push_specs(&[], &specs)
+        self.push_specs(repository, &[], &specs)
     }
 
     /// Deletes a ref there, if it still points where we think.
-    pub(super) fn delete(&self, name: &str, at: &ObjectId) -> Result<PushOutcome> {
+    pub(super) fn delete(&self, repository: &Repository, name: &str, at: &ObjectId) -> Result<PushOutcome> {
         let lease = format!("--force-with-lease={name}:{at}");
-        let (mut answers, said) = self.push_specs(&[lease], &[format!(":{name}")])?;
+        let (mut answers, said) = self.push_specs(repository, &[lease], &[format!(":{name}")])?;
         let answer = answers.remove(name).context("read what git says of the deletion")?;
         Ok(match answer {
             PushOutcome::Refused(words) if !said.is_empty() => {
@@ -207,12 +205,12 @@ impl<'a> Connection<'a> {
         })
     }
 
-    fn push_specs(&self, flags: &[String], specs: &[String]) -> Result<PushReport> {
+    fn push_specs(&self, repository: &Repository, flags: &[String], specs: &[String]) -> Result<PushReport> {
         let git = self
-            .git()
+            .git(repository)
             .args(["push", "--porcelain", "--no-verify", "--no-follow-tags", "--recurse-submodules=no"])
             .args(flags)
-            .args(["--", &self.remote.name])
+            .args(["--", &self.name])
             .args(specs);
         let ended = reached(git.limit(TRANSFER).run())?;
         let answers = outcomes(&String::from_utf8_lossy(&ended.stdout));
@@ -223,11 +221,11 @@ impl<'a> Connection<'a> {
     }
 
     /// Fetches files by their ids, all at once.
-    pub fn bring(&self, ids: &[ObjectId]) -> Result<()> {
+    pub fn bring(&self, repository: &Repository, ids: &[ObjectId]) -> Result<()> {
         let specs: String = ids.iter().map(|id| format!("{id}\n")).collect();
         // As git itself does it: what is here is no use to the other side.
         let flags = ["-c", "fetch.negotiationAlgorithm=noop"];
-        self.fetch_with(&flags, &["--filter=blob:none"], specs)
+        self.fetch_with(repository, &flags, &["--filter=blob:none"], specs)
     }
 }
 
@@ -240,8 +238,7 @@ impl Store {
     /// Asks a remote for its sessions, and for permission to push ours. Nothing is sent, so
     /// hooks of the remote do not run.
     pub fn probe(&self, remote: &Remote) -> Result<(usize, Vec<String>)> {
-        let connection = Connection::new(self.repository(), remote);
-        let there = connection.list()?;
+        let there = remote.list(self.repository())?;
         let sessions = there.keys().filter(|name| name.starts_with(LOG_PREFIX)).count();
         let mut specs = Vec::new();
         for refs in self.session_names()?.into_iter().rev().take(BATCH) {
@@ -259,7 +256,7 @@ impl Store {
         if specs.is_empty() {
             return Ok((sessions, Vec::new()));
         }
-        let (answers, _) = connection.push_specs(&["--dry-run".to_owned()], &specs)?;
+        let (answers, _) = remote.push_specs(self.repository(), &["--dry-run".to_owned()], &specs)?;
         let refused = answers.into_iter().filter_map(|(name, answer)| match answer {
             PushOutcome::Refused(words) => Some(format!("{name}: {words}")),
             PushOutcome::Done | PushOutcome::Behind => None,

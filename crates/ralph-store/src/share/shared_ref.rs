@@ -12,20 +12,6 @@ use ralph_core::record::{ObjectId, Timestamp};
 /// How often a change is tried again when another process makes one at the same time.
 const MAX_ATTEMPTS: usize = 20;
 
-/// What came of two versions of a ref.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct MergeResult {
-    pub here: ObjectId,
-    /// With what is not wanted here, and may be wanted elsewhere.
-    pub there: ObjectId,
-}
-
-impl MergeResult {
-    pub fn same(both: ObjectId) -> Self {
-        Self { here: both.clone(), there: both }
-    }
-}
-
 impl Store {
     /// Returns a folder for new objects, which goes with the scratch folder that it is in.
     pub(super) fn new_objects(&self) -> Result<(Scratch, Quarantine)> {

@@ -20,8 +20,7 @@ use ralph_os::process::Tool;
 
 use super::incoming::{self, Inspection};
 use super::remote::{
-    BATCH, Connection, MAX_REMOTE_LINES, PushOutcome, PushOutcomes, PushReport, Remote, Strictness,
-    Unreachable,
+    BATCH, MAX_REMOTE_LINES, PushOutcome, PushOutcomes, PushReport, Remote, Strictness, Unreachable,
 };
 use super::sync_state::{SyncState, cleaned_refs, want_again};
 use super::{notes, tombstones};
@@ -87,18 +86,13 @@ pub struct Exchange {
     pub stopped: Option<String>,
 }
 
-/// A ref that is to be fetched.
-#[derive(Debug, Clone)]
-struct WantedRef {
-    name: String,
-    refs: SessionRefs,
-    here: Option<ObjectId>,
-}
+/// A ref that is to be fetched: its name, the session that it is of, and where it is here.
+type WantedRef = (String, SessionRefs, Option<ObjectId>);
 
 /// A sync that is under way.
 struct Sync<'a> {
     store: &'a Store,
-    connection: Connection<'a>,
+    remote: &'a Remote,
     direction: Direction,
     snapshots: Snapshots,
     cleaned: CleanedRefs,
@@ -145,7 +139,7 @@ impl Store {
     /// Brings the tombstones and the notes alone together. Returns what could not be.
     pub(super) fn sync_shared(&self, remote: &Remote, at: Timestamp) -> Result<Vec<KeptRef>> {
         let mut sync = Sync::new(self, remote, at);
-        let listed = sync.connection.list()?;
+        let listed = remote.list(self.repository())?;
         let tombstones = sync.share(TOMBSTONES, listed.get(TOMBSTONES), tombstones::merge);
         let done = tombstones.and_then(|()| sync.share(NOTES, listed.get(NOTES), notes::merge));
         self.clear_incoming()?;
@@ -171,7 +165,7 @@ impl<'a> Sync<'a> {
     fn new(store: &'a Store, remote: &'a Remote, at: Timestamp) -> Self {
         Self {
             store,
-            connection: Connection::new(store.repository(), remote),
+            remote,
             direction: Direction::Both,
             snapshots: Snapshots::Leave,
             cleaned: CleanedRefs::Leave,
@@ -184,8 +178,8 @@ impl<'a> Sync<'a> {
 
 impl Sync<'_> {
     fn run(&mut self) -> Result<()> {
-        let (store, remote) = (self.store, self.connection.remote);
-        let listed = self.connection.list().with_context(|| format!("reach {}", remote.place()))?;
+        let (store, remote) = (self.store, self.remote);
+        let listed = remote.list(store.repository()).with_context(|| format!("reach {}", remote.place()))?;
         let before = SyncState::read(store.repository(), remote)?;
         // First of all: they say what must not come back.
         let mut done = self.share(TOMBSTONES, listed.get(TOMBSTONES), tombstones::merge);
@@ -205,7 +199,7 @@ impl Sync<'_> {
         }
         if self.direction != Direction::Fetch {
             // A ref that is behind has nothing that the other side lacks.
-            let behind: BTreeSet<&str> = behind.iter().map(|wanted| wanted.name.as_str()).collect();
+            let behind: BTreeSet<&str> = behind.iter().map(|(name, ..)| name.as_str()).collect();
             let ahead = ours.iter().filter(|(name, id)| {
                 has_tombstone(&tombstones, name) == Some(false)
                     && !behind.contains(name.as_str())
@@ -303,7 +297,7 @@ impl Sync<'_> {
                 None => false,
             };
             if !is_ahead {
-                behind.push(WantedRef { name: name.clone(), refs, here });
+                behind.push((name.clone(), refs, here));
             }
         }
         Ok(behind)
@@ -316,15 +310,15 @@ impl Sync<'_> {
         }
         let cleaned = cleaned_refs(self.store.repository())?;
         self.exchange.cleaned = behind
-            .extract_if(.., |wanted| wanted.here.is_none() && cleaned.contains(&wanted.name))
-            .map(|wanted| wanted.name)
+            .extract_if(.., |(name, _, here)| here.is_none() && cleaned.contains(name))
+            .map(|(name, ..)| name)
             .collect();
         Ok(())
     }
 
     fn fetch_all(&mut self, wanted: Vec<WantedRef>) -> Result<()> {
         let (logs, snapshots): (Vec<_>, Vec<_>) =
-            wanted.into_iter().partition(|wanted| wanted.name.starts_with(LOG_PREFIX));
+            wanted.into_iter().partition(|(name, ..)| name.starts_with(LOG_PREFIX));
         for (all, strictness) in [(logs, Strictness::Strict), (snapshots, Strictness::AsSet)] {
             for batch in all.chunks(BATCH) {
                 self.fetch_batch(batch, strictness)?;
@@ -337,15 +331,15 @@ impl Sync<'_> {
         // The names from elsewhere stay on their side: here they are numbers.
         let names: Vec<String> = (0..batch.len()).map(|i| format!("{INCOMING_PREFIX}{i}")).collect();
         let specs: Vec<_> =
-            batch.iter().zip(&names).map(|(wanted, to)| (wanted.name.as_str(), to.as_str())).collect();
-        match self.connection.fetch(&specs, strictness) {
+            batch.iter().zip(&names).map(|((name, ..), to)| (name.as_str(), to.as_str())).collect();
+        match self.remote.fetch(self.store.repository(), &specs, strictness) {
             Ok(()) => self.take_in(batch, &names),
             Err(error) if error.is::<Unreachable>() => Err(error.context("fetch records")),
             Err(error) => {
                 self.failures += 1;
                 if batch.len() == 1 || self.failures > MAX_FAILED_BATCHES {
                     let reason = format!("{error:#}");
-                    let names = batch.iter().map(|wanted| wanted.name.clone());
+                    let names = batch.iter().map(|(name, ..)| name.clone());
                     self.leave_out(names, &reason);
                     return Ok(());
                 }
@@ -363,9 +357,8 @@ impl Sync<'_> {
         let mut good = Vec::new();
         let mut tips: BTreeMap<String, ObjectId> =
             self.store.refs().below(INCOMING_PREFIX)?.into_iter().collect();
-        for (wanted, incoming) in batch.iter().zip(names) {
+        for ((name, refs, here), incoming) in batch.iter().zip(names) {
             let Some(tip) = tips.remove(incoming) else { continue };
-            let WantedRef { name, refs, here } = wanted;
             let look = if name.starts_with(LOG_PREFIX) {
                 incoming::look_at_log
             } else {
@@ -396,7 +389,7 @@ impl Sync<'_> {
 
     /// Returns true if anything of it was accepted.
     fn push_batch(&mut self, batch: &[(String, ObjectId)]) -> Result<bool> {
-        let pushed = self.connection.push(batch).context("push records")?;
+        let pushed = self.remote.push(self.store.repository(), batch).context("push records")?;
         let outcomes = self.answered(pushed);
         let (done, left): (Vec<_>, Vec<_>) =
             batch.iter().partition(|(name, _)| outcomes.get(name) == Some(&PushOutcome::Done));
@@ -415,7 +408,7 @@ impl Sync<'_> {
             let reason = match outcomes.get(name) {
                 Some(PushOutcome::Behind) => "the remote has newer records; sync again".to_owned(),
                 Some(PushOutcome::Refused(words)) => {
-                    format!("{} refuses it: {words}", self.connection.remote.place())
+                    format!("{} refuses it: {words}", self.remote.place())
                 }
                 Some(PushOutcome::Done) | None => "git did not report it".to_owned(),
             };

@@ -11,8 +11,6 @@ use crate::refs::naming::{SessionRefs, TOMBSTONES};
 use crate::{Store, message};
 use ralph_core::record::{ObjectId, SessionId, Timestamp};
 
-use super::shared_ref::MergeResult;
-
 /// The file in the tree.
 const FILE: &str = "tombstones";
 
@@ -50,13 +48,13 @@ pub(super) fn add(store: &Store, sessions: &[SessionRefs], at: Timestamp) -> Res
     added.map(drop)
 }
 
-/// Brings the tombstones of another repository together with ours. Returns the commit that has both.
+/// Brings the tombstones of another repository together with ours. Returns the commit that has both, for here and for there.
 pub(super) fn merge(
     store: &Store,
     here: Option<&ObjectId>,
     theirs: &ObjectId,
     at: Timestamp,
-) -> Result<MergeResult> {
+) -> Result<(ObjectId, ObjectId)> {
     let their_lines = lines_of(store, theirs)?;
     let our_lines = here.map(|here| lines_of(store, here)).transpose()?.unwrap_or_default();
     let mut all = their_lines.clone();
@@ -68,10 +66,11 @@ pub(super) fn merge(
         }
     }
     if let Some(kept) = store.fast_forward(here, theirs, all == our_lines, all == their_lines)? {
-        return Ok(MergeResult::same(kept));
+        return Ok((kept.clone(), kept));
     }
     let parents: Vec<ObjectId> = here.into_iter().chain([theirs]).cloned().collect();
-    write(store, &all, &parents, at).map(MergeResult::same)
+    let both = write(store, &all, &parents, at)?;
+    Ok((both.clone(), both))
 }
 
 fn write(store: &Store, all: &TombstoneLines, parents: &[ObjectId], at: Timestamp) -> Result<ObjectId> {

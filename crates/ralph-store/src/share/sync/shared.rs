@@ -10,7 +10,6 @@ use crate::refs::naming::INCOMING_PREFIX;
 use ralph_core::record::{ObjectId, Timestamp};
 
 use super::super::remote::{PushOutcome, Strictness, Unreachable};
-use super::super::shared_ref::MergeResult;
 use super::{Direction, Sync};
 
 /// How often a rejected push of a shared ref is repeated while the ref does not move.
@@ -19,8 +18,9 @@ const MAX_PUSH_ATTEMPTS: u32 = 12;
 /// How long it is tried to bring such a ref together while others get through.
 const PUSH_RETRY_TIMEOUT: Duration = Duration::from_mins(2);
 
-/// Makes one commit of what is here, if anything, and theirs.
-type Merge = fn(&Store, Option<&ObjectId>, &ObjectId, Timestamp) -> Result<MergeResult>;
+/// Makes one commit of what is here, if anything, and theirs; or one for here, and one for there with what is not wanted here and
+/// may be wanted elsewhere.
+type Merge = fn(&Store, Option<&ObjectId>, &ObjectId, Timestamp) -> Result<(ObjectId, ObjectId)>;
 
 impl Sync<'_> {
     /// Brings a ref together that many write: theirs is merged into ours, and ours is pushed, until both are one.
@@ -42,7 +42,7 @@ impl Sync<'_> {
                         Ok((theirs, merged))
                     });
                     match merged {
-                        Ok((theirs, MergeResult { here, there: new })) => {
+                        Ok((theirs, (here, new))) => {
                             there = Some(theirs);
                             outgoing = Some(new);
                             let change =
@@ -65,17 +65,18 @@ impl Sync<'_> {
             if self.direction == Direction::Fetch || there.as_ref() == Some(&outgoing) {
                 return Ok(());
             }
-            let pushed = self.answered(self.connection.push(&[(name.to_owned(), outgoing)])?);
+            let pushed = self.remote.push(store.repository(), &[(name.to_owned(), outgoing)])?;
+            let pushed = self.answered(pushed);
             match pushed.get(name) {
                 Some(PushOutcome::Done) => return Ok(()),
                 Some(PushOutcome::Refused(words)) => {
-                    let reason = format!("{} refuses it: {words}", self.connection.remote.place());
+                    let reason = format!("{} refuses it: {words}", self.remote.place());
                     self.leave_out([name.to_owned()], &reason);
                     return Ok(());
                 }
                 Some(PushOutcome::Behind) | None => {}
             }
-            let now = self.connection.list()?.get(name).cloned();
+            let now = self.remote.list(store.repository())?.get(name).cloned();
             // If it was moved, another process succeeded: there is progress.
             in_vain = if now == there { in_vain + 1 } else { 0 };
             there = now;
@@ -100,7 +101,7 @@ impl Sync<'_> {
 
     fn fetch_shared(&self, name: &str) -> Result<ObjectId> {
         let incoming = format!("{INCOMING_PREFIX}shared");
-        self.connection.fetch(&[(name, &incoming)], Strictness::Strict)?;
+        self.remote.fetch(self.store.repository(), &[(name, &incoming)], Strictness::Strict)?;
         self.store.refs().tip(&incoming)?.context("find what was fetched")
     }
 }

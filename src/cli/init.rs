@@ -12,7 +12,7 @@ use ralph_project::project_files::{ProjectFiles, explain};
 use ralph_project::prompt::{PROJECT_TEMPLATE, Template};
 
 use super::approvals::{Approvals, Approved};
-use super::proposal::Proposal;
+use super::proposal;
 use super::settings::{FILE, load_in, project};
 use super::{Context, ExitCode, Flags, Project, confirm, say};
 
@@ -57,7 +57,7 @@ pub fn run(args: &InitArgs, context: &Context) -> Result<ExitCode> {
 
 /// Returns the validation that the project's files suggest, if the person at the terminal wants it.
 fn ask_for_validation(project: &Project) -> Result<Option<&'static str>> {
-    let Some(Proposal { command, file }) = Proposal::of(project) else { return Ok(None) };
+    let Some((command, file)) = proposal::of(project) else { return Ok(None) };
     let question = format!(
         "{file} suggests `{command}` as the validation, which must pass before a task counts as done. Set it?"
     );

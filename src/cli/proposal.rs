@@ -7,13 +7,8 @@ use ralph_project::project_files::MAX_SETTINGS_BYTES;
 
 use super::Project;
 
-/// A command that may be the project's validation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Proposal {
-    pub command: &'static str,
-    /// The file that suggests it.
-    pub file: &'static str,
-}
+/// A command that may be the project's validation, and the file that suggests it.
+pub type Proposal = (&'static str, &'static str);
 
 /// What a file suggests, by its text.
 type Suggest = fn(&str) -> Option<&'static str>;
@@ -28,28 +23,23 @@ const FILES: &[(&str, Suggest)] = &[
     ("justfile", |text| has_rule(text).then_some("just test")),
 ];
 
-impl Proposal {
-    /// Returns what the files at the root of `project` suggest.
-    pub fn of(project: &Project) -> Option<Self> {
-        Self::among(|file| {
-            let bytes = project.files.read(&project.root.join(Utf8Path::new(file)), MAX_SETTINGS_BYTES);
-            bytes.ok().map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
-        })
-    }
+/// Returns what the files at the root of `project` suggest.
+pub fn of(project: &Project) -> Option<Proposal> {
+    among(|file| {
+        let bytes = project.files.read(&project.root.join(Utf8Path::new(file)), MAX_SETTINGS_BYTES);
+        bytes.ok().map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+    })
+}
 
-    fn among(read: impl Fn(&str) -> Option<String>) -> Option<Self> {
-        FILES.iter().find_map(|(file, suggest)| {
-            let command = suggest(&read(file)?)?;
-            Some(Self { command, file })
-        })
-    }
+fn among(read: impl Fn(&str) -> Option<String>) -> Option<Proposal> {
+    FILES.iter().find_map(|(file, suggest)| Some((suggest(&read(file)?)?, *file)))
+}
 
-    /// Returns how to use it, for a line that says that there is no validation.
-    pub fn hint(proposal: Option<Self>) -> String {
-        match proposal {
-            Some(Self { command, file }) => format!("{file} suggests --validate '{command}'"),
-            None => "give a command that must pass: --validate CMD".to_owned(),
-        }
+/// Returns how to use it, for a line that says that there is no validation.
+pub fn hint(proposal: Option<Proposal>) -> String {
+    match proposal {
+        Some((command, file)) => format!("{file} suggests --validate '{command}'"),
+        None => "give a command that must pass: --validate CMD".to_owned(),
     }
 }
 
@@ -106,8 +96,7 @@ mod tests {
         ] {
             let read =
                 |name: &str| files.iter().find(|(file, _)| *file == name).map(|(_, text)| (*text).to_owned());
-            let expected = expected.map(|(command, file)| Proposal { command, file });
-            assert_eq!(Proposal::among(read), expected, "{files:?}");
+            assert_eq!(among(read), expected, "{files:?}");
         }
     }
 }

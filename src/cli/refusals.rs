@@ -10,25 +10,18 @@ use ralph_git::worktree::WorkTree;
 use ralph_project::feature::Feature;
 use ralph_store::Store;
 
-use super::proposal::Proposal;
+use super::proposal;
 use super::setup::Ready;
 use super::{Context, refusal, warn};
 
-/// Something that prevents a session.
-#[derive(Debug)]
-pub struct Obstacle {
-    /// The subject, as `doctor` prints it.
-    pub about: &'static str,
-    pub error: Error,
-    /// True if `--force` goes on anyway.
-    pub yields_to_force: bool,
-}
+/// Something that prevents a session: the subject, as `doctor` prints it; the error; and whether `--force` goes on anyway.
+pub type Obstacle = (&'static str, Error, bool);
 
 impl Ready {
     /// Refuses what prevents a session, warns of the rest, and leaves out agents that cannot work here.
     pub fn check(&mut self, feature: &Feature, context: &Context, is_forced: bool) -> Result<()> {
         self.warn_of_settings();
-        for Obstacle { error, yields_to_force, .. } in
+        for (_, error, yields_to_force) in
             self.obstacles(context.store()?, context.work_tree()?, feature, context)
         {
             if !yields_to_force || !is_forced {
@@ -54,7 +47,7 @@ impl Ready {
             warn(&warning);
         }
         if self.config.settings.validation_command.is_none() {
-            let hint = Proposal::hint(Proposal::of(&self.project));
+            let hint = proposal::hint(proposal::of(&self.project));
             warn(&format!("no validation is set: nothing checks the agent's word\nhint: {hint}"));
         }
         Ok(())
@@ -87,7 +80,7 @@ impl Ready {
     ) -> Vec<Obstacle> {
         let mut obstacles = Vec::new();
         let mut check = |about: &'static str, yields_to_force: bool, checked: Result<()>| {
-            obstacles.extend(checked.err().map(|error| Obstacle { about, error, yields_to_force }));
+            obstacles.extend(checked.err().map(|error| (about, error, yields_to_force)));
         };
         check("agents", false, self.check_agents(context).map_err(refusal));
         check("template", false, self.template.check().map_err(refusal));

@@ -122,7 +122,7 @@ impl Resumption {
         let newest_begin = log.as_ref().and_then(|log| log.entries.iter().rfind(|entry| entry.kind.begins()));
         let begun = newest_begin.and_then(|entry| store.readable_session(entry));
         let resumer = Resumer { args, context, refs: &refs, log: log.as_ref(), begun: begun.as_ref() };
-        let Resolved { layers, lines, kept_flags } = resumer.settings().map_err(refusal)?;
+        let (layers, lines, kept_flags) = resumer.settings().map_err(refusal)?;
         let context = context.permitting_links(layers.allowed_links())?;
         let path = log.as_ref().map(|log| log.feature().to_owned()).unwrap_or_default();
         if let Some(log) = &log {
@@ -152,12 +152,8 @@ impl Resumption {
     }
 }
 
-/// The settings of a resumption, and what is to be said of them.
-struct Resolved {
-    layers: Layers,
-    lines: Vec<String>,
-    kept_flags: Vec<String>,
-}
+/// The settings of a resumption, what is to be said of them, and the flags of the start that count.
+type Resolved = (Layers, Vec<String>, Vec<String>);
 
 struct Resumer<'a> {
     args: &'a ResumeArgs,
@@ -202,7 +198,7 @@ impl Resumer<'_> {
         }
         let (differing, kept_flags) = unlike_now(&layers, &config, now, &call)?;
         lines.extend(differing);
-        Ok(Resolved { layers, lines, kept_flags })
+        Ok((layers, lines, kept_flags))
     }
 
     /// Returns what wins over the settings of the start, and why.
@@ -272,7 +268,7 @@ impl Resumer<'_> {
         lines.extend(unlike);
         let (differing, kept_flags) = unlike_now(&layers, &config, now, &call)?;
         lines.extend(differing);
-        Ok(Resolved { layers, lines, kept_flags })
+        Ok((layers, lines, kept_flags))
     }
 }
 

@@ -6,8 +6,7 @@ use ralph_core::config::Config;
 use ralph_core::record::Scope;
 use ralph_store::Store;
 
-use super::super::proposal::Proposal;
-use super::super::refusals::Obstacle;
+use super::super::proposal;
 use super::super::setup::{Ready, Settings};
 use super::super::{Context, Flags, Project};
 use super::finding::{Finding, Severity};
@@ -18,7 +17,7 @@ pub(super) fn no_validation(project: &Project, config: &Config) -> Option<Findin
         return None;
     }
     let finding = Finding::note("validation", "none is set: nothing checks the agent's word");
-    Some(finding.with_hint(Proposal::hint(Proposal::of(project))))
+    Some(finding.with_hint(proposal::hint(proposal::of(project))))
 }
 
 /// Returns what `run` would refuse, as far as `findings` do not say it.
@@ -36,13 +35,12 @@ pub(super) fn obstacles(store: &Store, context: &Context, findings: &[Finding]) 
         Ok(ready) => ready.obstacles(store, work_tree, &feature, context),
         Err(error) => {
             let operation = ralph_engine::check_operation(work_tree).err();
-            let operation =
-                operation.map(|error| Obstacle { about: "operation", error, yields_to_force: true });
-            iter::once(Obstacle { about: "agents", error, yields_to_force: false }).chain(operation).collect()
+            let operation = operation.map(|error| ("operation", error, true));
+            iter::once(("agents", error, false)).chain(operation).collect()
         }
     };
     let known: Vec<_> =
         findings.iter().filter(|finding| finding.state == Severity::Wrong).map(|known| known.about).collect();
-    let found = found.iter().filter(|obstacle| !known.contains(&obstacle.about));
-    found.map(|Obstacle { about, error, .. }| Finding::wrong(about, error)).collect()
+    let found = found.iter().filter(|(about, ..)| !known.contains(about));
+    found.map(|(about, error, _)| Finding::wrong(about, error)).collect()
 }

@@ -52,7 +52,7 @@ impl Running<'_> {
         let environment = self.plan.environment(&self.session.id, "", 0, 0);
         let context = self.plan.validation_context(slot, &environment, self.marker());
         let validation = validate::run(command, &context, self.plan.interrupt)?;
-        let _uncleared = self.steering.control.clear_phase().is_err();
+        let _uncleared = self.control.clear_phase().is_err();
         self.warn_of_leftovers(&validation.leftovers);
         if validation.exit.reason == Some(ExitReason::Interrupted) {
             return Ok(None);

@@ -21,9 +21,8 @@ use ralph_store::{
     Control, Holder, Identity, LoopLock, SessionLog, Spool, SpoolMeta, kept_settings, note_last_written,
 };
 
-use super::agents::active::ActiveAgent;
+use super::agents::pool::AgentPool;
 use super::commits::pending::PendingCommit;
-use super::control::requests::Steering;
 use super::control::stop_watcher::StopWatcher;
 use super::control::waiting_hints;
 use super::given_up::given_up;
@@ -130,13 +129,14 @@ impl<'a> Running<'a> {
         let memory = Memory::load(plan.store, plan.feature, &plan.project_root)?;
         let progress = progress_strategy(settings, &memory, plan.store, Some(&session.id))?;
         let running = Self {
-            agents: ActiveAgent::new(plan.agents.len(), settings.max_wait),
+            agents: AgentPool::new(plan.agents.len(), settings.max_wait),
             session,
             recorder,
             lock,
             spool,
             identity,
-            steering: Steering { control, was_idle: false, _stop_watcher: stop_watcher },
+            control,
+            _stop_watcher: stop_watcher,
             past: Past {
                 history,
                 last_green: LastGreen::default(),
@@ -156,6 +156,7 @@ impl<'a> Running<'a> {
                 is_lane_used: false,
                 is_lane_renewed: false,
                 prompt_filler: None,
+                was_idle: false,
             },
             plan,
             say,
@@ -253,7 +254,7 @@ pub(super) fn check_finished<'a>(
     slot.create()?;
     let validation = running.run_baseline(&command, &slot)?;
     running.spool.remove(running.plan.store.repository())?;
-    running.steering.control.clear()?;
+    running.control.clear()?;
     Ok(validation)
 }
 

@@ -420,7 +420,7 @@ impl Running<'_> {
         if is_settled {
             self.spool.remove(self.plan.store.repository())?;
         }
-        self.steering.control.clear()?;
+        self.control.clear()?;
         Ok(self.session)
     }
 

@@ -7,11 +7,11 @@ use ralph_core::progress::Progress;
 use ralph_core::record::{Baseline, Event, Limit, RALPH, Session, StopReason, TaskName};
 use ralph_os::clock::Stopwatch;
 use ralph_os::process::Marker;
-use ralph_store::{Identity, LoopLock, Spool, kept_settings};
+use ralph_store::{Control, Identity, LoopLock, Spool, kept_settings};
 
-use super::agents::active::ActiveAgent;
+use super::agents::pool::AgentPool;
 use super::commits::pending::PendingCommit;
-use super::control::requests::Steering;
+use super::control::stop_watcher::StopWatcher;
 use super::judging::{Judging, may_fail};
 use super::left_behind::LeftBehind;
 use super::memory::Memory;
@@ -29,8 +29,11 @@ pub(super) struct Running<'a> {
     pub spool: Spool,
     /// The key of this clone, which the session is recorded with.
     pub identity: Identity,
-    pub agents: ActiveAgent,
-    pub steering: Steering,
+    pub agents: AgentPool,
+    /// Requests from other terminals.
+    pub control: Control,
+    /// Ends with the session.
+    pub _stop_watcher: StopWatcher,
     pub past: Past,
     pub judging: Judging,
     pub task_watch: TaskWatch,
@@ -71,6 +74,8 @@ pub(super) struct LoopState {
     pub is_lane_renewed: bool,
     /// What fills the last prompt, if it was too long for its agent.
     pub prompt_filler: Option<String>,
+    /// Set after a wait, in which a person may have worked.
+    pub was_idle: bool,
 }
 
 /// Why a session ends.
@@ -119,7 +124,7 @@ impl Ending {
 impl Running<'_> {
     /// Returns whose turn it is.
     pub fn candidate(&self) -> &Candidate<'_> {
-        &self.plan.agents[self.agents.index]
+        &self.plan.agents[self.agents.active]
     }
 
     pub fn warn(&mut self, message: String) {

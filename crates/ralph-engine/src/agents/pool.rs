@@ -1,7 +1,9 @@
-//! Which agent runs next, and how long the loop backs off if none can run. Pure.
+//! Which agent runs next, and how long the loop backs off if none can run.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use ralph_agent::Agent;
 use ralph_core::record::{FailureClass, Timestamp};
 
 /// The first pause if the agent reports no reset time. Each further pause is twice as long.
@@ -33,6 +35,12 @@ const ONE_RETRY: &[u64] = &[5];
 #[derive(Debug)]
 pub struct AgentPool {
     agents: Vec<AgentState>,
+    /// The one whose turn it is.
+    pub active: usize,
+    /// Versions of the agents after the first, once they were asked.
+    versions: BTreeMap<usize, Option<String>>,
+    /// Agents that ended a run well, so that it is known what they report.
+    reported: BTreeSet<usize>,
     /// Time waited since an agent last ran without being interrupted.
     waited: Duration,
     /// The limit of `waited`. `None` if the loop is not to wait at all.
@@ -109,7 +117,27 @@ pub enum Next<'a> {
 
 impl AgentPool {
     pub fn new(agents: usize, max_wait: Option<Duration>) -> Self {
-        Self { agents: vec![AgentState::default(); agents], waited: Duration::ZERO, max_wait }
+        Self {
+            agents: vec![AgentState::default(); agents],
+            active: 0,
+            versions: BTreeMap::new(),
+            reported: BTreeSet::new(),
+            waited: Duration::ZERO,
+            max_wait,
+        }
+    }
+
+    /// Returns the version of `agent`, which is the active one. The version of the first agent is known from the start.
+    pub fn version(&mut self, agent: &dyn Agent, first: Option<&String>) -> Option<String> {
+        match self.active {
+            0 => first.cloned(),
+            index => self.versions.entry(index).or_insert_with(|| agent.version()).clone(),
+        }
+    }
+
+    /// Returns true if this is the first report of the active agent.
+    pub fn is_first_report(&mut self) -> bool {
+        self.reported.insert(self.active)
     }
 
     /// Returns true if the first agent is not backing off, so that there is no need to ask for the time.

@@ -13,12 +13,12 @@ const CLOCK_POLL_INTERVAL: Duration = Duration::from_millis(250);
 impl Running<'_> {
     /// Chooses the agent that runs next. Waits if none can run.
     pub(crate) fn before_turn(&mut self) -> NextStep {
-        if self.agents.pool.is_first_available() {
+        if self.agents.is_first_available() {
             self.change_agent(0);
             return NextStep::Iterate;
         }
         let now = self.plan.clock.now();
-        let (time, waiting) = match self.agents.pool.next(now) {
+        let (time, waiting) = match self.agents.next(now) {
             Next::Go(index) => {
                 self.change_agent(index);
                 return NextStep::Iterate;
@@ -27,7 +27,7 @@ impl Running<'_> {
             Next::Never => return NextStep::Stop(self.unusable()),
             Next::Wait(index, backoff) => {
                 let waiting = self.waiting(index, backoff);
-                (self.agents.pool.wait(now, index), waiting)
+                (self.agents.wait(now, index), waiting)
             }
         };
         if let Some(ending) = self.beyond_its_time(time) {
@@ -39,9 +39,9 @@ impl Running<'_> {
 
     /// Updates the pool with how an agent run ended.
     pub(crate) fn ran(&mut self, run: &AgentRun) {
-        let index = self.agents.index;
+        let index = self.agents.active;
         let Some(class) = run.failure_class.filter(|_| run.was_cut_short) else {
-            self.agents.pool.ran(index);
+            self.agents.ran(index);
             return;
         };
         let now = self.plan.clock.now();
@@ -51,9 +51,9 @@ impl Running<'_> {
             message: run.error.clone(),
             has_worked: run.has_worked(),
         };
-        self.agents.pool.interrupt(index, interruption, now);
-        let others = (0..self.plan.agents.len()).filter(|other| self.agents.pool.failure(*other).is_none());
-        if self.agents.pool.failure(index).is_some() && others.count() > 0 {
+        self.agents.interrupt(index, interruption, now);
+        let others = (0..self.plan.agents.len()).filter(|other| self.agents.failure(*other).is_none());
+        if self.agents.failure(index).is_some() && others.count() > 0 {
             let why = self.why_unusable(index);
             let hint = self.candidate().agent.hint(class);
             self.warn(format!("{why}, and is not tried again in this session\nhint: {hint}"));
@@ -65,7 +65,7 @@ impl Running<'_> {
         let why: Vec<String> = (0..self.plan.agents.len()).map(|index| self.why_unusable(index)).collect();
         Ending {
             why: Some(why.join("; ")),
-            hint: self.agents.pool.failure(0).map(|failure| self.hint_for(failure.class)),
+            hint: self.agents.failure(0).map(|failure| self.hint_for(failure.class)),
             ..Ending::of(StopReason::AgentUnusable)
         }
     }
@@ -73,7 +73,7 @@ impl Running<'_> {
     fn why_unusable(&self, index: usize) -> String {
         let agent = self.plan.agents[index].agent.name();
         let Some(Waiting { class, message, .. }) =
-            self.agents.pool.failure(index).map(|failure| self.waiting(index, failure))
+            self.agents.failure(index).map(|failure| self.waiting(index, failure))
         else {
             return agent.to_owned();
         };
@@ -91,23 +91,22 @@ impl Running<'_> {
     }
 
     fn change_agent(&mut self, index: usize) {
-        if index == self.agents.index {
+        if index == self.agents.active {
             return;
         }
         let [from, to] =
-            [self.agents.index, index].map(|index| self.plan.agents[index].agent.name().to_owned());
+            [self.agents.active, index].map(|index| self.plan.agents[index].agent.name().to_owned());
         let event = Event::AgentChanged {
             session: self.session.id.clone(),
             from,
             to,
             failure_class: self
                 .agents
-                .pool
-                .backoff(self.agents.index)
-                .filter(|_| index > self.agents.index)
+                .backoff(self.agents.active)
+                .filter(|_| index > self.agents.active)
                 .map(|backoff| backoff.class),
         };
-        self.agents.index = index;
+        self.agents.active = index;
         (self.say)(&event);
     }
 
@@ -142,7 +141,7 @@ impl Running<'_> {
     }
 
     fn wait(&mut self, now: Timestamp, time: Duration, waiting: &Waiting) {
-        self.steering.was_idle = true;
+        self.state.was_idle = true;
         (self.say)(&Event::Waiting {
             session: self.session.id.clone(),
             waiting: waiting.clone(),
@@ -151,14 +150,14 @@ impl Running<'_> {
         if self.plan.clock.skip(time) {
             return;
         }
-        if let Err(error) = self.steering.control.publish_waiting(waiting) {
+        if let Err(error) = self.control.publish_waiting(waiting) {
             self.warn(format!("others cannot see that the loop waits: {error:#}"));
         }
         let end = now.plus(time);
         while !self.is_to_stop() && self.plan.clock.now() < end {
             self.plan.interrupt.pause(CLOCK_POLL_INTERVAL);
         }
-        if let Err(error) = self.steering.control.clear_waiting() {
+        if let Err(error) = self.control.clear_waiting() {
             self.warn(format!("{error:#}"));
         }
     }

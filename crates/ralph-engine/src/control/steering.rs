@@ -7,7 +7,7 @@ use crate::running::{Ending, NextStep, Running};
 impl Running<'_> {
     /// Acts on requests that arrived since the last iteration. Returns `None` if the loop can go on.
     pub(crate) fn poll_control(&mut self) -> Option<NextStep> {
-        let stop = match self.steering.control.look() {
+        let stop = match self.control.look() {
             Ok(stop) => stop,
             Err(error) => {
                 self.warn(format!("cannot read requests to this loop: {error:#}"));
@@ -19,6 +19,6 @@ impl Running<'_> {
 
     /// Returns true if a stop was requested, at once or after the iteration.
     pub(crate) fn is_to_stop(&self) -> bool {
-        self.plan.interrupt.signal().is_some() || self.steering.is_stop_requested()
+        self.plan.interrupt.signal().is_some() || self.control.look().is_ok_and(|stop| stop.is_some())
     }
 }

@@ -52,7 +52,7 @@ impl Running<'_> {
         iteration: u32,
         environment: &[(String, String)],
     ) -> Result<AgentRun> {
-        let agent = self.plan.agents[self.agents.index].agent;
+        let agent = self.plan.agents[self.agents.active].agent;
         self.begin_phase(iteration, Phase::Agent { agent: agent.name().to_owned() });
         let turn = AgentInput {
             prompt: &slot.path(names::PROMPT),

@@ -101,7 +101,7 @@ impl Running<'_> {
     }
 
     fn begin_iteration(&mut self, task: &Task, iteration: u32) -> Result<Begin> {
-        let agent = self.plan.agents[self.agents.index].agent;
+        let agent = self.plan.agents[self.agents.active].agent;
         let agent_version = self.agents.version(agent, self.session.agent_version.as_ref());
         Ok(Begin {
             iteration,
@@ -124,7 +124,7 @@ impl Running<'_> {
 
     pub(crate) fn begin_phase(&mut self, iteration: u32, phase: Phase) {
         // Who looks on from elsewhere knows less then, and nothing else is lost.
-        let _unpublished = self.steering.control.publish_phase(phase.as_str()).is_err();
+        let _unpublished = self.control.publish_phase(phase.as_str()).is_err();
         (self.say)(&Event::PhaseStarted { iteration, phase });
     }
 
@@ -142,7 +142,7 @@ impl Running<'_> {
     }
 
     fn count_recorded(&mut self, iteration: &Iteration, commit: ObjectId) -> Result<()> {
-        let _uncleared = self.steering.control.clear_phase().is_err();
+        let _uncleared = self.control.clear_phase().is_err();
         self.state.next = iteration.iteration + 1;
         self.session.add(iteration);
         self.session.tasks_done = iteration.tasks_done;

@@ -84,7 +84,7 @@ impl Running<'_> {
     /// Takes back what earlier attempts changed, if that is wanted. What a person did while the loop waited is in a
     /// snapshot of its own, so that it is not taken for the agent's.
     pub(super) fn prepare_attempt(&mut self, slot: &Slot, begin: &mut Begin) -> Result<()> {
-        if std::mem::take(&mut self.steering.was_idle) {
+        if std::mem::take(&mut self.state.was_idle) {
             slot.create()?;
             self.recorder.take_between(slot, "a wait", begin.started_at);
         }

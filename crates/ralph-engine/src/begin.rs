@@ -38,7 +38,7 @@ use super::settings::{progress_strategy, redactor};
 use super::task_watch::{TaskWatch, recorded_losses};
 use super::trusted;
 use super::trusted::BaselineRun;
-use super::units::{self, Wanted};
+use super::units;
 
 impl<'a> Running<'a> {
     pub(super) fn begin(
@@ -208,7 +208,6 @@ impl<'a> Running<'a> {
         let (session, settings) = (&self.session, &self.plan.config.settings);
         let part = session.scope.as_ref().and_then(|scope| select(tasks, scope).ok().flatten());
         let is_auto = self.plan.job.until == Until::Tasks && settings.unit_now() == Unit::Auto;
-        let wanted = Wanted { part: part.as_ref(), is_left_out: &|_| false };
         (self.say)(&Event::SessionStarted {
             session: session.id.clone(),
             feature: session.feature.clone(),
@@ -221,7 +220,7 @@ impl<'a> Running<'a> {
             tasks: tasks.counts(),
             scope: session.scope.clone(),
             scope_tasks: part.as_ref().map(|part| tasks.counts_of(part)),
-            unit: is_auto.then(|| units::first_of_auto(tasks, wanted)).flatten(),
+            unit: is_auto.then(|| units::first_of_auto(tasks, part.as_ref())).flatten(),
             is_resumed,
             cost: session.cost(),
             agent_version: session.agent_version.clone(),

@@ -24,7 +24,7 @@ use super::control::waiting_hints::hints_for;
 use super::earlier::{Earlier, left_behind, still_changed};
 use super::job::Job;
 use super::memory::{Memory, Reason, RecalledHistory};
-use super::units::{self, Wanted};
+use super::units;
 
 /// Maximum number of lines of the task list that a prompt says something about.
 const MAX_LIST_NOTES: usize = 20;
@@ -313,8 +313,8 @@ impl<'a> Prompting<'a> {
         let tasks = self.assignment.job.read_tasks(self.assignment.feature)?;
         let part = tasks::part_of(&tasks, scope, &self.assignment.feature.tasks_path)?;
         let Some(task) = self.assignment.job.next_task(&tasks, part.as_ref()) else { return Ok(None) };
-        let wanted = Wanted { part: part.as_ref(), is_left_out: &|_| false };
-        let unit = units::unit_tasks(&tasks, &task.name, self.config.settings.unit_now(), wanted);
+        let unit = self.config.settings.unit_now();
+        let unit = units::unit_tasks(&tasks, &task.name, unit, part.as_ref(), &|_| false);
         let turn = PromptRequest {
             tasks: &tasks,
             task: &task,

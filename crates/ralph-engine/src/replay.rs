@@ -15,7 +15,7 @@ use super::judging::{may_fail, narrow};
 use super::memory::Memory;
 use super::prompting::{Assignment, Failures, PromptRequest, Prompting};
 use super::settings::{progress_strategy, redactor};
-use super::units::{self, Wanted};
+use super::units;
 
 /// A prompt that was sent, and the one that would have been.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -67,9 +67,9 @@ pub fn replay(
         {
             if iteration.outcome != Outcome::Skipped {
                 let task = task_of(&iteration, &tasks);
-                let wanted = Wanted { part: None, is_left_out: &|name| history.is_skipped(name) };
                 let unit = settings.unit_now();
-                let unit = units::unit_tasks(&tasks, &task.name, unit, wanted);
+                let unit =
+                    units::unit_tasks(&tasks, &task.name, unit, None, &|name| history.is_skipped(name));
                 let reopened = units::reopened(unit.as_ref(), &history);
                 let request = PromptRequest {
                     tasks: &tasks,

@@ -8,7 +8,7 @@ use ralph_project::tasks::{copy_named, select};
 
 use super::decide::question;
 use super::running::Running;
-use super::units::{self, UnitTasks, Wanted};
+use super::units::{self, UnitTasks};
 
 /// Maximum number of tasks that are named in a warning.
 const MAX_NAMED: usize = 5;
@@ -64,9 +64,8 @@ impl Running<'_> {
 
     /// Returns what an iteration on `task` is asked to do, where that is more than this task.
     pub(super) fn unit_tasks(&self, tasks: &TaskList, task: &str) -> Option<UnitTasks> {
-        self.with_wanted(tasks, |wanted| {
-            units::unit_tasks(tasks, task, self.plan.config.settings.unit_now(), wanted)
-        })
+        let unit = self.plan.config.settings.unit_now();
+        self.with_wanted(tasks, |part, is_left_out| units::unit_tasks(tasks, task, unit, part, is_left_out))
     }
 
     /// Returns what is left of the unit of `task` as the list is now; `None` if each task is for itself. `asked_for` are
@@ -74,31 +73,33 @@ impl Running<'_> {
     pub(super) fn rest_of_unit(&mut self, task: &Task, asked_for: &[TaskName]) -> Option<UnitTasks> {
         let tasks = self.read_tasks().ok()?;
         let unit = self.plan.config.settings.unit_now();
-        self.with_wanted(&tasks, |wanted| {
-            let rest = units::open_tasks(&tasks, &task.name, unit, wanted);
+        self.with_wanted(&tasks, |part, is_left_out| {
+            let rest = units::open_tasks(&tasks, &task.name, unit, part, is_left_out);
             let is_apart = rest.is_none() && unit == Unit::Auto && !asked_for.is_empty();
             if !is_apart {
                 return rest;
             }
-            let whole = units::of_story_or_phase(&tasks, &task.name, wanted)?;
+            let whole = units::of_story_or_phase(&tasks, &task.name, part, is_left_out)?;
             Some(UnitTasks { tasks: Vec::new(), ..whole })
         })
     }
 
-    /// Calls `find` with the tasks that may be asked for: those of the scope that were not given up and do not
-    /// ask.
-    fn with_wanted<T>(&self, tasks: &TaskList, find: impl FnOnce(Wanted<'_>) -> Option<T>) -> Option<T> {
+    /// Calls `find` with the tasks that may be asked for: those of the scope, and which of them were given up or ask.
+    fn with_wanted<T>(
+        &self,
+        tasks: &TaskList,
+        find: impl FnOnce(Option<&Selection>, &dyn Fn(&str) -> bool) -> Option<T>,
+    ) -> Option<T> {
         let part = self.part(tasks).ok().flatten();
         let (history, hints) = (&self.past.history, self.hints_for_tasks());
-        let wanted = Wanted {
-            part: part.as_ref(),
-            is_left_out: &|name| {
-                history.is_skipped(name)
-                    || self.state.given_up.iter().any(|task| task == name)
-                    || question(history, &hints, name).is_some()
-            },
-        };
-        (self.plan.job.until == Until::Tasks).then(|| find(wanted)).flatten()
+        if self.plan.job.until != Until::Tasks {
+            return None;
+        }
+        find(part.as_ref(), &|name| {
+            history.is_skipped(name)
+                || self.state.given_up.iter().any(|task| task == name)
+                || question(history, &hints, name).is_some()
+        })
     }
 
     /// Names what tasks of the scope wait for that the session will not do.

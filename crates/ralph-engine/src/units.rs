@@ -32,15 +32,6 @@ fn members(tasks: &TaskList, name: &str, unit: Unit) -> Option<Selection> {
     tasks.select(&[selector]).ok()
 }
 
-/// Which open tasks an iteration may be asked for.
-#[derive(Clone, Copy)]
-pub struct Wanted<'a> {
-    /// `None` for all of the list.
-    pub part: Option<&'a Selection>,
-    /// True for a task that nobody should work on now.
-    pub is_left_out: &'a dyn Fn(&str) -> bool,
-}
-
 /// Open tasks that belong together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnitTasks {
@@ -60,28 +51,48 @@ impl UnitTasks {
     }
 }
 
-/// Returns what an iteration on `task` is asked to do: the open tasks of its unit. `None` if that is the task alone.
-pub fn unit_tasks(tasks: &TaskList, task: &str, unit: Unit, wanted: Wanted<'_>) -> Option<UnitTasks> {
-    open_tasks(tasks, task, unit, wanted).filter(|open| open.tasks.len() > 1 && open.has(task))
+/// Returns what an iteration on `task` is asked to do: the open tasks of its unit that are in `part`, if there is one, and not
+/// left out. `None` if that is the task alone.
+pub fn unit_tasks(
+    tasks: &TaskList,
+    task: &str,
+    unit: Unit,
+    part: Option<&Selection>,
+    is_left_out: &dyn Fn(&str) -> bool,
+) -> Option<UnitTasks> {
+    open_tasks(tasks, task, unit, part, is_left_out).filter(|open| open.tasks.len() > 1 && open.has(task))
 }
 
 /// Returns the open tasks of the unit of `task`; `None` for a task without one. What waits for a task of another unit,
 /// or for one that is left out, is left for later.
-pub fn open_tasks(tasks: &TaskList, task: &str, unit: Unit, wanted: Wanted<'_>) -> Option<UnitTasks> {
+pub fn open_tasks(
+    tasks: &TaskList,
+    task: &str,
+    unit: Unit,
+    part: Option<&Selection>,
+    is_left_out: &dyn Fn(&str) -> bool,
+) -> Option<UnitTasks> {
     if unit == Unit::Auto {
-        let found =
-            tasks.has_tests_that_fail_first().then(|| of_story_or_phase(tasks, task, wanted)).flatten();
+        if !tasks.has_tests_that_fail_first() {
+            return None;
+        }
+        let found = of_story_or_phase(tasks, task, part, is_left_out);
         return found.filter(|open| open.has_test_and_more(tasks));
     }
     let name = names(tasks.find(task)?, unit).first()?;
     let members = members(tasks, name, unit)?;
-    let open = tasks.open_together(&members, wanted.part, wanted.is_left_out);
+    let open = tasks.open_together(&members, part, is_left_out);
     Some(UnitTasks { name: name.clone(), tasks: open.map(|item| item.name.clone()).collect() })
 }
 
 /// Returns the open tasks of the story of `task`, or of its phase if it has none.
-pub fn of_story_or_phase(tasks: &TaskList, task: &str, wanted: Wanted<'_>) -> Option<UnitTasks> {
-    open_tasks(tasks, task, story_or_phase(tasks.find(task)?), wanted)
+pub fn of_story_or_phase(
+    tasks: &TaskList,
+    task: &str,
+    part: Option<&Selection>,
+    is_left_out: &dyn Fn(&str) -> bool,
+) -> Option<UnitTasks> {
+    open_tasks(tasks, task, story_or_phase(tasks.find(task)?), part, is_left_out)
 }
 
 fn story_or_phase(item: &Item) -> Unit {
@@ -89,9 +100,9 @@ fn story_or_phase(item: &Item) -> Unit {
 }
 
 /// Returns the unit of the first open task that [`Unit::Auto`] has work on with others of it, as it is called.
-pub fn first_of_auto(tasks: &TaskList, wanted: Wanted<'_>) -> Option<&'static str> {
+pub fn first_of_auto(tasks: &TaskList, part: Option<&Selection>) -> Option<&'static str> {
     let open = tasks.tasks().filter(|item| !item.done);
-    let mut first = open.filter(|item| unit_tasks(tasks, &item.name, Unit::Auto, wanted).is_some());
+    let mut first = open.filter(|item| unit_tasks(tasks, &item.name, Unit::Auto, part, &|_| false).is_some());
     first.next().map(|item| if story_or_phase(item) == Unit::Story { "story" } else { "phase" })
 }
 
@@ -174,8 +185,8 @@ mod tests {
             - [ ] T005 [US1] e (depends on T008)\n- [ ] T006 [US1+US2] f\n- [ ] T007 [US2] g\n## End\n- [ ] T008 h\n";
         let tasks = TaskList::parse(source.as_bytes()).unwrap();
         let case = |task: &str, unit: Unit, left_out: &[&str], expected: &str| {
-            let wanted = Wanted { part: None, is_left_out: &|name| left_out.contains(&name) };
-            assert_eq!(listed(unit_tasks(&tasks, task, unit, wanted)), expected, "{task} {unit:?}");
+            let found = unit_tasks(&tasks, task, unit, None, &|name| left_out.contains(&name));
+            assert_eq!(listed(found), expected, "{task} {unit:?}");
         };
         case("T001", Unit::Task, &[], "");
         case("T001", Unit::Phase, &[], "Setup: T001 T002");
@@ -191,10 +202,9 @@ mod tests {
         // The list does not ask for tests that fail first.
         case("T004", Unit::Auto, &[], "");
         let stories = tasks.select(&[Selector::Stories("US1,US2")]).unwrap();
-        let wanted = Wanted { part: Some(&stories), is_left_out: &|_| false };
-        assert_eq!(listed(unit_tasks(&tasks, "T004", Unit::Story, wanted)), "US1: T004 T005 T006");
-        let wanted = Wanted { part: None, is_left_out: &|_| false };
-        assert_eq!(listed(open_tasks(&tasks, "T003", Unit::Story, wanted)), "US1: T004 T006");
+        let found = unit_tasks(&tasks, "T004", Unit::Story, Some(&stories), &|_| false);
+        assert_eq!(listed(found), "US1: T004 T005 T006");
+        assert_eq!(listed(open_tasks(&tasks, "T003", Unit::Story, None, &|_| false)), "US1: T004 T006");
     }
 
     #[test]
@@ -215,17 +225,14 @@ mod tests {
             ("T005", "T007", "US1: T005 T006"),
             ("T009", "", ""),
         ] {
-            let wanted = Wanted { part: None, is_left_out: &|name| name == left_out };
-            assert_eq!(listed(unit_tasks(&tasks, task, Unit::Auto, wanted)), expected, "{task} -{left_out}");
+            let found = unit_tasks(&tasks, task, Unit::Auto, None, &|name| name == left_out);
+            assert_eq!(listed(found), expected, "{task} -{left_out}");
         }
         for (part, expected) in
             [("T001-T010", Some("phase")), ("T005-T010", Some("story")), ("T001-T003", None)]
         {
             let part = tasks.select(&[Selector::Tasks(part)]).unwrap();
-            assert_eq!(
-                first_of_auto(&tasks, Wanted { part: Some(&part), is_left_out: &|_| false }),
-                expected
-            );
+            assert_eq!(first_of_auto(&tasks, Some(&part)), expected);
         }
     }
 

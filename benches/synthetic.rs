@@ -256,9 +256,9 @@ impl<'a> Writer<'a> {
         fs::create_dir_all(&objects)?;
         let private_index =
             PrivateIndex { index: &self.spool.scratch().join("index"), objects: &objects, max_file: 5 << 20 };
-        let contents = self.work_tree.clone().contents(private_index)?;
+        let (tree, ..) = self.work_tree.clone().contents(private_index)?;
         let snapshot = Snapshot {
-            tree: &contents.tree,
+            tree: &tree,
             previous: self.snapshot.as_ref(),
             head: self.head.as_ref(),
             session: &self.session.id,

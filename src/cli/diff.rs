@@ -99,8 +99,8 @@ fn with_work_tree(
     std::fs::create_dir_all(&objects).with_context(|| format!("create {objects}"))?;
     let private_index = PrivateIndex { index: &index, objects: &objects, max_file: largest_file(context)? };
     let mut work_tree = work_tree.clone();
-    let contents = work_tree.contents(private_index)?;
-    hand_over(context, journal, option, paths, from, &contents.tree, work_tree.with_objects(&objects).into())
+    let (tree, ..) = work_tree.contents(private_index)?;
+    hand_over(context, journal, option, paths, from, &tree, work_tree.with_objects(&objects).into())
 }
 
 /// Returns the size limit of snapshots in this project.

@@ -4,7 +4,7 @@ use anyhow::{Context as _, Result, bail};
 use clap::Args;
 
 use ralph_core::record::{IterationName, ObjectId, RALPH, join_truncated};
-use ralph_engine::{Force, Intent, PlannedRestore, Restore, SkippedPath, Target, Why};
+use ralph_engine::{Force, Intent, PlannedRestore, Restore, Target, Why};
 use ralph_git::worktree::{PathChange, WorkTree};
 use ralph_os::process::Tool;
 use ralph_project::tasks;
@@ -171,7 +171,7 @@ fn to_undo(store: &Store, work_tree: &WorkTree, number: Option<u32>) -> Result<R
 
 fn show(planned: PlannedRestore<'_>, name: &str, args: &RestoreArgs, paint: Paint) -> Result<ExitCode> {
     let changed = planned.changes.iter().map(|change| (deed(change), change.name()));
-    let left = planned.left.iter().map(|left| (deed_of_skipped(left), left.path.clone()));
+    let left = planned.left.iter().map(|(path, why)| (deed_of_skipped(*why), path.clone()));
     let mut paths: Vec<(Deed, String)> = changed.chain(left).collect();
     if args.dry_run {
         print(|out| restore::write_plan(out, name, &paths, paint))
@@ -194,8 +194,8 @@ fn show(planned: PlannedRestore<'_>, name: &str, args: &RestoreArgs, paint: Pain
     }
 }
 
-fn deed_of_skipped(skipped: &SkippedPath) -> Deed {
-    match skipped.why {
+fn deed_of_skipped(why: Why) -> Deed {
+    match why {
         Why::NoSnapshot(why) => Deed::Lack(why),
         why => Deed::Leave(why.reason()),
     }

@@ -80,7 +80,7 @@ pub use recorded_progress::{expected_progress, rebuilt_of_all};
 pub use recover::recover;
 pub use redaction::redacted;
 pub use replay::{Replayed, replay};
-pub use restoring::restore::{Force, Intent, PlannedRestore, Restore, SkippedPath, Target, Why};
+pub use restoring::restore::{Force, Intent, PlannedRestore, Restore, Target, Why};
 pub use settings::{
     capture_rules, child_limits, history_summarizer, lacks_summarizer, progress_strategy, redactor,
 };

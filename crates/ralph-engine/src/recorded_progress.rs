@@ -9,46 +9,37 @@ use ralph_store::{RecordReader, SessionLog, Store};
 /// Returns what progress.txt was after the last record of a session, from its record alone, with the entries and patterns
 /// that somebody took out of it meanwhile.
 pub fn expected_progress(store: &Store, log: &SessionLog) -> Result<Vec<u8>> {
-    let mut parts = ProgressParts::default();
     // All entries, and the newest text under the heading of the patterns.
     let (mut entries, mut patterns): (Vec<Vec<u8>>, Option<String>) = (Vec::new(), None);
+    // The newest text that was found, and how many entries came before it.
+    let (mut newest, mut before) = (Vec::new(), 0);
     // True if somebody else changed the file after it had something to lose.
     let mut may_have_lost = false;
     each_text(store, log, |base, entry| {
-        if let Some(base) = &base {
+        if let Some(base) = base {
             may_have_lost |= !entries.is_empty() || patterns.is_some();
-            let text = String::from_utf8_lossy(base);
-            let newest = progress_txt::patterns_range(&text).map(|range| text[range].trim().to_owned());
-            patterns = newest.filter(|newest| !newest.is_empty()).or(patterns.take());
+            let text = String::from_utf8_lossy(&base);
+            let range = progress_txt::patterns_range(&text);
+            let found = range.map(|range| text[range].trim().to_owned());
+            patterns = found.filter(|found| !found.is_empty()).or(patterns.take());
+            (newest, before) = (base, entries.len());
         }
-        entries.extend(entry.clone());
-        parts.add(base, entry);
+        entries.extend(entry);
     })?;
-    let file = progress_txt::rebuild(&parts.base, parts.entries.iter().map(Vec::as_slice));
+    let file = progress_txt::rebuild(&newest, entries[before..].iter().map(Vec::as_slice));
     Ok(if may_have_lost { progress_txt::with_lost(&file, &entries, patterns.as_deref()) } else { file })
 }
 
-/// The newest text that was found, and the entries after it.
-#[derive(Debug, Default)]
-pub(super) struct ProgressParts {
-    pub base: Vec<u8>,
-    pub entries: Vec<Vec<u8>>,
-}
-
-impl ProgressParts {
-    /// Takes in what the next record has.
-    fn add(&mut self, base: Option<Vec<u8>>, entry: Option<Vec<u8>>) {
+/// Returns the newest text that somebody left in progress.txt, and the entries after it.
+pub(super) fn progress_parts(store: &Store, log: &SessionLog) -> Result<(Vec<u8>, Vec<Vec<u8>>)> {
+    let (mut newest, mut entries) = (Vec::new(), Vec::new());
+    each_text(store, log, |base, entry| {
         if let Some(base) = base {
-            *self = Self { base, entries: Vec::new() };
+            (newest, entries) = (base, Vec::new());
         }
-        self.entries.extend(entry);
-    }
-}
-
-pub(super) fn progress_parts(store: &Store, log: &SessionLog) -> Result<ProgressParts> {
-    let mut parts = ProgressParts::default();
-    each_text(store, log, |base, entry| parts.add(base, entry))?;
-    Ok(parts)
+        entries.extend(entry);
+    })?;
+    Ok((newest, entries))
 }
 
 /// Hands on what each record has of progress.txt: the text that somebody left in it, and the entry of its own.

@@ -31,7 +31,7 @@ use super::lane;
 use super::left_spools::of_this_work_tree;
 use super::plan::Plan;
 use super::progress_file::ProgressFile;
-use super::recorded_progress::{ProgressParts, progress_parts};
+use super::recorded_progress::progress_parts;
 use super::recorder::Recorder;
 use super::redaction::{redacted, redactor_of};
 use super::restoring::put_back;
@@ -117,8 +117,7 @@ fn finish(plan: &Plan<'_>, spool: &Spool, place: &SpoolMeta, say: &mut dyn FnMut
                 slot.remove()?;
                 continue;
             }
-            let parts = progress_parts(plan.store, &log)?;
-            catch_up(&mut recorder, place, &parts, say);
+            catch_up(&mut recorder, place, &progress_parts(plan.store, &log)?, say);
             let name = format!("{}:{}", place.session, begin.iteration);
             let (head, scratch) = (plan.work_tree.head()?, spool.scratch());
             let updated = finish_index_update(recorder.work_tree(), head.as_ref(), &scratch, &name);
@@ -341,7 +340,7 @@ fn catch_up_with(plan: &Plan<'_>, refs: &SessionRefs, say: &mut dyn FnMut(&Event
 pub(super) fn catch_up(
     recorder: &mut Recorder<'_>,
     place: &SpoolMeta,
-    parts: &ProgressParts,
+    parts: &(Vec<u8>, Vec<Vec<u8>>),
     say: &mut dyn FnMut(&Event),
 ) {
     let file = ProgressFile::new(recorder.files(), &place.progress_path);
@@ -349,20 +348,21 @@ pub(super) fn catch_up(
     if let Err(error) = append_missing(&file, recorder.redactor(), parts, say) {
         warn(say, format!("{error:#}; `{RALPH} fsck --repair` brings it up to the record"));
     }
-    recorder.expect_progress(progress_txt::rebuild(&parts.base, parts.entries.iter().map(Vec::as_slice)));
+    let (base, entries) = parts;
+    recorder.expect_progress(progress_txt::rebuild(base, entries.iter().map(Vec::as_slice)));
 }
 
 /// Appends to the file what the record has and it has not.
 fn append_missing(
     file: &ProgressFile,
     redactor: &Redactor,
-    parts: &ProgressParts,
+    (base, entries): &(Vec<u8>, Vec<Vec<u8>>),
     say: &mut dyn FnMut(&Event),
 ) -> Result<()> {
     let found = file.read()?.unwrap_or_default();
     let (found, _) = redactor.redact_bytes(&found);
-    let entries: Vec<&[u8]> = parts.entries.iter().map(Vec::as_slice).collect();
-    match progress_txt::catch_up(&entries, &parts.base, &found) {
+    let entries: Vec<&[u8]> = entries.iter().map(Vec::as_slice).collect();
+    match progress_txt::catch_up(&entries, base, &found) {
         CatchUp::UpToDate => Ok(()),
         CatchUp::Append(bytes) | CatchUp::Rebuild(bytes) => file.append(&bytes),
         CatchUp::Edited { missing, changed_entries } => {

@@ -6,7 +6,7 @@ use anyhow::Result;
 use camino::Utf8Path;
 
 use ralph_core::record::{LeftOut, ObjectId, RALPH, join_files};
-use ralph_git::worktree::{Contents, PrivateIndex, WorkTree};
+use ralph_git::worktree::{PrivateIndex, WorkTree};
 
 use super::snapshot_taken::{BlobChange, SnapshotTaken, most_changed};
 
@@ -52,7 +52,7 @@ impl WatchedWorkTree {
         tasks: &Utf8Path,
         warnings: &mut Vec<String>,
     ) -> Result<(ObjectId, SnapshotTaken)> {
-        let Contents { tree, left_out, refused } = self.work_tree.contents(private_index)?;
+        let (tree, left_out, refused) = self.work_tree.contents(private_index)?;
         self.warn_of_submodules(&left_out, warnings);
         self.warn_of_refused(&left_out, warnings);
         self.warn_of_left_out(&left_out, warnings);

@@ -43,13 +43,11 @@ use users_index::Stamp;
 
 pub use changed_file::{ChangedFile, changed_between};
 pub use checkout::Checkout;
-pub use commit::{PreparedCommit, StagedEntries};
+pub use commit::StagedEntries;
 pub use head::{OPERATIONS, Operation};
 pub use lane::{CommittedFile, Lane};
-pub use merge::{Conflict, Merge};
 pub use raw_path::{RawPath, collides};
-pub use restore::{PathChange, Paths, TreeEntry};
-pub use snapshot::Contents;
+pub use restore::{PathChange, TreeEntry};
 
 /// How long git may take to list what is untracked, or to look into submodules.
 const LISTING_TIMEOUT: Duration = Duration::from_mins(1);

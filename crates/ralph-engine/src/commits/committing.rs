@@ -135,11 +135,11 @@ impl Running<'_> {
         create_private_dir(&scratch)?;
         let index = scratch.join("commit-index");
         let mut made = None;
-        let prepared = work_tree.prepare(&index, base.as_ref(), &paths)?;
-        let left_out = work.left_out_of(taken, &prepared, &work_tree);
+        let (has_changes, nested) = work_tree.prepare(&index, base.as_ref(), &paths)?;
+        let left_out = work.left_out_of(taken, &nested, &work_tree);
         let message = scratch.join("commit-message");
-        let mut plan = CommitPlan { work_tree, index, message, base, paths, prepared };
-        if plan.prepared.has_changes {
+        let mut plan = CommitPlan { work_tree, index, message, base, paths };
+        if has_changes {
             let trailers = left_out::trailers(&left_out.iter().collect::<Vec<_>>());
             let (trailers, _) = self.recorder.redactor().redact_text(&trailers);
             let text = self.commit_message(done, &work.waiting) + &trailers;
@@ -147,8 +147,8 @@ impl Running<'_> {
             StagedEntries::write(&user_staged, &scratch.join(USER_STAGED_FILE))?;
             StagedEntries::write(&now, &scratch.join(STAGED_FILE))?;
             let commit = self.make_commit(work, &mut plan, &user_staged, done)?;
-            let CommitPlan { work_tree, base, paths, prepared, .. } = &plan;
-            if !work_tree.undo_unless_child(prepared, &commit)? {
+            let CommitPlan { work_tree, base, paths, .. } = &plan;
+            if !work_tree.undo_unless_child(base.as_ref(), &commit)? {
                 bail!("another process committed at the same time; the next commit includes this iteration");
             }
             if let Err(error) = work_tree.update_user_index(base.as_ref(), &commit, &user_staged) {

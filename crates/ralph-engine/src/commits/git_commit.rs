@@ -11,7 +11,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use serde_json::Value;
 
 use ralph_core::record::{ExitReason, IfThere, ObjectId, join_files};
-use ralph_git::worktree::{PreparedCommit, RawPath, StagedEntries, WorkTree};
+use ralph_git::worktree::{RawPath, StagedEntries, WorkTree};
 use ralph_os::process::{Activity, Child, Limits};
 
 use super::message::{CommitSubject, ITERATION_TRAILER, MAX_NAMED, display_paths};
@@ -36,7 +36,6 @@ pub(super) struct CommitPlan {
     pub message: Utf8PathBuf,
     pub base: Option<ObjectId>,
     pub paths: BTreeSet<RawPath>,
-    pub prepared: PreparedCommit,
 }
 
 /// How `git commit` ended.
@@ -68,8 +67,9 @@ impl Running<'_> {
             changed = looked.with_context(|| format!("{reason}; what the hook changed is not known"))?;
             if !changed.is_empty() {
                 plan.paths.extend(changed.iter().cloned());
-                plan.prepared = plan.work_tree.prepare(&plan.index, plan.base.as_ref(), &plan.paths)?;
-                if !plan.prepared.has_changes {
+                let (has_changes, _) =
+                    plan.work_tree.prepare(&plan.index, plan.base.as_ref(), &plan.paths)?;
+                if !has_changes {
                     bail!("{reason}; the hook took the changes back, the snapshot of the iteration has them");
                 }
                 ended = self.run_git_commit(plan, done)?;

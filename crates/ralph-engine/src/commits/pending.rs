@@ -7,7 +7,7 @@ use camino::Utf8Path;
 
 use ralph_core::config::{Commits, Unit};
 use ralph_core::record::{Iteration, LeftOut, ObjectId, Outcome, TaskName, Timestamp};
-use ralph_git::worktree::{PreparedCommit, RawPath, StagedEntries, WorkTree};
+use ralph_git::worktree::{RawPath, StagedEntries, WorkTree};
 
 use super::left_out::LeftOutFiles;
 use crate::plan::Plan;
@@ -136,18 +136,18 @@ impl PendingCommit {
             .collect()
     }
 
-    /// Returns the files of the work that the next commit lacks by rule. Repositories that are no submodules are noted
-    /// in `taken`.
+    /// Returns the files of the work that the next commit lacks by rule. The `nested` repositories, which are no submodules,
+    /// are noted in `taken`.
     pub fn left_out_of(
         &self,
         taken: &mut SnapshotTaken,
-        prepared: &PreparedCommit,
+        nested: &BTreeSet<RawPath>,
         work_tree: &WorkTree,
     ) -> Vec<LeftOut> {
         let by_rule: Vec<LeftOut> = with_files(work_tree, &taken.left_out);
         let changed = self.left_out.changed(&by_rule).into_iter().filter(|left| !left.is_refused());
         let mut left_out: Vec<LeftOut> = changed.cloned().collect();
-        for path in &prepared.nested {
+        for path in nested {
             let path = String::from_utf8_lossy(path).into_owned();
             let nested = LeftOut { path, reason: LeftOut::NESTED_REPOSITORY.to_owned() };
             taken.left_out.push(nested.clone());

@@ -51,13 +51,8 @@ pub(super) struct Passing {
     pub second: Option<(SecondRun, Validation)>,
 }
 
-/// What an attempt changed since the trusted state.
-#[derive(Default)]
-struct Changed {
-    files: Vec<ChangedFile>,
-    changes: Vec<PathChange>,
-    own: Vec<String>,
-}
+/// What an attempt changed since the trusted state: the files that are worth reading, and all.
+type Changes = (Vec<ChangedFile>, Vec<PathChange>);
 
 impl Running<'_> {
     /// Returns whether the validation passed. Where only names of failed tests decide, it may run once more.
@@ -109,7 +104,7 @@ impl Running<'_> {
         passing: &mut Passing,
     ) -> Result<Decision> {
         let settings = self.plan.config.settings.clone();
-        let (changed, (is_idle, done_in)) = match now.map(|now| self.compared(started, now)) {
+        let ((files, changes), (is_idle, done_in)) = match now.map(|now| self.compared(started, now)) {
             Some(Ok(compared)) => compared,
             // An agent can delete the snapshots that its work is compared with.
             Some(Err(error)) => {
@@ -118,7 +113,8 @@ impl Running<'_> {
             }
             None => Default::default(),
         };
-        let diff = findings(&changed.files);
+        let diff = findings(&files);
+        let own_changed = self.own_files_changed(&files);
         let texts: Vec<String> = texts_of(started);
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
         let refuses = settings.completion == Completion::Verified
@@ -136,7 +132,7 @@ impl Running<'_> {
                 trusted: trusted.state.as_ref(),
                 selects_by_change: self.judging.selects_by_change,
                 diff: &diff,
-                own_changed: &changed.own,
+                own_changed: &own_changed,
                 second: result,
                 can_run_again: passing.second.is_none(),
                 is_idle,
@@ -156,7 +152,7 @@ impl Running<'_> {
             if !matches!(decision, Decision::RunAgain) {
                 return Ok(decision);
             }
-            let Some((again, paths)) = self.validate_with_trusted_files(started, &changed)? else {
+            let Some((again, paths)) = self.validate_with_trusted_files(started, &files, &changes)? else {
                 // The judge goes on without it.
                 result = Some(SecondResult::TimedOut);
                 continue;
@@ -179,15 +175,14 @@ impl Running<'_> {
         &self,
         started: &StartedIteration<'_>,
         now: &ObjectId,
-    ) -> Result<(Changed, (bool, Option<u32>))> {
-        let changed = self.changed_since_trusted(&started.slot, now)?;
+    ) -> Result<(Changes, (bool, Option<u32>))> {
+        let changes = self.changed_since_trusted(&started.slot, now)?;
         let trusted = &self.judging.trusted;
         let is_since_trusted =
             trusted.contents() == started.begin.tips.snapshot.as_ref() && trusted.edits.is_empty();
-        if is_since_trusted && !changed.changes.is_empty() {
-            return Ok((changed, (false, None)));
-        }
-        Ok((changed, self.idle(started, now)?))
+        let idle =
+            if is_since_trusted && !changes.1.is_empty() { (false, None) } else { self.idle(started, now)? };
+        Ok((changes, idle))
     }
 
     /// Returns how many tests the attempt removed because its task asks for it.
@@ -198,13 +193,13 @@ impl Running<'_> {
             return Ok(0);
         }
         let (now, _) = self.recorder.peek(&started.slot)?;
-        let changed = self.changed_since_trusted(&started.slot, &now)?;
-        Ok(findings(&changed.files).removed_count() as u64)
+        let (files, _) = self.changed_since_trusted(&started.slot, &now)?;
+        Ok(findings(&files).removed_count() as u64)
     }
 
-    fn changed_since_trusted(&self, slot: &Slot, now: &ObjectId) -> Result<Changed> {
+    fn changed_since_trusted(&self, slot: &Slot, now: &ObjectId) -> Result<Changes> {
         let trusted = &self.judging.trusted;
-        let Some(from) = trusted.contents() else { return Ok(Changed::default()) };
+        let Some(from) = trusted.contents() else { return Ok(Default::default()) };
         let changes = self.recorder.differences(Some(slot), from, now)?;
         let changes = trusted.since_edits(changes);
         let prefix = self.project_prefix();
@@ -220,11 +215,16 @@ impl Running<'_> {
             .collect();
         let entries = read.iter().flat_map(|change| change.before.iter().chain(&change.after));
         let contents = self.recorder.contents_of(slot, entries, MAX_FILE_BYTES)?;
-        let files: Vec<ChangedFile> = read.iter().map(|change| changed_file(change, &contents)).collect();
-        let before: Lookup<'_> = &|path| own_file(&files, &prefix, path)?.before.clone();
-        let after: Lookup<'_> = &|path| own_file(&files, &prefix, path)?.after.clone();
-        let own = self.judging.own_files.changed(before, after);
-        Ok(Changed { files, changes, own })
+        let files = read.iter().map(|change| changed_file(change, &contents)).collect();
+        Ok((files, changes))
+    }
+
+    /// Returns the names of those of the validation's own files that are changed.
+    fn own_files_changed(&self, files: &[ChangedFile]) -> Vec<String> {
+        let prefix = self.project_prefix();
+        let before: Lookup<'_> = &|path| own_file(files, &prefix, path)?.before.clone();
+        let after: Lookup<'_> = &|path| own_file(files, &prefix, path)?.after.clone();
+        self.judging.own_files.changed(before, after)
     }
 
     /// Returns what the path of a file in the project's root begins with, from the repository's root.
@@ -265,23 +265,24 @@ impl Running<'_> {
     fn validate_with_trusted_files(
         &mut self,
         started: &StartedIteration<'_>,
-        changed: &Changed,
+        files: &[ChangedFile],
+        changes: &[PathChange],
     ) -> Result<Option<(Validation, Vec<String>)>> {
         let place = self.recorder.place().clone();
         let rollback = Rollback { store: self.plan.store, work_tree: self.plan.work_tree, place: &place };
         let here = rollback.read()?;
         let prefix = self.project_prefix();
-        let before: Lookup<'_> = &|path| own_file(&changed.files, &prefix, path)?.before.clone();
-        let after: Lookup<'_> = &|path| own_file(&changed.files, &prefix, path)?.after.clone();
+        let before: Lookup<'_> = &|path| own_file(files, &prefix, path)?.before.clone();
+        let after: Lookup<'_> = &|path| own_file(files, &prefix, path)?.after.clone();
         let mut wanted = Vec::new();
         for (path, bytes) in self.judging.own_files.restored(before, after) {
             let path = format!("{prefix}{path}");
-            let Some(change) = changed.changes.iter().find(|change| change.name() == path) else { continue };
+            let Some(change) = changes.iter().find(|change| change.name() == path) else { continue };
             let change = change.clone().reversed();
             wanted.push(match bytes {
                 // A part of a file, the rest of which stays as it is.
                 Some(bytes)
-                    if own_file(&changed.files, &prefix, &path[prefix.len()..])
+                    if own_file(files, &prefix, &path[prefix.len()..])
                         .is_some_and(|it| it.before.as_ref() != Some(&bytes)) =>
                 {
                     here.work_tree.change_to(here.private_index(), &change, bytes)?

@@ -4,7 +4,7 @@ use anyhow::Result;
 use camino::Utf8Path;
 
 use ralph_core::record::{Event, ObjectId, RALPH, Timestamp, join_files};
-use ralph_git::worktree::{PathChange, Paths, RawPath};
+use ralph_git::worktree::{PathChange, RawPath};
 use ralph_store::names::PROTECTED;
 use ralph_store::{Begin, PutBack, PutBackKind, Slot};
 
@@ -43,7 +43,7 @@ pub(crate) fn restore_protected(
 ) -> Result<Vec<String>> {
     let here = rollback.read()?;
     let top: &Utf8Path = here.work_tree.top();
-    let paths = Paths { directory: top, specs: &rollback.place.protect };
+    let paths = (top, rollback.place.protect.as_slice());
     let changed = here.work_tree.differences(here.private_index(), before, &here.now, Some(paths))?;
     let (new, changed): (Vec<PathChange>, Vec<PathChange>) = changed
         .into_iter()

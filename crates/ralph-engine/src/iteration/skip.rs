@@ -16,25 +16,6 @@ use super::unfinished;
 /// Maximum number of commits that a warning names.
 const MAX_NAMED_COMMITS: usize = 5;
 
-/// What came of taking changes of failed attempts back.
-#[derive(Debug, Default)]
-pub(super) struct TakenBack {
-    /// The snapshot from before the first of the attempts; `None` if nothing was taken back.
-    pub restored_to: Option<ObjectId>,
-    /// Paths that the attempts changed and that stay.
-    pub kept_paths: Vec<String>,
-    /// The last validation that ran; `None` if none did.
-    pub validation: Option<Validation>,
-}
-
-impl TakenBack {
-    /// Returns true if the user stopped the session before it was clear whether there is anything to take back.
-    fn was_interrupted(&self) -> bool {
-        let reason = self.validation.as_ref().and_then(|validation| validation.exit.reason);
-        self.restored_to.is_none() && reason == Some(ExitReason::Interrupted)
-    }
-}
-
 impl Running<'_> {
     /// Records that a task is given up: a record of its own, without a run.
     pub(crate) fn skip(&mut self, task: &Task) -> Result<()> {
@@ -42,17 +23,18 @@ impl Running<'_> {
         let slot = self.spool.slot(&number.to_string());
         slot.create()?;
         let begin = self.begin_iteration(task, number)?;
-        let taken_back = match self.on_skip() {
+        let (restored_to, kept_paths, validation) = match self.on_skip() {
             FailedChanges::Restore => self.take_back(&slot, &begin)?,
-            FailedChanges::Keep => TakenBack::default(),
+            FailedChanges::Keep => (None, Vec::new(), None),
         };
-        if taken_back.was_interrupted() {
+        // Stopped before it was clear whether there is anything to take back.
+        let reason = validation.as_ref().and_then(|validation| validation.exit.reason);
+        if restored_to.is_none() && reason == Some(ExitReason::Interrupted) {
             return slot.remove();
         }
         self.past.last_green.forget(&task.name);
         let mut taken = self.recorder.take(&slot, &format!("iteration {number}"), begin.started_at);
         self.note_own_changes(&taken.blobs);
-        let TakenBack { restored_to, kept_paths, validation } = taken_back;
         let started_at = begin.started_at;
         let ended_at = if validation.is_some() { self.plan.clock.now() } else { started_at };
         let counts = self.counts();
@@ -93,7 +75,7 @@ impl Running<'_> {
         }
         let is_retry = self.past.history.failures_in_a_row(&begin.task.name) > 0;
         if is_retry && self.plan.config.settings.on_retry == FailedChanges::Restore {
-            let TakenBack { restored_to, kept_paths, validation } = self.take_back(slot, begin)?;
+            let (restored_to, kept_paths, validation) = self.take_back(slot, begin)?;
             if restored_to.is_some() {
                 let changed = self.recorder.take_between(slot, "changes were taken back", begin.started_at);
                 if let Some(work) = &mut self.work {
@@ -113,11 +95,16 @@ impl Running<'_> {
     }
 
     /// Takes back what the failed attempts at a task changed since the validation passed in this start. A validation that
-    /// passes now changes nothing.
-    pub(super) fn take_back(&mut self, slot: &Slot, begin: &Begin) -> Result<TakenBack> {
+    /// passes now changes nothing. Returns the snapshot from before the first of the attempts, `None` if nothing was taken
+    /// back; the paths that they changed and that stay; and the last validation that ran.
+    fn take_back(
+        &mut self,
+        slot: &Slot,
+        begin: &Begin,
+    ) -> Result<(Option<ObjectId>, Vec<String>, Option<Validation>)> {
         let attempts = self.past.last_green.failed_attempts(&begin.task.name, begin.branch.as_deref());
         if attempts.is_empty() || self.past.history.last_passed() == Some(true) {
-            return Ok(TakenBack::default());
+            return Ok((None, Vec::new(), None));
         }
         slot.create()?;
         // What was refused passes, and passes again.
@@ -126,20 +113,19 @@ impl Running<'_> {
         let is_red = validation.as_ref().is_some_and(|validation| {
             !validation.exit.is_success() && validation.exit.reason != Some(ExitReason::Interrupted)
         }) || is_refused;
-        let unchanged = TakenBack { validation, ..TakenBack::default() };
         if !is_red {
-            return Ok(unchanged);
+            return Ok((None, Vec::new(), validation));
         }
         let (restored_to, kept_paths) = match self.roll_back(slot, begin, &attempts) {
             Ok(rolled_back) => rolled_back,
             Err(error) => {
                 let task = &begin.task.name;
                 self.warn(format!("what {task} changed could not be taken back: {error:#}"));
-                return Ok(unchanged);
+                return Ok((None, Vec::new(), validation));
             }
         };
         if restored_to.is_none() {
-            return Ok(TakenBack { kept_paths, ..unchanged });
+            return Ok((None, kept_paths, validation));
         }
         let validation = self.validate_again(slot, begin)?;
         if validation.as_ref().is_some_and(|validation| !validation.exit.is_success()) {
@@ -148,7 +134,7 @@ impl Running<'_> {
                 begin.task.name
             ));
         }
-        Ok(TakenBack { restored_to, kept_paths, validation })
+        Ok((restored_to, kept_paths, validation))
     }
 
     /// Returns the snapshot that the attempts began with, if anything was taken back, and the paths that stay.

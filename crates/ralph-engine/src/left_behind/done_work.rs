@@ -53,15 +53,6 @@ impl FileHistory {
     }
 }
 
-/// What an attempt took back of a task.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct LostWork {
-    pub task: TaskName,
-    pub files: Vec<RawPath>,
-    /// True if no file has anything of the task any more.
-    pub is_all: bool,
-}
-
 /// The work of the tasks of a feature.
 #[derive(Debug, Default)]
 pub(crate) struct DoneWork {
@@ -136,8 +127,12 @@ impl DoneWork {
     }
 
     /// Returns what an attempt took back of each of the tasks `done`, which are given with their texts: files that are
-    /// what they were before the task, or gone and not renamed.
-    pub(super) fn taken_back(&self, changes: &[BlobChange], done: &[(&str, &str)]) -> Vec<LostWork> {
+    /// what they were before the task, or gone and not renamed. True if no file has anything of the task any more.
+    pub(super) fn taken_back(
+        &self,
+        changes: &[BlobChange],
+        done: &[(&str, &str)],
+    ) -> Vec<(TaskName, Vec<RawPath>, bool)> {
         let changed: HashMap<&RawPath, &BlobChange> =
             changes.iter().map(|change| (&change.path, change)).collect();
         let mut lost: HashMap<&str, Vec<&RawPath>> = HashMap::new();
@@ -167,7 +162,7 @@ impl DoneWork {
                 });
                 let mut files: Vec<RawPath> = files.iter().map(|path| (*path).clone()).collect();
                 files.sort();
-                is_same.then(|| LostWork { task: task.to_owned(), files, is_all })
+                is_same.then(|| (task.to_owned(), files, is_all))
             })
             .collect()
     }
@@ -252,9 +247,9 @@ mod tests {
         }
         let done: Vec<(&str, &str)> = done.into_iter().map(|task| (task, "")).collect();
         let lost = work.taken_back(&changes(last.1), &done);
-        let words = |lost: &LostWork| {
-            let files: Vec<_> = lost.files.iter().map(|path| String::from_utf8_lossy(path)).collect();
-            format!("{}{}: {}", lost.task, if lost.is_all { "" } else { " in part" }, files.join(" "))
+        let words = |(task, files, is_all): &(TaskName, Vec<RawPath>, bool)| {
+            let files: Vec<_> = files.iter().map(|path| String::from_utf8_lossy(path)).collect();
+            format!("{task}{}: {}", if *is_all { "" } else { " in part" }, files.join(" "))
         };
         lost.iter().map(words).collect::<Vec<_>>().join("; ")
     }
@@ -348,7 +343,7 @@ mod tests {
         assert_eq!(work.taken_back(&attempt, &[("T1", "")]), []);
         work.committed(b"app".to_vec(), state("a"));
         let lost = work.taken_back(&attempt, &[("T1", "")]);
-        assert_eq!((lost.len(), lost[0].is_all), (1, false));
+        assert_eq!((lost.len(), lost[0].2), (1, false));
         work.ended("T2", &[], &attempt);
         assert!(work.is_missing("T1", b"app") && !work.is_missing("T1", b"one"));
     }

@@ -10,8 +10,7 @@ use ralph_core::record::{Flag, Iteration, MAX_RECORDED_FILES, Outcome, UndoneTas
 use ralph_git::worktree::RawPath;
 use ralph_store::Begin;
 
-use super::done_work::LostWork;
-use super::undone_work::{UndoneWork, Untold};
+use super::undone_work::UndoneWork;
 
 /// What an attempt undid.
 #[derive(Debug, Default)]
@@ -49,14 +48,14 @@ impl Running<'_> {
         if lost.is_empty() {
             return Undone::default();
         }
-        let paths: Vec<RawPath> = lost.iter().flat_map(|lost| lost.files.iter().cloned()).collect();
+        let paths: Vec<RawPath> = lost.iter().flat_map(|(_, files, _)| files).cloned().collect();
         // People may have worked on the files after the last attempt.
         let is_edited = work.is_any_edited(&paths);
         let snapshot = begin.tips.snapshot.as_ref();
         let kept_in =
             snapshot.map(|snapshot| if is_edited { snapshot.short().to_owned() } else { last.to_string() });
         let mut undone = Undone::default();
-        for LostWork { task, files, is_all } in lost {
+        for (task, files, is_all) in lost {
             let files: Vec<String> =
                 files.iter().map(|path| String::from_utf8_lossy(path).into_owned()).collect();
             let is_ordered = orders_reversal(texts, &files);
@@ -87,7 +86,7 @@ impl Running<'_> {
     pub(crate) fn add_untold(&self, undone: &mut Undone, after: &TaskList, texts: &[&str]) -> Vec<Flag> {
         let UndoneWork { work, reopened, untold, .. } = &self.past.left_behind.undone;
         let mut flags = Vec::new();
-        for Untold { iteration, tasks, whole } in untold {
+        for (iteration, tasks, whole) in untold {
             let mut missing: Vec<UndoneTask> = tasks
                 .iter()
                 .filter(|task| task.files.iter().any(|file| work.is_missing(&task.task, file.as_bytes())))

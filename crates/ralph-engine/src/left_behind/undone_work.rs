@@ -12,19 +12,11 @@ pub(crate) struct UndoneWork {
     pub work: DoneWork,
     /// Tasks whose boxes were opened in this session because they were undone: once is enough.
     pub reopened: BTreeSet<TaskName>,
-    /// What failed attempts of this session undid since the last success: the next one is flagged for it.
-    pub(super) untold: Vec<Untold>,
+    /// What failed attempts of this session undid since the last success, but for tasks whose boxes are open again: the next
+    /// one is flagged for it. Each with the tasks of which nothing was left after it.
+    pub(super) untold: Vec<(u32, Vec<UndoneTask>, BTreeSet<TaskName>)>,
     /// The last attempt of this session; 0 before the first.
     pub last: u32,
-}
-
-/// What a failed attempt undid, but for tasks whose boxes are open again.
-#[derive(Debug)]
-pub(super) struct Untold {
-    pub iteration: u32,
-    pub tasks: Vec<UndoneTask>,
-    /// Those of which nothing was left after the attempt.
-    pub whole: BTreeSet<TaskName>,
 }
 
 impl UndoneWork {
@@ -43,7 +35,7 @@ impl UndoneWork {
         if !succeeded && !tasks.is_empty() {
             let names = tasks.iter().map(|undone| &undone.task);
             let whole = names.filter(|task| self.work.is_all_missing(task)).cloned().collect();
-            self.untold.push(Untold { iteration, tasks, whole });
+            self.untold.push((iteration, tasks, whole));
         }
     }
 }

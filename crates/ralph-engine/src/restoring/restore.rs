@@ -9,7 +9,7 @@ use anyhow::{Result, anyhow, bail};
 use camino::Utf8Path;
 
 use ralph_core::record::{LeftOut, ObjectId, RALPH, Refusal, SessionId, Timestamp, join_files};
-use ralph_git::worktree::{PathChange, Paths, RawPath, WorkTree, collides};
+use ralph_git::worktree::{PathChange, RawPath, WorkTree, collides};
 use ralph_os::clock::Clock;
 use ralph_os::platform::{changed_at, repo_path};
 use ralph_store::{LoopLock, RestorePoint, Store};
@@ -73,18 +73,11 @@ pub struct PlannedRestore<'a> {
     here: ScratchWorkTree<'a>,
     pub changes: Vec<PathChange>,
     /// Paths that differ but are not changed.
-    pub left: Vec<SkippedPath>,
+    pub left: Vec<(String, Why)>,
     session: SessionId,
     feature: String,
     name: String,
     _lock: Option<LoopLock>,
-}
-
-/// A path that is not changed, and why.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SkippedPath {
-    pub path: String,
-    pub why: Why,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -135,17 +128,14 @@ impl<'a> Restore<'a> {
         }
         let (here, lock) = self.begin(intent)?;
         let (work_tree, private_index) = (&here.work_tree, here.private_index());
-        let paths = Paths { directory: self.directory, specs: target.paths };
         let lacking = self.lacking(target);
         let specs = target.paths.iter();
         let specs = specs.filter(|spec| lacking.iter().all(|(asked, _)| *asked != Some(*spec)));
         let specs: Vec<String> = specs.cloned().collect();
-        if let Some(spec) =
-            work_tree.unmatched(private_index, &target.snapshot, Paths { specs: &specs, ..paths })?
-        {
+        if let Some(spec) = work_tree.unmatched(private_index, &target.snapshot, self.directory, &specs)? {
             bail!("`{spec}` matches no file, neither now nor after {}", target.name);
         }
-        let asked = here.changes_to(&target.snapshot, Some(paths))?;
+        let asked = here.changes_to(&target.snapshot, Some((self.directory, target.paths)))?;
         let top = self.work_tree.top();
         let hidden = work_tree.out_of_sight(private_index)?;
         let made: BTreeSet<RawPath> = asked
@@ -164,9 +154,9 @@ impl<'a> Restore<'a> {
             let is_blocking = in_the_way.contains(&change.path);
             match untouchable(&change, top, target, &hidden).or_else(|| knowledge.why_it_stays(&change)) {
                 None => changes.push(change),
-                Some(why) if is_blocking => blocking.push(SkippedPath { path: change.name(), why }),
+                Some(why) if is_blocking => blocking.push((change.name(), why)),
                 Some(Why::Journal) => {}
-                Some(why) => left.push(SkippedPath { path: change.name(), why }),
+                Some(why) => left.push((change.name(), why)),
             }
         }
         if !blocking.is_empty() {
@@ -174,8 +164,8 @@ impl<'a> Restore<'a> {
         }
         refuse_endangered(&here, &changes)?;
         for (_, lacked) in lacking {
-            if left.iter().all(|known| !covers(lacked, &known.path)) {
-                left.push(SkippedPath { path: lacked.path.clone(), why: Why::NoSnapshot(lacked.why()) });
+            if left.iter().all(|(known, _)| !covers(lacked, known)) {
+                left.push((lacked.path.clone(), Why::NoSnapshot(lacked.why())));
             }
         }
         Ok(PlannedRestore {
@@ -235,7 +225,7 @@ impl<'a> Restore<'a> {
                         .iter()
                         .map(|change| {
                             let why = if change.is_of_repository() { Why::Repository } else { Why::Unknown };
-                            SkippedPath { path: change.name(), why }
+                            (change.name(), why)
                         })
                         .collect::<Vec<_>>()
                 )
@@ -366,9 +356,8 @@ impl Knowledge {
     }
 }
 
-fn describe_blocking(blocking: &[SkippedPath]) -> String {
-    let named: Vec<_> =
-        blocking.iter().map(|left| format!("{} ({})", left.path, left.why.reason())).collect();
+fn describe_blocking(blocking: &[(String, Why)]) -> String {
+    let named: Vec<_> = blocking.iter().map(|(path, why)| format!("{path} ({})", why.reason())).collect();
     format!(
         "not restored, because files are in the way: {}\nhint: move them away, or name the files to restore",
         listed(&named)

@@ -39,12 +39,11 @@ impl<'a> Rollback<'a> {
         let mut skipped: BTreeSet<RawPath> = BTreeSet::new();
         let mut ours = now.clone();
         for Attempt { before, after, .. } in attempts.iter().rev() {
-            let merge = work_tree.merge_trees(private_index, after, &ours, before)?;
-            let mut changes = merge.changes;
-            for conflict in merge.conflicts {
-                match work_tree.merge_contents(private_index, &conflict)? {
-                    Some(change) => changes.push(change),
-                    None => drop(skipped.insert(conflict.change.path)),
+            let (mut changes, conflicts) = work_tree.merge_trees(private_index, after, &ours, before)?;
+            for (base, change) in conflicts {
+                match work_tree.merge_contents(private_index, base.as_ref(), &change)? {
+                    Some(merged) => changes.push(merged),
+                    None => drop(skipped.insert(change.path)),
                 }
             }
             for change in changes {
@@ -102,13 +101,14 @@ impl<'a> Rollback<'a> {
         let here = self.read()?;
         let ScratchWorkTree { work_tree, now, .. } = &here;
         let private_index = here.private_index();
-        let merge = work_tree.merge_trees(private_index, &point.found, now, &point.made)?;
-        let (mut changes, mut skipped) = (merge.changes, Vec::new());
-        for conflict in merge.conflicts {
-            if work_tree.was_cut_short(private_index, &conflict.change)? {
-                changes.push(conflict.change);
+        let (mut changes, conflicts) =
+            work_tree.merge_trees(private_index, &point.found, now, &point.made)?;
+        let mut skipped = Vec::new();
+        for (_, change) in conflicts {
+            if work_tree.was_cut_short(private_index, &change)? {
+                changes.push(change);
             } else {
-                skipped.push(conflict.change.name());
+                skipped.push(change.name());
             }
         }
         changes.retain(|change| !work_tree.has_mode_already(change));

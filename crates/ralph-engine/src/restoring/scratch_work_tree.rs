@@ -1,10 +1,10 @@
 //! The work tree as it is, read into a scratch folder: what a restoration or a rollback is worked out on.
 
 use anyhow::Result;
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 
 use ralph_core::record::{ObjectId, SessionId, Timestamp};
-use ralph_git::worktree::{PathChange, Paths, PrivateIndex, WorkTree};
+use ralph_git::worktree::{PathChange, PrivateIndex, WorkTree};
 use ralph_os::process::create_private_dir;
 use ralph_store::{Restoration, RestorePoint, Scratch, Store};
 
@@ -28,7 +28,7 @@ impl<'a> ScratchWorkTree<'a> {
         let scratch = Scratch::create(store.repository())?;
         let (index, objects) = (scratch.path("index"), scratch.path("objects"));
         create_private_dir(&objects)?;
-        let now = work_tree.contents(PrivateIndex { index: &index, objects: &objects, max_file })?.tree;
+        let (now, ..) = work_tree.contents(PrivateIndex { index: &index, objects: &objects, max_file })?;
         Ok(Self { store, work_tree, _scratch: scratch, index, objects, max_file, now })
     }
 
@@ -42,7 +42,11 @@ impl<'a> ScratchWorkTree<'a> {
     }
 
     /// Returns the changes from the present work tree to a tree, in some paths, but for those of a mode that a file has already.
-    pub fn changes_to(&self, to: &ObjectId, paths: Option<Paths<'_>>) -> Result<Vec<PathChange>> {
+    pub fn changes_to(
+        &self,
+        to: &ObjectId,
+        paths: Option<(&Utf8Path, &[String])>,
+    ) -> Result<Vec<PathChange>> {
         let mut changes = self.work_tree.differences(self.private_index(), &self.now, to, paths)?;
         changes.retain(|change| !self.work_tree.has_mode_already(change));
         Ok(changes)

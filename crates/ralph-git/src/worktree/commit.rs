@@ -26,16 +26,6 @@ type Entry = (Vec<u8>, Vec<u8>);
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct StagedEntries(BTreeMap<RawPath, Entry>);
 
-/// An index that is ready to be committed.
-#[derive(Debug)]
-pub struct PreparedCommit {
-    /// The commit that it is built on.
-    pub head: Option<ObjectId>,
-    pub has_changes: bool,
-    /// Repositories inside the work tree that stay out, as they are no submodules.
-    pub nested: BTreeSet<RawPath>,
-}
-
 impl StagedEntries {
     pub fn has(&self, path: &[u8]) -> bool {
         self.0.contains_key(path)
@@ -122,13 +112,14 @@ impl WorkTree {
         Ok(split(&output).map(<[u8]>::to_vec).collect())
     }
 
-    /// Makes `index` hold the last commit with these paths as they are in the work tree. Ignored files stay out.
+    /// Makes `index` hold the last commit with these paths as they are in the work tree. Ignored files stay out. Returns
+    /// whether there is anything to commit, and the repositories inside the work tree that stay out, as they are no submodules.
     pub fn prepare(
         &self,
         index: &Utf8Path,
         head: Option<&ObjectId>,
         paths: &BTreeSet<RawPath>,
-    ) -> Result<PreparedCommit> {
+    ) -> Result<(bool, BTreeSet<RawPath>)> {
         users_index::remove(&Utf8PathBuf::from(format!("{index}.lock")))?;
         // A copy of the user's: what it knows of sizes and times saves hashing every file.
         users_index::copy(&self.git_dir.join("index"), index)?;
@@ -156,7 +147,7 @@ impl WorkTree {
         let base = self.base(head)?;
         let compared =
             self.git_with(index).args(["diff-index", "--cached", "--quiet", ALL_SUBMODULES, &base]).run()?;
-        Ok(PreparedCommit { head: head.cloned(), has_changes: compared.code == 1, nested })
+        Ok((compared.code == 1, nested))
     }
 
     /// Returns the words and the variables that commit a prepared index as the user would: with hooks and signature.
@@ -193,11 +184,11 @@ impl WorkTree {
         (words.map(str::to_owned).into(), variables)
     }
 
-    /// Returns true if `commit` is a child of the HEAD that it was prepared from. Otherwise it would undo a commit that
+    /// Returns true if `commit` is a child of `head`, which it was prepared from. Otherwise it would undo a commit that
     /// another process made at the same time, and HEAD moves back to that one.
-    pub fn undo_unless_child(&self, prepared: &PreparedCommit, commit: &ObjectId) -> Result<bool> {
+    pub fn undo_unless_child(&self, head: Option<&ObjectId>, commit: &ObjectId) -> Result<bool> {
         let parents = self.git().args(["log", "-1", "--format=%P", commit.as_str()]).line()?;
-        let expected = prepared.head.as_ref().map_or("", ObjectId::as_str);
+        let expected = head.map_or("", ObjectId::as_str);
         if parents == expected {
             return Ok(true);
         }

@@ -15,32 +15,19 @@ use super::raw_path::{RawPath, collides, split};
 use super::restore::{PathChange, TreeEntry};
 use super::{PrivateIndex, WorkTree};
 
-/// The result of a merge.
-#[derive(Debug, Default)]
-pub struct Merge {
-    /// Paths that only the other side changed.
-    pub changes: Vec<PathChange>,
-    /// Paths that both sides changed differently.
-    pub conflicts: Vec<Conflict>,
-}
-
-/// A path that both sides changed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Conflict {
-    pub base: Option<TreeEntry>,
-    /// From our side to the other one.
-    pub change: PathChange,
-}
+/// A path that both sides changed differently: what it was, and the change from our side to the other one.
+type Conflict = (Option<TreeEntry>, PathChange);
 
 impl WorkTree {
-    /// Applies the changes from `base` to `theirs` to `ours`: three trees or commits. Nothing is written.
+    /// Applies the changes from `base` to `theirs` to `ours`: three trees or commits. Nothing is written. Returns the paths
+    /// that only the other side changed, and those that both sides changed differently.
     pub fn merge_trees(
         &self,
         private_index: PrivateIndex<'_>,
         base: &ObjectId,
         ours: &ObjectId,
         theirs: &ObjectId,
-    ) -> Result<Merge> {
+    ) -> Result<(Vec<PathChange>, Vec<Conflict>)> {
         let [theirs, ours] = [theirs, ours].map(|to| self.differences(private_index, base, to, None));
         Ok(merge(theirs?, ours?))
     }
@@ -50,12 +37,13 @@ impl WorkTree {
     pub fn merge_contents(
         &self,
         private_index: PrivateIndex<'_>,
-        conflict: &Conflict,
+        base: Option<&TreeEntry>,
+        change: &PathChange,
     ) -> Result<Option<PathChange>> {
-        let PathChange { path, before: Some(ours), after: Some(theirs) } = &conflict.change else {
+        let PathChange { path, before: Some(ours), after: Some(theirs) } = change else {
             return Ok(None);
         };
-        let Some(base) = conflict.base.as_ref().filter(|base| is_file(base)) else { return Ok(None) };
+        let Some(base) = base.filter(|base| is_file(base)) else { return Ok(None) };
         if !is_file(ours) || !is_file(theirs) {
             return Ok(None);
         }
@@ -141,10 +129,10 @@ impl WorkTree {
 }
 
 /// Applies their changes to ours.
-fn merge(theirs: Vec<PathChange>, ours: Vec<PathChange>) -> Merge {
+fn merge(theirs: Vec<PathChange>, ours: Vec<PathChange>) -> (Vec<PathChange>, Vec<Conflict>) {
     let mut ours: BTreeMap<RawPath, Option<TreeEntry>> =
         ours.into_iter().map(|change| (change.path, change.after)).collect();
-    let mut merge = Merge::default();
+    let (mut changes, mut conflicts) = (Vec::new(), Vec::new());
     for PathChange { path, before: base, after: theirs } in theirs {
         let ours = ours.remove(&path).unwrap_or_else(|| base.clone());
         if ours == theirs {
@@ -153,12 +141,12 @@ fn merge(theirs: Vec<PathChange>, ours: Vec<PathChange>) -> Merge {
         let is_ours_unchanged = ours == base;
         let change = PathChange { path, before: ours, after: theirs };
         if is_ours_unchanged {
-            merge.changes.push(change);
+            changes.push(change);
         } else {
-            merge.conflicts.push(Conflict { base, change });
+            conflicts.push((base, change));
         }
     }
-    merge
+    (changes, conflicts)
 }
 
 fn is_file(entry: &TreeEntry) -> bool {
@@ -196,16 +184,16 @@ mod tests {
             let changed = |after: &str| {
                 if base == after { Vec::new() } else { vec![change("path", base, after)] }
             };
-            let merge = merge(changed(theirs), changed(ours));
-            let found = match (merge.changes.as_slice(), merge.conflicts.as_slice()) {
+            let (changes, conflicts) = merge(changed(theirs), changed(ours));
+            let found = match (changes.as_slice(), conflicts.as_slice()) {
                 ([], []) => "equal",
                 ([taken], []) if *taken == change("path", ours, theirs) => "taken",
-                ([], [conflict]) if conflict.change == change("path", ours, theirs) => "conflict",
+                ([], [(_, found)]) if *found == change("path", ours, theirs) => "conflict",
                 other => panic!("{other:?}"),
             };
             assert_eq!(found, expected, "{base} {ours} {theirs}");
         }
-        let merge = merge(vec![change("theirs", "a", "b")], vec![change("ours", "a", "b")]);
-        assert_eq!((merge.changes, merge.conflicts.len()), (vec![change("theirs", "a", "b")], 0));
+        let (changes, conflicts) = merge(vec![change("theirs", "a", "b")], vec![change("ours", "a", "b")]);
+        assert_eq!((changes, conflicts.len()), (vec![change("theirs", "a", "b")], 0));
     }
 }

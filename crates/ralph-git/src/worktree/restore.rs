@@ -65,25 +65,17 @@ impl PathChange {
     }
 }
 
-/// Which paths are meant, as git's pathspecs.
-#[derive(Debug, Clone, Copy)]
-pub struct Paths<'a> {
-    /// Where the user stands, inside the work tree.
-    pub directory: &'a Utf8Path,
-    /// All if there are none.
-    pub specs: &'a [String],
-}
-
 impl WorkTree {
-    /// Returns the differences from one tree or commit to another, in all paths or in some.
+    /// Returns the differences from one tree or commit to another, in all paths or in some: git's pathspecs, in the folder
+    /// inside the work tree where the user stands.
     pub fn differences(
         &self,
         private_index: PrivateIndex<'_>,
         from: &ObjectId,
         to: &ObjectId,
-        paths: Option<Paths<'_>>,
+        paths: Option<(&Utf8Path, &[String])>,
     ) -> Result<Vec<PathChange>> {
-        let Paths { directory, specs } = paths.unwrap_or(Paths { directory: &self.top, specs: &[] });
+        let (directory, specs) = paths.unwrap_or((&self.top, &[]));
         let raw = self
             .git_at(private_index, directory)
             .args(["diff-tree", "-r", "-z", "--raw", "--full-index", "--no-renames", ALL_SUBMODULES])
@@ -117,12 +109,13 @@ impl WorkTree {
         &self,
         private_index: PrivateIndex<'_>,
         other: &ObjectId,
-        paths: Paths<'a>,
+        directory: &Utf8Path,
+        specs: &'a [String],
     ) -> Result<Option<&'a str>> {
-        for spec in paths.specs {
+        for spec in specs {
             let with_tree = format!("--with-tree={other}");
             let listed = self
-                .git_at(private_index, paths.directory)
+                .git_at(private_index, directory)
                 .args(["ls-files", "--error-unmatch", &with_tree, "--", spec.as_str()])
                 .run()?;
             if !listed.is_success() {

@@ -13,19 +13,14 @@ use ralph_os::platform::os_str;
 use ralph_os::process::{Tool, was_cut_short};
 use ralph_project::project_files::open_plain;
 
-/// The whole work tree as a tree object: tracked and untracked, ignored files left out.
-#[derive(Debug, Clone)]
-pub struct Contents {
-    pub tree: ObjectId,
-    pub left_out: Vec<LeftOut>,
-    /// Of those left out, the ones that git failed to take.
-    pub refused: BTreeSet<RawPath>,
-}
-
 impl WorkTree {
-    /// Writes the work tree as it is now. Where anything fails, tries once more with a fresh private index, and
+    /// Writes the work tree as it is now as a tree object: tracked and untracked, ignored files left out. Returns what else
+    /// was left out, and the paths of it that git failed to take. Where anything fails, tries once more with a fresh private index, and
     /// then, for the user's index itself may be broken, with one made from the last commit.
-    pub fn contents(&mut self, private_index: PrivateIndex<'_>) -> Result<Contents> {
+    pub fn contents(
+        &mut self,
+        private_index: PrivateIndex<'_>,
+    ) -> Result<(ObjectId, Vec<LeftOut>, BTreeSet<RawPath>)> {
         // The user may have set up a filter meanwhile.
         self.fenced_filters = self.fence_filters()?;
         let written = self.prepare_index(private_index.index).and_then(|()| self.write_tree(private_index));
@@ -51,7 +46,10 @@ impl WorkTree {
     }
 
     /// Brings the private index up to the work tree, and writes it as a tree.
-    fn write_tree(&mut self, private_index: PrivateIndex<'_>) -> Result<Contents> {
+    fn write_tree(
+        &mut self,
+        private_index: PrivateIndex<'_>,
+    ) -> Result<(ObjectId, Vec<LeftOut>, BTreeSet<RawPath>)> {
         let (mut left_out, mut refused) = (Vec::new(), BTreeSet::new());
         let listed = self.list(private_index, &mut left_out)?;
         let mut paths = BTreeSet::new();
@@ -109,7 +107,7 @@ impl WorkTree {
         let tree = self.tree_of_index(private_index)?;
         left_out.sort();
         left_out.dedup();
-        Ok(Contents { tree, left_out, refused })
+        Ok((tree, left_out, refused))
     }
 
     pub(super) fn try_tree_of_index(&self, private_index: PrivateIndex<'_>) -> Result<ObjectId> {

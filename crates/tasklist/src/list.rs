@@ -178,18 +178,18 @@ impl TaskList {
     pub fn parse(bytes: &[u8]) -> Result<Self, Unreadable> {
         let source = utf8(bytes)?;
         let start = front_matter::end(source);
-        let outline = markdown::outline(source, start);
-        if outline.boxes.len() > MAX_ITEMS {
+        let (boxes, unrecognised, headings) = markdown::outline(source, start);
+        if boxes.len() > MAX_ITEMS {
             return Err(Unreadable::TooManyItems);
         }
-        let labels = labels(&outline.boxes);
-        let kinds = kinds(&outline.boxes, &labels);
-        let is_template = is_template(&outline.headings, &labels);
-        let asks_for_failing_tests = failing_tests::asks_for_failing_tests(source, &outline.headings);
+        let labels = labels(&boxes);
+        let kinds = kinds(&boxes, &labels);
+        let is_template = is_template(&headings, &labels);
+        let asks_for_failing_tests = failing_tests::asks_for_failing_tests(source, &headings);
         let mut seen = HashMap::new();
-        let mut items: Vec<Item> = Vec::with_capacity(outline.boxes.len());
-        let mut waits = Vec::with_capacity(outline.boxes.len());
-        for ((task_box, label), kind) in outline.boxes.into_iter().zip(labels).zip(kinds) {
+        let mut items: Vec<Item> = Vec::with_capacity(boxes.len());
+        let mut waits = Vec::with_capacity(boxes.len());
+        for ((task_box, label), kind) in boxes.into_iter().zip(labels).zip(kinds) {
             waits.push(written_dependencies(&task_box, &label));
             let parent = task_box.parent;
             let mut item = item(source, &task_box, label, kind);
@@ -207,7 +207,7 @@ impl TaskList {
         let mut list = Self {
             ranges: ranges(items.iter().map(|item| (item.id.as_deref(), item.until.as_deref()))),
             items,
-            unrecognised: outline.unrecognised,
+            unrecognised,
             conflict: conflict::find(&source[start..], &source[..start]),
             is_blank: source.trim_matches(|c: char| c.is_whitespace() || c == '\u{feff}').is_empty(),
             is_template,

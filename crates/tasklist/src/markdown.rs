@@ -15,15 +15,6 @@ pub const MAX_ITEMS: usize = 100_000;
 /// Longest heading that is kept, in characters: each task below it has it.
 const MAX_HEADING_CHARS: usize = 1000;
 
-/// A file as far as tasks are concerned: its boxes and headings in the file's order.
-#[derive(Debug, Default)]
-pub(super) struct Outline {
-    pub boxes: Vec<TaskBox>,
-    /// Boxes that a person would read and Markdown does not know.
-    pub unrecognised: Vec<Unrecognised>,
-    pub headings: Vec<String>,
-}
-
 /// A task-list item as it is in the file.
 #[derive(Debug)]
 pub(super) struct TaskBox {
@@ -47,29 +38,23 @@ pub(super) struct TaskBox {
     pub body: Vec<String>,
 }
 
-/// Reads `source`, a whole file; what is before `start` (a BOM, front matter) is left out.
-pub(super) fn outline(source: &str, start: usize) -> Outline {
+/// Reads `source`, a whole file; what is before `start` (a BOM, front matter) is left out. Returns its boxes, those that a person
+/// would read as such and Markdown does not know, and its headings, each in the file's order.
+pub(super) fn outline(source: &str, start: usize) -> (Vec<TaskBox>, Vec<Unrecognised>, Vec<String>) {
     let options = Options::ENABLE_TASKLISTS | Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH;
     let normalized = ticks::normalized(source);
     let mut walk = Walk::new(&normalized, source);
     for (event, range) in Parser::new_ext(&normalized[start..], options).into_offset_iter() {
         walk.step(&event, range.start + start..range.end + start);
-        if walk.outline.boxes.len() > MAX_ITEMS {
+        if walk.boxes.len() > MAX_ITEMS {
             break;
         }
     }
     walk.end_run();
-    walk.outline
+    (walk.boxes, walk.unrecognised, walk.all_headings)
 }
 
-/// Lines of inline text between two block boundaries.
-#[derive(Debug, Default)]
-struct Run {
-    lines: Vec<RunLine>,
-    /// HTML comments inside.
-    cuts: Vec<Range<usize>>,
-}
-
+/// A line of inline text.
 #[derive(Debug)]
 struct RunLine {
     range: Range<usize>,
@@ -108,11 +93,15 @@ struct Walk<'a> {
     heading_levels: Arc<[(u8, String)]>,
     bold_phase: Option<String>,
     heading_text: String,
-    run: Run,
+    /// The inline text since the last block boundary, and the HTML comments in it.
+    lines: Vec<RunLine>,
+    cuts: Vec<Range<usize>>,
     /// The box whose text comes next.
     pending: Option<usize>,
     needs_line: bool,
-    outline: Outline,
+    boxes: Vec<TaskBox>,
+    unrecognised: Vec<Unrecognised>,
+    all_headings: Vec<String>,
 }
 
 impl<'a> Walk<'a> {
@@ -127,10 +116,13 @@ impl<'a> Walk<'a> {
             heading_levels: Arc::default(),
             bold_phase: None,
             heading_text: String::new(),
-            run: Run::default(),
+            lines: Vec::new(),
+            cuts: Vec::new(),
             pending: None,
             needs_line: true,
-            outline: Outline::default(),
+            boxes: Vec::new(),
+            unrecognised: Vec::new(),
+            all_headings: Vec::new(),
         }
     }
 
@@ -147,7 +139,7 @@ impl<'a> Walk<'a> {
             }
             Event::InlineHtml(html) => {
                 if html.starts_with("<!--") {
-                    self.run.cuts.push(range.clone());
+                    self.cuts.push(range.clone());
                 }
                 self.inline(range, Inline::Other);
             }
@@ -185,9 +177,9 @@ impl<'a> Walk<'a> {
     fn inline(&mut self, range: Range<usize>, kind: Inline) {
         if self.needs_line {
             self.needs_line = false;
-            self.run.lines.push(RunLine { range: range.start..range.end, text_at: None, has_content: false });
+            self.lines.push(RunLine { range: range.start..range.end, text_at: None, has_content: false });
         }
-        let Some(line) = self.run.lines.last_mut() else { return };
+        let Some(line) = self.lines.last_mut() else { return };
         line.range.end = line.range.end.max(range.end);
         match kind {
             Inline::Opening => {}
@@ -208,8 +200,8 @@ impl<'a> Walk<'a> {
         let Some(within) = self.source[range.clone()].find('[') else { return };
         let offset = range.start + within;
         let parent = self.frames.iter().rev().find_map(|frame| frame.own);
-        let index = self.outline.boxes.len();
-        self.outline.boxes.push(TaskBox {
+        let index = self.boxes.len();
+        self.boxes.push(TaskBox {
             line: self.line(offset),
             offset,
             is_done,
@@ -266,7 +258,7 @@ impl<'a> Walk<'a> {
 
     fn end_heading(&mut self, level: u8) {
         let text: String = one_line(&self.heading_text).chars().take(MAX_HEADING_CHARS).collect();
-        self.outline.headings.push(text.clone());
+        self.all_headings.push(text.clone());
         let above = self.heading_levels.iter().filter(|(above, _)| *above < level);
         self.heading_levels = above.cloned().chain([(level, text)]).collect();
         self.headings = self.heading_levels.iter().map(|(_, text)| text.clone()).collect();
@@ -276,18 +268,18 @@ impl<'a> Walk<'a> {
     /// Hands the inline text that has been gathered to where it belongs.
     fn end_run(&mut self) {
         self.needs_line = true;
-        let run = std::mem::take(&mut self.run);
-        if run.lines.is_empty() || self.block == Block::Opaque {
+        let (lines, cuts) = (std::mem::take(&mut self.lines), std::mem::take(&mut self.cuts));
+        if lines.is_empty() || self.block == Block::Opaque {
             return;
         }
         if let Block::Heading(_) = self.block {
-            self.look_for_near_misses(&run.lines[..1], Prefix::Bullet);
+            self.look_for_near_misses(&lines[..1], Prefix::Bullet);
             return;
         }
-        let text = one_line(&self.text(&run));
+        let text = one_line(&self.text(&lines, &cuts));
         if let Some(index) = self.pending.take() {
-            self.outline.boxes[index].text = text;
-            self.look_for_near_misses(&run.lines[1..], Prefix::Line);
+            self.boxes[index].text = text;
+            self.look_for_near_misses(&lines[1..], Prefix::Line);
             return;
         }
         let place = match self.frames.last_mut() {
@@ -297,10 +289,10 @@ impl<'a> Walk<'a> {
             }
             _ => Prefix::Line,
         };
-        self.look_for_near_misses(&run.lines[..1], place);
-        self.look_for_near_misses(&run.lines[1..], Prefix::Line);
+        self.look_for_near_misses(&lines[..1], place);
+        self.look_for_near_misses(&lines[1..], Prefix::Line);
         if let Some(owner) = self.frames.iter().rev().find_map(|frame| frame.own) {
-            self.outline.boxes[owner].body.push(text);
+            self.boxes[owner].body.push(text);
         } else if self.frames.is_empty() && is_bold_phase(&text) {
             let phase = text.trim_matches(['*', '_', ' ']).trim_end_matches(':');
             self.bold_phase = Some(phase.chars().take(MAX_HEADING_CHARS).collect());
@@ -313,7 +305,7 @@ impl<'a> Walk<'a> {
             let found = near_miss::read(&self.source[at..line.range.end], place);
             let Some((mark, text)) = found else { continue };
             let line = self.line(at);
-            self.outline.unrecognised.push(Unrecognised {
+            self.unrecognised.push(Unrecognised {
                 line,
                 mark: mark.to_owned(),
                 text: one_line(text.trim_start_matches('\\')),
@@ -322,11 +314,11 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Returns the source of a run, without comments and without what quotes put before continued lines.
-    fn text(&self, run: &Run) -> String {
+    /// Returns the source of inline text, without comments and without what quotes put before continued lines.
+    fn text(&self, lines: &[RunLine], cuts: &[Range<usize>]) -> String {
         let mut text = String::new();
-        let mut cuts = run.cuts.iter().peekable();
-        for line in &run.lines {
+        let mut cuts = cuts.iter().peekable();
+        for line in lines {
             let mut at = line.range.start;
             while let Some(cut) = cuts.next_if(|cut| cut.end <= line.range.end) {
                 text.push_str(self.source.get(at..cut.start).unwrap_or_default());

@@ -24,8 +24,9 @@ pub use allowed::allowed_folders;
 pub use refused::{Refused, explain, refused};
 
 use ralph_core::record::IfThere;
+use ralph_os::platform::{Identity, canonicalize, identity};
 
-use resolve::{Bounds, Resolved};
+use resolve::Resolved;
 
 /// Settings, JSON of spec-kit's and templates.
 pub const MAX_SETTINGS_BYTES: u64 = 1 << 20;
@@ -39,9 +40,18 @@ pub const MAX_PROGRESS_BYTES: u64 = 256 << 20;
 /// How often an access is tried again when links change between resolving and opening.
 const MAX_ATTEMPTS: u32 = 8;
 
-/// The files of one work tree, and the path and bytes of one that is read as it is in a commit.
+/// The files of one work tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ProjectFiles(Bounds, Option<(Utf8PathBuf, Arc<[u8]>)>);
+pub struct ProjectFiles {
+    /// The top of the work tree, without links in it.
+    top: Utf8PathBuf,
+    /// Device and inode of the git directories, which may stand inside the work tree under any name.
+    git_directories: Vec<Identity>,
+    /// Folders elsewhere that the user permits links to.
+    allowed: Vec<Utf8PathBuf>,
+    /// The path and bytes of a file that is read as it is in a commit.
+    committed: Option<(Utf8PathBuf, Arc<[u8]>)>,
+}
 
 /// What a file is opened for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,30 +68,39 @@ enum Access {
 impl ProjectFiles {
     /// The files below `top`. `git_directories` are never entered, and links may also lead below `allowed`.
     pub fn new(top: &Utf8Path, git_directories: &[&Utf8Path], allowed: &[Utf8PathBuf]) -> Self {
-        Self(Bounds::new(top, git_directories), None).allowing(allowed)
+        let files = Self {
+            top: canonicalize(top).unwrap_or_else(|_| top.to_owned()),
+            git_directories: git_directories
+                .iter()
+                .filter_map(|path| identity(path.as_std_path(), &path.metadata().ok()?))
+                .collect(),
+            allowed: Vec::new(),
+            committed: None,
+        };
+        files.allowing(allowed)
     }
 
     /// The same files, but for one that is read as it is in a commit, and cannot be written.
     #[must_use]
     pub fn with_committed(self, path: &Utf8Path, bytes: Vec<u8>) -> Self {
-        Self(self.0, Some((path.to_owned(), bytes.into())))
+        Self { committed: Some((path.to_owned(), bytes.into())), ..self }
     }
 
     /// The same files, with links permitted to lead below `folders` as well.
     #[must_use]
     pub fn allowing(mut self, folders: &[Utf8PathBuf]) -> Self {
-        self.0.allow(folders);
+        self.allowed.extend(folders.iter().filter_map(|path| canonicalize(path).ok()));
         self
     }
 
     /// Returns the top of the work tree, without links in it.
     pub fn top(&self) -> &Utf8Path {
-        &self.0.top
+        &self.top
     }
 
     /// Returns the bytes of a file of at most `max_bytes`.
     pub fn read(&self, path: &Utf8Path, max_bytes: u64) -> io::Result<Vec<u8>> {
-        if let Some((_, bytes)) = self.1.as_ref().filter(|(committed, _)| committed == path) {
+        if let Some((_, bytes)) = self.committed.as_ref().filter(|(committed, _)| committed == path) {
             return Ok(bytes.to_vec());
         }
         read_at_most(&mut self.open(path, Access::Read)?, max_bytes)
@@ -89,7 +108,7 @@ impl ProjectFiles {
 
     /// Opens a file that exists, to read it and to write into it.
     pub fn open_to_edit(&self, path: &Utf8Path) -> io::Result<File> {
-        if self.1.as_ref().is_some_and(|(committed, _)| committed == path) {
+        if self.committed.as_ref().is_some_and(|(committed, _)| committed == path) {
             return Err(io::Error::other("it is read from a branch that is not checked out"));
         }
         self.open(path, Access::Edit)
@@ -137,7 +156,7 @@ impl ProjectFiles {
 
     /// Returns true if a folder, or a file that is not empty, is at `path`.
     pub fn is_filled(&self, path: &Utf8Path) -> bool {
-        let Ok(resolved) = self.0.resolve(path) else { return false };
+        let Ok(resolved) = self.resolve(path) else { return false };
         match &resolved.found {
             Some(found) if found.is_dir() => true,
             Some(found) => found.is_file() && found.len() > 0,
@@ -148,7 +167,7 @@ impl ProjectFiles {
     /// Returns where a file or folder that exists stands inside the work tree: without links, or, where a link leads to
     /// a folder that the user permits, by the place of that link.
     pub fn locate(&self, path: &Utf8Path) -> io::Result<Utf8PathBuf> {
-        let resolved = self.0.resolve(path)?;
+        let resolved = self.resolve(path)?;
         if resolved.found.is_none() {
             return Err(io::ErrorKind::NotFound.into());
         }
@@ -159,7 +178,7 @@ impl ProjectFiles {
             return Ok(inside);
         }
         for folder in path.ancestors().skip(1) {
-            let Ok(place) = self.0.resolve(folder) else { continue };
+            let Ok(place) = self.resolve(folder) else { continue };
             let rest = path.strip_prefix(folder).map_err(io::Error::other)?;
             let is_plain = rest.components().all(|part| part.as_str() != "..");
             if let (true, Ok(place)) = (is_plain, Utf8PathBuf::from_path_buf(place.path()))
@@ -180,7 +199,7 @@ impl ProjectFiles {
         let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
             return Err(io::ErrorKind::InvalidInput.into());
         };
-        let resolved = self.0.resolve(folder)?;
+        let resolved = self.resolve(folder)?;
         if resolve::is_git_name(name.as_bytes()) {
             return Err(Refused::InGitDirectory(resolved.path().join(name)).into());
         }
@@ -190,7 +209,7 @@ impl ProjectFiles {
     /// Resolves and opens again where a link appeared in between, which opening then did not follow.
     fn attempt<T>(&self, path: &Utf8Path, open: impl Fn(&Resolved) -> io::Result<T>) -> io::Result<T> {
         for _ in 0..MAX_ATTEMPTS {
-            match self.0.resolve(path).and_then(|resolved| open(&resolved)) {
+            match self.resolve(path).and_then(|resolved| open(&resolved)) {
                 Err(error) if open::is_race(&error) => {}
                 opened => return opened,
             }

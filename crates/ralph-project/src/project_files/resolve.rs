@@ -5,11 +5,11 @@ use std::fs::{self, Metadata};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-use camino::{Utf8Path, Utf8PathBuf};
+use camino::Utf8Path;
 
-use super::open;
 use super::refused::Refused;
-use ralph_os::platform::{self, Identity, bytes_of, canonicalize};
+use super::{ProjectFiles, open};
+use ralph_os::platform::{self, bytes_of};
 
 /// As many as Linux follows.
 const MAX_LINKS: u32 = 40;
@@ -30,7 +30,7 @@ impl Resolved {
 
 /// A path of which a part is resolved.
 struct Walk<'a> {
-    bounds: &'a Bounds,
+    files: &'a ProjectFiles,
     /// Without links.
     resolved: PathBuf,
     /// The components to come, the next one last.
@@ -38,37 +38,10 @@ struct Walk<'a> {
     links: u32,
 }
 
-/// The folders that may be entered.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Bounds {
-    /// The top of the work tree, without links in it.
-    pub top: Utf8PathBuf,
-    /// Device and inode of the git directories, which may stand inside the work tree under any name.
-    git_directories: Vec<Identity>,
-    /// Folders elsewhere that the user permits links to.
-    allowed: Vec<Utf8PathBuf>,
-}
-
-impl Bounds {
-    pub(super) fn new(top: &Utf8Path, git_directories: &[&Utf8Path]) -> Self {
-        Self {
-            top: canonicalize(top).unwrap_or_else(|_| top.to_owned()),
-            git_directories: git_directories
-                .iter()
-                .filter_map(|path| platform::identity(path.as_std_path(), &path.metadata().ok()?))
-                .collect(),
-            allowed: Vec::new(),
-        }
-    }
-
-    /// Permits links to lead below `folders` as well.
-    pub(super) fn allow(&mut self, folders: &[Utf8PathBuf]) {
-        self.allowed.extend(folders.iter().filter_map(|path| canonicalize(path).ok()));
-    }
-
+impl ProjectFiles {
     /// Resolves all links of an absolute path. What is missing at its end is no error.
     pub(super) fn resolve(&self, path: &Utf8Path) -> io::Result<Resolved> {
-        let mut walk = Walk { bounds: self, resolved: PathBuf::new(), pending: Vec::new(), links: 0 };
+        let mut walk = Walk { files: self, resolved: PathBuf::new(), pending: Vec::new(), links: 0 };
         walk.go_to(path.as_std_path().as_os_str());
         let found = walk.run()?;
         let path = walk.resolved;
@@ -136,7 +109,7 @@ impl Walk<'_> {
                 last = None;
                 continue;
             }
-            self.bounds.check_step(&self.resolved, &next, Some(&found))?;
+            self.files.check_step(&self.resolved, &next, Some(&found))?;
             if !self.pending.is_empty() && !found.is_dir() {
                 return Err(self.failure(ErrorKind::NotADirectory.into()));
             }
@@ -157,9 +130,9 @@ impl Walk<'_> {
         if rest.starts_with(b"/") {
             self.resolved = PathBuf::from("/");
             // The top has no links before it.
-            let top = self.bounds.top.as_str().as_bytes();
+            let top = self.files.top.as_str().as_bytes();
             if let Some(inner) = rest.strip_prefix(top).filter(|inner| inner.starts_with(b"/")) {
-                self.resolved = self.bounds.top.clone().into_std_path_buf();
+                self.resolved = self.files.top.clone().into_std_path_buf();
                 rest = inner;
             }
         }
@@ -178,8 +151,8 @@ impl Walk<'_> {
         let path = Path::new(target);
         let mut rest = path;
         // The top has no links before it.
-        if let Ok(inner) = path.strip_prefix(self.bounds.top.as_std_path()) {
-            self.resolved = self.bounds.top.clone().into_std_path_buf();
+        if let Ok(inner) = path.strip_prefix(self.files.top.as_std_path()) {
+            self.resolved = self.files.top.clone().into_std_path_buf();
             rest = inner;
         }
         if target.to_string_lossy().ends_with(['/', '\\']) {
@@ -198,7 +171,7 @@ impl Walk<'_> {
 
     /// Takes what is pending as the names of what may be created, if nothing is.
     fn nothing_at(&mut self, next: &Path) -> io::Result<Option<Metadata>> {
-        self.bounds.check_step(&self.resolved, next, None)?;
+        self.files.check_step(&self.resolved, next, None)?;
         next.clone_into(&mut self.resolved);
         while let Some(name) = self.pending.pop() {
             if name == ".." {
@@ -206,7 +179,7 @@ impl Walk<'_> {
             }
             if name != "." {
                 let next = self.resolved.join(name);
-                self.bounds.check_step(&self.resolved, &next, None)?;
+                self.files.check_step(&self.resolved, &next, None)?;
                 self.resolved = next;
             }
         }
@@ -215,7 +188,7 @@ impl Walk<'_> {
 
     /// Outside the project, nothing but the fact itself is disclosed.
     fn failure(&self, error: io::Error) -> io::Error {
-        match self.bounds.base_of(&self.resolved) {
+        match self.files.base_of(&self.resolved) {
             Some(_) => error,
             None => Refused::Outside(self.resolved.clone()).into(),
         }

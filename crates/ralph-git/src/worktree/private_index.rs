@@ -11,7 +11,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use super::budget::Budget;
 use super::filters::{filtered_paths, forget, with_settings};
 use super::raw_path::{RawPath, joined, leave, split};
-use super::users_index::{self, Stamp};
+use super::users_index;
 use super::{ALL_SUBMODULES, LISTING_TIMEOUT, PrivateIndex, WorkTree};
 use ralph_core::record::LeftOut;
 use ralph_os::platform::os_str;
@@ -89,7 +89,7 @@ impl WorkTree {
             // Only the holder of the loop's lock gets here, so this was left by one who died.
             fs::remove_file(&lock).with_context(|| format!("remove the stale lock {lock}"))?;
         }
-        let now = Stamp::of(&self.git_dir, &self.repository.common_dir);
+        let now = users_index::stamp(&self.git_dir, &self.repository.common_dir);
         if self.seen == Some(now) && index.exists() {
             return Ok(());
         }

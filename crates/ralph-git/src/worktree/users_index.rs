@@ -15,22 +15,19 @@ const GITLINK: [u8; 4] = [0, 0, 0xe0, 0];
 const SPLIT: [u8; 6] = *b"link\0\0";
 
 /// The files of the git directory that say what is tracked and what is ignored, as they were at one moment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Stamp([Option<(SystemTime, u64)>; 4]);
+pub(super) type Stamp = [Option<(SystemTime, u64)>; 4];
 
-impl Stamp {
-    pub fn of(git_dir: &Utf8Path, common_dir: &Utf8Path) -> Self {
-        let files = [
-            git_dir.join("index"),
-            git_dir.join("info/sparse-checkout"),
-            common_dir.join("info/exclude"),
-            common_dir.join("config"),
-        ];
-        Self(files.map(|path| {
-            let metadata = path.metadata().ok()?;
-            Some((metadata.modified().ok()?, metadata.len()))
-        }))
-    }
+pub(super) fn stamp(git_dir: &Utf8Path, common_dir: &Utf8Path) -> Stamp {
+    let files = [
+        git_dir.join("index"),
+        git_dir.join("info/sparse-checkout"),
+        common_dir.join("info/exclude"),
+        common_dir.join("config"),
+    ];
+    files.map(|path| {
+        let metadata = path.metadata().ok()?;
+        Some((metadata.modified().ok()?, metadata.len()))
+    })
 }
 
 /// Copies the user's index to `index`, or removes that if the user has none. Returns true if a submodule or

@@ -34,10 +34,10 @@ impl Earlier {
         let texts = [self.progress.as_str(), history.map_or("", |history| &history.text)];
         let told = AlreadyTold::new([], texts);
         let in_progress = self.in_progress();
-        self.attempt.text(|other| {
-            let is_there = in_progress.contains(&other.iteration)
-                || history.is_some_and(|history| history.tells(&other.iteration));
-            is_there && other.approaches.iter().all(|approach| told.says_tried(approach))
+        self.attempt.text(|iteration, approaches| {
+            let is_there =
+                in_progress.contains(iteration) || history.is_some_and(|history| history.tells(iteration));
+            is_there && approaches.iter().all(|approach| told.says_tried(approach))
         })
     }
 
@@ -58,7 +58,7 @@ impl Earlier {
 
     /// Returns what the history need not tell again.
     pub fn told(&self) -> AlreadyTold {
-        let attempt = self.attempt.text(|_| false);
+        let attempt = self.attempt.text(|_, _| false);
         let learnings = self.learnings.join("\n");
         let iterations = self.in_progress().into_iter().chain(self.attempt.iteration.clone());
         AlreadyTold::new(iterations, [attempt.as_str(), &learnings, &self.progress])

@@ -26,25 +26,17 @@ pub struct LastAttempt {
     text: String,
     /// The iteration that is described whole: its session and number.
     pub iteration: Option<(SessionId, u32)>,
-    /// Newest first.
-    others: Vec<OtherAttempt>,
-}
-
-/// An attempt before the last one, in a line.
-#[derive(Debug, Clone)]
-pub struct OtherAttempt {
-    /// Its session and number.
-    pub iteration: (SessionId, u32),
-    pub approaches: Vec<String>,
-    line: String,
+    /// Each attempt before that one: its session and number, what it tried, and the line for it. Newest first.
+    others: Vec<((SessionId, u32), Vec<String>, String)>,
 }
 
 impl LastAttempt {
-    /// Returns the text, with a line for each other attempt that is not told elsewhere.
-    pub fn text(&self, is_told: impl Fn(&OtherAttempt) -> bool) -> String {
+    /// Returns the text, with a line for each other attempt that is not told elsewhere, by its session, its number and what it
+    /// tried.
+    pub fn text(&self, is_told: impl Fn(&(SessionId, u32), &[String]) -> bool) -> String {
         let mut text = self.text.clone();
-        let others = self.others.iter().filter(|other| !is_told(other)).take(MAX_OTHERS);
-        let lines: String = others.map(|other| format!("- {}\n", other.line)).collect();
+        let others = self.others.iter().filter(|(iteration, approaches, _)| !is_told(iteration, approaches));
+        let lines: String = others.take(MAX_OTHERS).map(|(.., line)| format!("- {line}\n")).collect();
         push_list(&mut text, "Other attempts, newest first", &lines);
         text
     }
@@ -112,10 +104,9 @@ pub fn last_attempt(
     push_list(&mut text, "The same test or error in other tasks", &elsewhere(past, last, session));
     push_list(&mut text, "Hints that the user gave for attempts before this one", &hints(attempts));
     let mut causes = HashMap::from([(last.cause(), *last)]);
-    let others = others.map(|(_, other)| OtherAttempt {
-        iteration: (other.session.clone(), other.iteration),
-        approaches: other.approaches.clone(),
-        line: cut(&other_line(other, session, &mut causes), MAX_LINE_CHARS),
+    let others = others.map(|(_, other)| {
+        let line = cut(&other_line(other, session, &mut causes), MAX_LINE_CHARS);
+        ((other.session.clone(), other.iteration), other.approaches.clone(), line)
     });
     LastAttempt { text, iteration: Some((last.session.clone(), last.iteration)), others: others.collect() }
 }
@@ -380,7 +371,7 @@ mod tests {
 
     fn text_of(past: &[Iteration]) -> String {
         let session = past.last().map(|last| last.session.clone());
-        last_of(past, session.as_ref()).text(|_| false)
+        last_of(past, session.as_ref()).text(|_, _| false)
     }
 
     #[test]
@@ -396,11 +387,11 @@ mod tests {
             "- Iteration 2 (attempt 2) failed in the same way as iteration 4; tried: way 2\n",
             "- Iteration 1 (attempt 1) failed in the same way as iteration 3; tried: way 1\n",
         ];
-        let all = found.text(|_| false);
+        let all = found.text(|_, _| false);
         assert!(all.ends_with(&lines.concat()), "{all}");
-        let some = found.text(|other| other.iteration.1 > 1);
+        let some = found.text(|(_, number), _| *number > 1);
         assert!(some.ends_with(&format!("newest first:\n\n{}", lines[2])), "{some}");
-        assert!(!found.text(|_| true).contains("Other attempts"));
+        assert!(!found.text(|_, _| true).contains("Other attempts"));
     }
 
     #[test]
@@ -416,7 +407,7 @@ mod tests {
             let still_changed = |iteration: &Iteration| {
                 all_changed(iteration).into_iter().filter(|path| differing.contains(path)).collect()
             };
-            let text = last_attempt(&past, "T004", None, 20, false, still_changed).text(|_| false);
+            let text = last_attempt(&past, "T004", None, 20, false, still_changed).text(|_, _| false);
             assert!(text.contains(expected) && !text.contains(gone), "{text}");
         }
     }
@@ -512,7 +503,7 @@ mod tests {
         let text = text_of(&[of(Some(1), None), skip]);
         assert!(text.contains("Files that it changed (taken back since):\n"), "{text}");
         let past = [of(Some(1), None)];
-        let text = last_attempt(&past, "T004", None, 20, true, all_changed).text(|_| false);
+        let text = last_attempt(&past, "T004", None, 20, true, all_changed).text(|_, _| false);
         assert!(text.contains("(taken back since)") && text.contains(" show 20"), "{text}");
         let mut cut = of(Some(1), None);
         cut.facts.excerpt = "a\n…\nb".to_owned();
@@ -550,7 +541,7 @@ mod tests {
     fn a_first_attempt_and_one_after_a_success_have_none_before_them() {
         assert_eq!(text_of(&[]), "");
         let other = Iteration { task: Some("T003".to_owned()), ..attempt(1, "x") };
-        assert_eq!(last_of(&[other], None).text(|_| false), "");
+        assert_eq!(last_of(&[other], None).text(|_, _| false), "");
         let done = Iteration {
             outcome: Outcome::Success,
             closed: vec!["T004".to_owned()],
@@ -564,7 +555,7 @@ mod tests {
 
     #[test]
     fn an_attempt_of_another_session_and_one_that_did_another_task_say_so() {
-        let text = last_of(&[attempt(1, "x")], None).text(|_| false);
+        let text = last_of(&[attempt(1, "x")], None).text(|_, _| false);
         assert!(text.starts_with("Iteration 1 of session 2026"), "{text}");
         let other =
             Iteration { outcome: Outcome::Success, closed: vec!["T005".to_owned()], ..attempt(2, "x") };

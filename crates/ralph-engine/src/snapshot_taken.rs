@@ -28,14 +28,8 @@ pub struct SnapshotTaken {
     pub failure: Option<String>,
 }
 
-/// A file that was changed, by what it held.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BlobChange {
-    pub path: RawPath,
-    /// `None` if there was no such file.
-    pub before: Option<ObjectId>,
-    pub after: Option<ObjectId>,
-}
+/// A file that was changed, and what it held before and after; `None` if there was no such file.
+pub type BlobChange = (RawPath, [Option<ObjectId>; 2]);
 
 impl SnapshotTaken {
     /// As a record has them.

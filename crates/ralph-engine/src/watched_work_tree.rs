@@ -8,7 +8,7 @@ use camino::Utf8Path;
 use ralph_core::record::{LeftOut, ObjectId, RALPH, join_files};
 use ralph_git::worktree::{PrivateIndex, WorkTree};
 
-use super::snapshot_taken::{BlobChange, SnapshotTaken, most_changed};
+use super::snapshot_taken::{SnapshotTaken, most_changed};
 
 /// Maximum number of files that a warning names.
 const MAX_NAMED_FILES: usize = 5;
@@ -68,11 +68,7 @@ impl WatchedWorkTree {
         let blobs = changed
             .iter()
             .filter(|file| file.path != tasks.as_bytes() && file.before != file.after)
-            .map(|file| BlobChange {
-                path: file.path.clone(),
-                before: file.before.clone(),
-                after: file.after.clone(),
-            })
+            .map(|file| (file.path.clone(), [file.before.clone(), file.after.clone()]))
             .collect();
         let changed = changed.into_iter().map(|file| file.path).collect();
         let trees = self.last_contents.replace(tree.clone()).map(|before| (before, tree.clone()));

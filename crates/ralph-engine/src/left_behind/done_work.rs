@@ -76,7 +76,7 @@ impl DoneWork {
 
     /// Takes in what was changed between attempts, by people or by the loop.
     pub fn edited(&mut self, changes: &[BlobChange]) {
-        for BlobChange { path, before, after } in changes {
+        for (path, [before, after]) in changes {
             let history = self.files.entry(path.clone()).or_default();
             history.at(before);
             history.at(after);
@@ -88,7 +88,7 @@ impl DoneWork {
     pub fn ended(&mut self, task: &str, closed: &[(TaskName, Option<String>)], changes: &[BlobChange]) {
         self.edited.clear();
         let mut spans = self.tried.remove(task).unwrap_or_default();
-        for BlobChange { path, before, after } in changes {
+        for (path, [before, after]) in changes {
             let history = self.files.entry(path.clone()).or_default();
             let mut others =
                 history.done.iter().filter(|(name, _)| closed.iter().all(|(closed, _)| closed != name));
@@ -134,15 +134,14 @@ impl DoneWork {
         done: &[(&str, &str)],
     ) -> Vec<(TaskName, Vec<RawPath>, bool)> {
         let changed: HashMap<&RawPath, &BlobChange> =
-            changes.iter().map(|change| (&change.path, change)).collect();
+            changes.iter().map(|change| (&change.0, change)).collect();
         let mut lost: HashMap<&str, Vec<&RawPath>> = HashMap::new();
-        for change in changes {
-            let Some(history) = self.files.get(&change.path) else { continue };
+        for change @ (path, [before, after]) in changes {
+            let Some(history) = self.files.get(path) else { continue };
             for (task, span) in &history.done {
-                let is_lost =
-                    history.has_work(*span, &change.before) && !history.has_work(*span, &change.after);
+                let is_lost = history.has_work(*span, before) && !history.has_work(*span, after);
                 if is_lost && !is_renamed(change, changes) {
-                    lost.entry(task).or_default().push(&change.path);
+                    lost.entry(task).or_default().push(path);
                 }
             }
         }
@@ -154,7 +153,7 @@ impl DoneWork {
                 let is_same = !task.starts_with('#') || known.as_ref().is_some_and(|known| known == text);
                 let is_all = !paths.iter().any(|path| {
                     let Some(history) = self.files.get(path) else { return false };
-                    let now = changed.get(path).map_or(history.states.last(), |change| Some(&change.after));
+                    let now = changed.get(path).map_or(history.states.last(), |(_, [_, after])| Some(after));
                     let mut spans = history.done.iter().filter(|(name, _)| name == task);
                     // A file that was renamed has its work elsewhere.
                     let is_renamed = changed.get(path).is_some_and(|change| is_renamed(change, changes));
@@ -197,13 +196,11 @@ const EMPTY: [&str; 2] = [
 ];
 
 /// Returns true if a file is gone and its bytes, or a file of its name, appeared elsewhere.
-fn is_renamed(gone: &BlobChange, changes: &[BlobChange]) -> bool {
-    let is_empty = gone.before.as_ref().is_some_and(|before| EMPTY.contains(&before.as_str()));
-    gone.after.is_none()
-        && changes
-            .iter()
-            .filter(|change| change.before.is_none() && change.after.is_some())
-            .any(|new| !is_empty && new.after == gone.before || file_name(&new.path) == file_name(&gone.path))
+fn is_renamed((path, [before, after]): &BlobChange, changes: &[BlobChange]) -> bool {
+    let is_empty = before.as_ref().is_some_and(|before| EMPTY.contains(&before.as_str()));
+    let mut new = changes.iter().filter(|(_, [before, after])| before.is_none() && after.is_some());
+    after.is_none()
+        && new.any(|(new, [_, now])| !is_empty && now == before || file_name(new) == file_name(path))
 }
 
 fn file_name(path: &[u8]) -> Option<&[u8]> {
@@ -223,7 +220,7 @@ mod tests {
         let change = |text: &str| {
             let (path, states) = text.split_once(' ').unwrap();
             let (before, after) = states.split_at(1);
-            BlobChange { path: path.into(), before: state(before), after: state(after) }
+            (path.into(), [state(before), state(after)])
         };
         text.split(", ").filter(|text| !text.is_empty()).map(change).collect()
     }

@@ -109,6 +109,6 @@ impl Fold<'_> {
         let files = self.reader.differing_files(before, after, &mut self.budget)?.unwrap_or_default();
         let others =
             files.into_iter().filter(|(path, _)| self.own_files.iter().all(|own| own.as_bytes() != path));
-        Ok(others.map(|(path, [before, after])| BlobChange { path, before, after }).collect())
+        Ok(others.collect())
     }
 }

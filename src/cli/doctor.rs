@@ -10,7 +10,7 @@ use anyhow::Result;
 use camino::Utf8Path;
 
 use crate::hooks::HookState;
-use ralph_agent::{Surroundings, passed_over};
+use ralph_agent::passed_over;
 use ralph_core::config::{Commits, Config};
 use ralph_core::record::{CANONICAL, Permissions, RALPH};
 use ralph_git::repository::{HashKind, RefFormat};
@@ -154,8 +154,7 @@ fn programs(context: &Context) -> Finding {
 
 fn agents(config: &Config, root: &Utf8Path, context: &Context) -> Finding {
     let lookup = context.lookup();
-    let surroundings = Surroundings { directory: root, lookup: &lookup };
-    let listed = ralph_agent::list(&|name| setup::agent_settings(config, name), &surroundings);
+    let listed = ralph_agent::list(&|name| setup::agent_settings(config, name), root, &lookup);
     let usable: Vec<String> = listed
         .iter()
         .filter(|agent| agent.is_installed)

@@ -2,7 +2,6 @@
 
 use anyhow::{Error, Result};
 
-use ralph_agent::Surroundings;
 use ralph_core::config::Commits;
 use ralph_core::record::Refusal;
 use ralph_engine::redactor;
@@ -30,12 +29,11 @@ impl Ready {
             warn(&format!("continuing anyway (--force): {}", first_line(&error)));
         }
         let lookup = self.lookup(context);
-        let surroundings = Surroundings { directory: &self.project.root, lookup: &lookup };
         // A list is for a team, of whom not everybody has every agent. One alone works: it is no obstacle.
         let is_list = self.agents.len() > 1;
         self.agents.retain(|(_, agent)| {
             !is_list
-                || match agent.check(&surroundings) {
+                || match agent.check(&self.project.root, &lookup) {
                     Ok(()) => true,
                     Err(error) => {
                         warn(&format!("continuing without it: {}", first_line(&error)));
@@ -116,10 +114,9 @@ impl Ready {
 
     fn check_agents(&self, context: &Context) -> Result<()> {
         let lookup = self.lookup(context);
-        let surroundings = Surroundings { directory: &self.project.root, lookup: &lookup };
         let mut checked = Ok(());
         for (_, agent) in &self.agents {
-            match agent.check(&surroundings) {
+            match agent.check(&self.project.root, &lookup) {
                 Ok(()) => return Ok(()),
                 // The first complaint is of the preferred one.
                 Err(error) => checked = checked.and(Err(error)),

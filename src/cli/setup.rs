@@ -5,7 +5,7 @@ use std::sync::Arc;
 use anyhow::{Context as _, Result};
 use camino::Utf8Path;
 
-use ralph_agent::{Agent, AgentSettings, Surroundings};
+use ralph_agent::{Agent, AgentSettings};
 use ralph_core::config::{AgentCommand, Config, LoopType, Until};
 use ralph_core::record::{Refusal, Scope, Session, SessionId, Task};
 use ralph_engine::{
@@ -234,10 +234,9 @@ impl Ready {
 
     fn find_agents(&mut self, lookup: &dyn Fn(&str) -> Option<String>) -> Result<()> {
         let Project { root, files } = &self.project;
-        let surroundings = Surroundings { directory: root, lookup };
         self.names.clone_from(&self.config.settings.agent);
         if self.names.is_empty() {
-            self.names.push(ralph_agent::detect(files, &surroundings)?);
+            self.names.push(ralph_agent::detect(files, root, lookup)?);
             self.passed_over = ralph_agent::passed_over(files, root);
         }
         let own_program = own_program()?;

@@ -8,7 +8,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use redact_stream::Redactor;
 
 use super::hint;
-use super::interface::{Agent, AgentInput, Lookup, Surroundings};
+use super::interface::{Agent, AgentInput, Lookup};
 use super::known::{Known, LEAKING};
 use super::launch::Launch;
 use super::programs::on_path;
@@ -64,14 +64,14 @@ impl Adapter {
         Self { known, launch, permissions: settings.permissions, asked: OnceLock::new() }
     }
 
-    fn variable(&self, name: &str, surroundings: &Surroundings<'_>) -> Option<String> {
+    fn variable(&self, name: &str, lookup: Lookup<'_>) -> Option<String> {
         let set = self.launch.environment.iter().rfind(|(set, _)| set == name);
-        set.map(|(_, value)| value.clone()).or_else(|| (surroundings.lookup)(name))
+        set.map(|(_, value)| value.clone()).or_else(|| lookup(name))
     }
 
     /// Returns where its program is.
-    pub(super) fn program(&self, surroundings: &Surroundings<'_>) -> Option<Utf8PathBuf> {
-        on_path(self.known.name, &self.variable("PATH", surroundings).unwrap_or_default())
+    pub(super) fn program(&self, lookup: Lookup<'_>) -> Option<Utf8PathBuf> {
+        on_path(self.known.name, &self.variable("PATH", lookup).unwrap_or_default())
     }
 
     /// Runs `--version`, once: some agents take seconds for it.
@@ -111,9 +111,9 @@ impl Adapter {
         self.ask().is_ok()
     }
 
-    fn check_as(&self, privilege: Privilege, surroundings: &Surroundings<'_>) -> Result<()> {
+    fn check_as(&self, privilege: Privilege, lookup: Lookup<'_>) -> Result<()> {
         let name = self.known.name;
-        if self.program(surroundings).is_none() {
+        if self.program(lookup).is_none() {
             bail!(
                 "agent `{name}` is not installed: no program `{name}` on the PATH\nhint: install it ({}), or choose \
                  another agent with --agent NAME or --agent-command CMD",
@@ -126,18 +126,18 @@ impl Adapter {
                  \"default\" and configure {name} itself, or choose another agent with --agent NAME"
             );
         }
-        if let Some(complaint) = self.refusal(privilege, surroundings) {
+        if let Some(complaint) = self.refusal(privilege, lookup) {
             bail!(complaint);
         }
         Ok(())
     }
 
     /// Claude Code gives no full permissions to root, unless `IS_SANDBOX=1` is set.
-    fn refusal(&self, privilege: Privilege, surroundings: &Surroundings<'_>) -> Option<String> {
+    fn refusal(&self, privilege: Privilege, lookup: Lookup<'_>) -> Option<String> {
         let is_refused = self.known.name == "claude"
             && privilege == Privilege::Root
             && self.permissions == Permissions::Full
-            && self.variable("IS_SANDBOX", surroundings).as_deref() != Some("1");
+            && self.variable("IS_SANDBOX", lookup).as_deref() != Some("1");
         is_refused.then(|| format!("agent `claude` refuses full permissions to root\nhint: {ROOT}"))
     }
 }
@@ -205,9 +205,9 @@ impl Agent for Adapter {
         }
     }
 
-    fn check(&self, surroundings: &Surroundings<'_>) -> Result<()> {
+    fn check(&self, _: &Utf8Path, lookup: Lookup<'_>) -> Result<()> {
         let privilege = if process::is_root() { Privilege::Root } else { Privilege::User };
-        self.check_as(privilege, surroundings)?;
+        self.check_as(privilege, lookup)?;
         self.check_answer()
     }
 
@@ -349,8 +349,7 @@ mod tests {
                 "IS_SANDBOX" => sandbox.map(str::to_owned),
                 _ => None,
             };
-            let surroundings = Surroundings { directory: folder, lookup: &lookup };
-            adapter("claude", permissions, None).check_as(privilege, &surroundings)
+            adapter("claude", permissions, None).check_as(privilege, &lookup)
         };
         for sandbox in [None, Some("yes"), Some("0")] {
             let error = check(Permissions::Full, Privilege::Root, sandbox).unwrap_err().to_string();
@@ -367,9 +366,8 @@ mod tests {
         let folder = programs(&names);
         let folder = Utf8Path::from_path(folder.path()).unwrap();
         let lookup = |name: &str| (name == "PATH").then(|| folder.to_string());
-        let surroundings = Surroundings { directory: folder, lookup: &lookup };
         for known in known::KNOWN {
-            let checked = adapter(known.name, Permissions::ReadOnly, None).check(&surroundings);
+            let checked = adapter(known.name, Permissions::ReadOnly, None).check(folder, &lookup);
             let is_refused =
                 checked.is_err_and(|error| error.to_string().contains("has no known option for permissions"));
             assert_eq!(is_refused, known.read_only.is_none(), "{}", known.name);
@@ -380,10 +378,9 @@ mod tests {
 
     #[test]
     fn without_the_program_the_error_says_how_to_get_it() {
-        let surroundings = Surroundings { directory: Utf8Path::new("/"), lookup: &|_| None };
         for known in known::KNOWN {
             let adapter = adapter(known.name, Permissions::Full, None);
-            let error = adapter.check_as(Privilege::User, &surroundings).unwrap_err().to_string();
+            let error = adapter.check_as(Privilege::User, &|_| None).unwrap_err().to_string();
             assert!(error.starts_with(&format!("agent `{}` is not installed: ", known.name)), "{error}");
             assert!(error.contains(&format!("\nhint: install it ({})", known.install)), "{error}");
         }

@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use anyhow::{Result, bail};
+use camino::Utf8Path;
 
-use super::interface::{Agent, AgentInput, Surroundings};
+use super::interface::{Agent, AgentInput, Lookup};
 use super::launch::Launch;
 use super::programs::{check_program, on_path};
 use super::settings::AgentSettings;
@@ -72,12 +73,12 @@ impl Command {
 }
 
 /// Returns true for builtins and keywords of the shell, like `exec` and `:`.
-fn is_word_of_the_shell(word: &str, surroundings: &Surroundings<'_>) -> bool {
-    let path_variable = (surroundings.lookup)("PATH").unwrap_or_default();
+fn is_word_of_the_shell(word: &str, directory: &Utf8Path, lookup: Lookup<'_>) -> bool {
+    let path_variable = lookup("PATH").unwrap_or_default();
     if is_path(word) || on_path(word, &path_variable).is_some() {
         return false;
     }
-    let tool = Tool::shell("command -v \"$0\"", surroundings.directory).arg(word).limit(LOOKUP_TIMEOUT);
+    let tool = Tool::shell("command -v \"$0\"", directory).arg(word).limit(LOOKUP_TIMEOUT);
     tool.run().is_ok_and(|captured| captured.is_success())
 }
 
@@ -99,17 +100,16 @@ impl Agent for Command {
         None
     }
 
-    fn check(&self, surroundings: &Surroundings<'_>) -> Result<()> {
+    fn check(&self, directory: &Utf8Path, lookup: Lookup<'_>) -> Result<()> {
         let lookup = |name: &str| {
             let set = self.launch.environment.iter().rfind(|(set, _)| set == name);
-            set.map(|(_, value)| value.clone()).or_else(|| (surroundings.lookup)(name))
+            set.map(|(_, value)| value.clone()).or_else(|| lookup(name))
         };
-        let surroundings = Surroundings { lookup: &lookup, ..*surroundings };
         let program = self.launch.argv.first().map_or("", String::as_str);
-        check_program(&self.name, program, &surroundings)?;
+        check_program(&self.name, program, directory, &lookup)?;
         match self.launch.script().and_then(only_program) {
-            Some(program) if !is_word_of_the_shell(program, &surroundings) => {
-                check_program(&self.name, program, &surroundings)
+            Some(program) if !is_word_of_the_shell(program, directory, &lookup) => {
+                check_program(&self.name, program, directory, &lookup)
             }
             _ => Ok(()),
         }

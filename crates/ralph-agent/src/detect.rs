@@ -12,7 +12,7 @@ use ralph_core::record::PromptVia;
 use ralph_project::project_files::{MAX_SETTINGS_BYTES, ProjectFiles};
 
 use super::adapter::Adapter;
-use super::interface::{Agent, Surroundings};
+use super::interface::{Agent, Lookup};
 use super::known::{self, KNOWN, Known};
 use super::settings::AgentSettings;
 
@@ -42,13 +42,14 @@ const ANY_AGENT: &str = "generic";
 /// Returns every known agent, with its settings applied. All are asked for their version at the same time.
 pub fn list(
     settings: &(dyn Fn(&str) -> AgentSettings + Sync),
-    surroundings: &Surroundings<'_>,
+    directory: &Utf8Path,
+    lookup: Lookup<'_>,
 ) -> Vec<AgentListing> {
     let adapters: Vec<_> = KNOWN
         .iter()
         .map(|known| {
-            let adapter = Adapter::new(known, &settings(known.name), surroundings.lookup);
-            let path = adapter.program(surroundings);
+            let adapter = Adapter::new(known, &settings(known.name), lookup);
+            let path = adapter.program(lookup);
             (known, adapter, path)
         })
         .collect();
@@ -63,7 +64,7 @@ pub fn list(
         .into_iter()
         .zip(answers)
         .map(|((known, adapter, path), is_installed)| {
-            let missing = adapter.check(surroundings).err().map(|error| error.to_string());
+            let missing = adapter.check(directory, lookup).err().map(|error| error.to_string());
             AgentListing {
                 name: known.name.to_owned(),
                 is_installed,
@@ -78,13 +79,13 @@ pub fn list(
 }
 
 /// Returns the agent to use if the user names none: spec-kit's, else the only one that is installed.
-pub fn detect(files: &ProjectFiles, surroundings: &Surroundings<'_>) -> Result<String> {
-    if let Some(ConfiguredAgent::Known(known)) = of_spec_kit(files, surroundings.directory) {
+pub fn detect(files: &ProjectFiles, root: &Utf8Path, lookup: Lookup<'_>) -> Result<String> {
+    if let Some(ConfiguredAgent::Known(known)) = of_spec_kit(files, root) {
         return Ok(known.name.to_owned());
     }
-    let listed = list(&AgentSettings::named, surroundings);
+    let listed = list(&AgentSettings::named, root, lookup);
     let installed = listed.iter().filter(|agent| agent.is_installed).map(|agent| agent.name.as_str());
-    choose(&installed.collect::<Vec<_>>(), passed_over(files, surroundings.directory)).map(str::to_owned)
+    choose(&installed.collect::<Vec<_>>(), passed_over(files, root)).map(str::to_owned)
 }
 
 /// Returns why spec-kit's choice of an agent is ignored, if it made one.
@@ -225,8 +226,7 @@ mod tests {
             env: vec![("PATH".to_owned(), path.clone())],
             ..AgentSettings::named(name)
         };
-        let surroundings = Surroundings { directory: folder, lookup: &lookup };
-        let listed = list(&settings, &surroundings);
+        let listed = list(&settings, folder, &lookup);
         let of = |name: &str| listed.iter().find(|agent| agent.name == name).unwrap();
         assert_eq!(of("codex").version.as_deref(), Some("1.2.3"));
         assert_eq!((of("codex").is_installed, &of("codex").missing), (true, &None));

@@ -20,8 +20,8 @@ pub trait Agent {
     /// Returns what it says of its version, where it can be asked without harm.
     fn version(&self) -> Option<String>;
 
-    /// Checks that it can be run here at all; an error says what to do.
-    fn check(&self, surroundings: &Surroundings<'_>) -> Result<()>;
+    /// Checks that it can be run in this folder, which is the project's root, at all; an error says what to do.
+    fn check(&self, directory: &Utf8Path, lookup: Lookup<'_>) -> Result<()>;
 
     /// Returns what the user can do about a failure that a retry cannot cure.
     fn hint(&self, class: FailureClass) -> String {
@@ -63,11 +63,3 @@ pub struct AgentInput<'a> {
 
 /// Asks for a variable of the environment that children inherit.
 pub type Lookup<'a> = &'a dyn Fn(&str) -> Option<String>;
-
-/// Where an agent would run.
-#[derive(Clone, Copy)]
-pub struct Surroundings<'a> {
-    /// The project's root.
-    pub directory: &'a Utf8Path,
-    pub lookup: Lookup<'a>,
-}

@@ -33,7 +33,7 @@ use scripted::Scripted;
 use stream::StreamReader;
 
 pub use detect::{AgentListing, detect, list, passed_over};
-pub use interface::{Agent, AgentInput, Lookup, Surroundings};
+pub use interface::{Agent, AgentInput, Lookup};
 pub use settings::AgentSettings;
 
 /// Returns what an agent did, by what it printed, or `None` if that is text for people already. The output may begin and

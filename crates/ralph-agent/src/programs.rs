@@ -3,10 +3,10 @@
 use std::env::split_paths;
 
 use anyhow::{Result, bail};
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 use ralph_os::platform::{is_path, may_run, program_names};
 
-use super::interface::Surroundings;
+use super::interface::Lookup;
 
 /// Returns where a program is that can be run by its name.
 pub(super) fn on_path(program: &str, path_variable: &str) -> Option<Utf8PathBuf> {
@@ -19,9 +19,14 @@ pub(super) fn on_path(program: &str, path_variable: &str) -> Option<Utf8PathBuf>
 }
 
 /// Checks that a program can be started by this name or path.
-pub(super) fn check_program(agent: &str, program: &str, surroundings: &Surroundings<'_>) -> Result<()> {
+pub(super) fn check_program(
+    agent: &str,
+    program: &str,
+    directory: &Utf8Path,
+    lookup: Lookup<'_>,
+) -> Result<()> {
     if !is_path(program) {
-        let path_variable = (surroundings.lookup)("PATH").unwrap_or_default();
+        let path_variable = lookup("PATH").unwrap_or_default();
         if on_path(program, &path_variable).is_none() {
             bail!(
                 "agent `{agent}`: no program `{program}` on the PATH\nhint: install it, or choose another \
@@ -30,7 +35,7 @@ pub(super) fn check_program(agent: &str, program: &str, surroundings: &Surroundi
         }
         return Ok(());
     }
-    let path = surroundings.directory.join(program);
+    let path = directory.join(program);
     if may_run(path.as_std_path()) {
         return Ok(());
     }
@@ -44,8 +49,6 @@ pub(super) fn check_program(agent: &str, program: &str, surroundings: &Surroundi
 
 #[cfg(test)]
 mod tests {
-    use camino::Utf8Path;
-
     use super::*;
 
     #[test]
@@ -54,9 +57,8 @@ mod tests {
         let folder = Utf8Path::from_path(folder.path()).unwrap();
         std::fs::write(folder.join("agent.sh"), "").unwrap();
         let lookup = |name: &str| (name == "PATH").then(|| "/bin:/usr/bin".to_owned());
-        let surroundings = Surroundings { directory: folder, lookup: &lookup };
         let complaint =
-            |program: &str| check_program("fake", program, &surroundings).err().map(|e| e.to_string());
+            |program: &str| check_program("fake", program, folder, &lookup).err().map(|e| e.to_string());
         assert_eq!(complaint("sh"), None);
         assert_eq!(complaint("/bin/sh"), None);
         for (program, wanted) in [

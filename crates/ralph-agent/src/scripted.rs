@@ -3,7 +3,7 @@
 use anyhow::{Result, bail};
 use camino::{Utf8Path, Utf8PathBuf};
 
-use super::interface::{Agent, AgentInput, Surroundings};
+use super::interface::{Agent, AgentInput, Lookup};
 use super::known::SCRIPTED;
 use super::launch::Launch;
 use super::script;
@@ -55,8 +55,8 @@ impl Agent for Scripted {
         Some(env!("CARGO_PKG_VERSION").to_owned())
     }
 
-    fn check(&self, surroundings: &Surroundings<'_>) -> Result<()> {
-        script::load(&surroundings.directory.join(&self.script)).map(|_| ())
+    fn check(&self, directory: &Utf8Path, _: Lookup<'_>) -> Result<()> {
+        script::load(&directory.join(&self.script)).map(|_| ())
     }
 
     fn state(&self) -> &AgentState {
@@ -93,8 +93,7 @@ mod tests {
     fn a_script_that_cannot_be_read_is_reported_before_the_start() {
         let scripted =
             Scripted::new(&["no.toml".to_owned()], &[], &AgentSettings::named("scripted")).unwrap();
-        let surroundings = Surroundings { directory: Utf8Path::new("/nowhere"), lookup: &|_| None };
-        let error = scripted.check(&surroundings).unwrap_err();
+        let error = scripted.check(Utf8Path::new("/nowhere"), &|_| None).unwrap_err();
         assert!(format!("{error:#}").starts_with("read the script /nowhere/no.toml"), "{error:#}");
     }
 }

@@ -1,4 +1,4 @@
-use camino::{Utf8Path, Utf8PathBuf};
+use camino::Utf8PathBuf;
 use redact_stream::Redactor;
 
 use super::*;
@@ -104,7 +104,6 @@ fn a_line_whose_only_program_is_missing_is_refused() {
     let folder = Utf8Path::from_path(folder.path()).unwrap();
     std::fs::write(folder.join("plain.sh"), "").unwrap();
     let lookup = |name: &str| (name == "PATH").then(|| "/bin:/usr/bin".to_owned());
-    let surroundings = Surroundings { directory: folder, lookup: &lookup };
     for (line, complaint) in [
         (
             "/nonexist/foo",
@@ -124,7 +123,7 @@ fn a_line_whose_only_program_is_missing_is_refused() {
     ] {
         let settings = AgentSettings::shell(line);
         let command = settings.command.clone().unwrap();
-        let checked = Command::new(&command, &settings).unwrap().check(&surroundings);
+        let checked = Command::new(&command, &settings).unwrap().check(folder, &lookup);
         let said = checked.err().map(|error| error.to_string()).unwrap_or_default();
         assert!(said.contains(complaint) && said.is_empty() == complaint.is_empty(), "{line}: {said}");
     }

@@ -1,6 +1,28 @@
 //! What other terminals ask of a running loop.
 
 pub(super) mod hints;
-pub(super) mod steering;
 pub(super) mod stop_watcher;
 pub(super) mod waiting_hints;
+
+use ralph_core::record::StopReason;
+
+use crate::running::{Ending, NextStep, Running};
+
+impl Running<'_> {
+    /// Acts on requests that arrived since the last iteration. Returns `None` if the loop can go on.
+    pub(crate) fn poll_control(&mut self) -> Option<NextStep> {
+        let stop = match self.control.look() {
+            Ok(stop) => stop,
+            Err(error) => {
+                self.warn(format!("cannot read requests to this loop: {error:#}"));
+                None
+            }
+        };
+        stop.map(|_| NextStep::Stop(Ending::of(StopReason::Interrupted)))
+    }
+
+    /// Returns true if a stop was requested, at once or after the iteration.
+    pub(crate) fn is_to_stop(&self) -> bool {
+        self.plan.interrupt.signal().is_some() || self.control.look().is_ok_and(|stop| stop.is_some())
+    }
+}

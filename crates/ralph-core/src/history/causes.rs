@@ -78,12 +78,12 @@ impl<'a> CauseRecord<'a> {
     }
 }
 
-/// Returns the causes in `records`, which are in the order in which they ran, each with the place of the record that
-/// solved it; `None` if it still fails.
+/// Returns the causes in `records`, which are in the order in which they ran and so are these, each with the places of its failures
+/// and of the record that solved it; `None` if it still fails.
 ///
 /// A cause is solved if a later state of the tree passed the same validation, or if the tasks that met it were done
 /// later. It still fails if it is why a task was given up: the changes that met it are no longer in the tree.
-pub fn solutions<'r>(records: &'r [CauseRecord<'_>]) -> HashMap<&'r Cause, Option<usize>> {
+pub fn solutions<'r>(records: &'r [CauseRecord<'_>]) -> Vec<(&'r Cause, Vec<usize>, Option<usize>)> {
     // The place of the last record by which each task was closed, failed or was skipped.
     let [mut closed, mut failed, mut skipped]: [HashMap<&str, usize>; 3] = Default::default();
     let mut failures: HashMap<&Cause, Vec<usize>> = HashMap::new();
@@ -103,22 +103,32 @@ pub fn solutions<'r>(records: &'r [CauseRecord<'_>]) -> HashMap<&'r Cause, Optio
             failures.entry(cause).or_default().push(place);
         }
     }
-    failures
-        .into_iter()
-        .map(|(cause, places)| {
-            let mut met = places.iter().filter_map(|place| Some((place, records[*place].task?)));
-            if met.any(|(place, task)| {
-                let given_up = skipped.get(task);
-                failed.get(task) == Some(place) && given_up > Some(place) && given_up > closed.get(task)
-            }) {
-                return (cause, None);
-            }
-            let done = places.iter().map(|place| closed.get(records[*place].task?).filter(|at| *at >= place));
-            let done: Option<Vec<&usize>> = done.collect();
-            let done = done.and_then(|done| done.into_iter().max().copied());
-            (cause, earliest(done, passed_after(cause, &places, records)))
-        })
-        .collect()
+    let found = failures.into_iter().map(|(cause, places)| {
+        let mut met = places.iter().filter_map(|place| Some((place, records[*place].task?)));
+        let is_given_up = met.any(|(place, task)| {
+            let given_up = skipped.get(task);
+            failed.get(task) == Some(place) && given_up > Some(place) && given_up > closed.get(task)
+        });
+        let done = places.iter().map(|place| closed.get(records[*place].task?).filter(|at| *at >= place));
+        let done: Option<Vec<&usize>> = done.collect();
+        let done = done.and_then(|done| done.into_iter().max().copied());
+        let solved = if is_given_up { None } else { earliest(done, passed_after(cause, &places, records)) };
+        (cause, places, solved)
+    });
+    let mut found: Vec<_> = found.collect();
+    found.sort_by_key(|(_, places, _)| places.first().copied());
+    found
+}
+
+/// Returns the tasks of the records at these places, each once.
+pub fn tasks_at(records: &[CauseRecord<'_>], places: &[usize]) -> Vec<TaskName> {
+    let mut tasks: Vec<TaskName> = Vec::new();
+    for task in places.iter().filter_map(|place| records[*place].task) {
+        if !tasks.iter().any(|known| known == task) {
+            tasks.push(task.to_owned());
+        }
+    }
+    tasks
 }
 
 /// Returns the first record after the last failure of a validation on whose state the same validation passed.
@@ -178,15 +188,9 @@ mod tests {
             ("T1- T2- T1+ T2+", "2 3"),
         ] {
             let records: Vec<_> = words.split_whitespace().map(record).collect();
-            let solved = solutions(&records);
-            let mut shown: Vec<(usize, String)> = Vec::new();
-            for (cause, place) in solved {
-                let first = records.iter().position(|record| record.cause.as_ref() == Some(cause)).unwrap();
-                shown.push((first, place.map_or("still".to_owned(), |place| place.to_string())));
-            }
-            shown.sort();
-            let shown: Vec<String> = shown.into_iter().map(|(_, word)| word).collect();
-            assert_eq!(shown.join(" "), expected, "{words}");
+            let found = solutions(&records).into_iter();
+            let shown = found.map(|(.., place)| place.map_or("still".to_owned(), |place| place.to_string()));
+            assert_eq!(shown.collect::<Vec<_>>().join(" "), expected, "{words}");
         }
     }
 
@@ -195,7 +199,7 @@ mod tests {
         let with = |word, command| CauseRecord { validation: Some(command), ..record(word) };
         for (passed, is_solved) in [("make check", true), ("true", false)] {
             let records = [with("T1-a", "make check"), with("T2+", passed)];
-            assert_eq!(solutions(&records).into_values().next().unwrap().is_some(), is_solved, "{passed}");
+            assert_eq!(solutions(&records)[0].2.is_some(), is_solved, "{passed}");
         }
     }
 }

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::record::{Iteration, TaskName};
 
-use super::causes::{Cause, CauseRecord, solutions};
+use super::causes::{Cause, CauseRecord, solutions, tasks_at};
 
 /// Longest message, in characters.
 const MESSAGE: usize = 240;
@@ -35,32 +35,17 @@ pub struct Cluster {
 pub fn clusters<'a>(iterations: impl IntoIterator<Item = &'a Iteration>) -> Vec<Cluster> {
     let iterations: Vec<&Iteration> = iterations.into_iter().collect();
     let records: Vec<CauseRecord<'_>> = iterations.iter().map(|record| CauseRecord::of(record)).collect();
-    let solved = solutions(&records);
-    let mut clusters: Vec<Cluster> = Vec::new();
-    let mut places: HashMap<&Cause, usize> = HashMap::new();
-    for (iteration, record) in iterations.iter().zip(&records) {
-        let Some(cause) = &record.cause else { continue };
-        let place = *places.entry(cause).or_insert_with(|| {
-            let solved = solved.get(cause).copied().flatten();
-            clusters.push(Cluster {
-                fingerprint: cause.fingerprint().map(str::to_owned),
-                is_known: matches!(cause, Cause::Known(_)),
-                message: message(iteration),
-                times: 0,
-                tasks: Vec::new(),
-                iterations: Vec::new(),
-                is_open: solved.is_none(),
-                solved_in: solved.map(|place| iterations[place].iteration),
-            });
-            clusters.len() - 1
-        });
-        let cluster = &mut clusters[place];
-        cluster.times += 1;
-        cluster.iterations.push(iteration.iteration);
-        if let Some(task) = iteration.task.as_ref().filter(|task| !cluster.tasks.contains(task)) {
-            cluster.tasks.push(task.clone());
-        }
-    }
+    let found = solutions(&records).into_iter().map(|(cause, places, solved)| Cluster {
+        fingerprint: cause.fingerprint().map(str::to_owned),
+        is_known: matches!(cause, Cause::Known(_)),
+        message: message(iterations[places[0]]),
+        times: places.len(),
+        tasks: tasks_at(&records, &places),
+        iterations: places.iter().map(|place| iterations[*place].iteration).collect(),
+        is_open: solved.is_none(),
+        solved_in: solved.map(|place| iterations[place].iteration),
+    });
+    let mut clusters: Vec<Cluster> = found.collect();
     sort(&mut clusters);
     clusters
 }

@@ -1,9 +1,8 @@
 //! Causes of failed attempts over all sessions of a feature.
 
 use std::cmp::Reverse;
-use std::collections::HashMap;
 
-use crate::history::causes::{Cause, CauseRecord, solutions};
+use crate::history::causes::{CauseRecord, solutions, tasks_at};
 use crate::record::{CauseTotals, FailureCause, SessionFacts, SessionId};
 
 /// Maximum number of causes that are listed.
@@ -14,34 +13,21 @@ pub(super) fn of(sessions: &[SessionFacts<'_>]) -> (CauseTotals, Vec<(SessionId,
     let all: Vec<_> =
         sessions.iter().flat_map(|one| one.iterations.iter().map(|facts| (&one.id, facts))).collect();
     let records: Vec<CauseRecord<'_>> = all.iter().map(|(_, facts)| CauseRecord::of_facts(facts)).collect();
-    let solved = solutions(&records);
-    let mut list: Vec<FailureCause> = Vec::new();
-    let mut places: HashMap<&Cause, usize> = HashMap::new();
-    let mut attempts = Vec::new();
-    for (&(session, facts), record) in all.iter().zip(&records) {
-        let Some(cause) = &record.cause else { continue };
-        let place = *places.entry(cause).or_insert_with(|| {
-            let solved = solved.get(cause).copied().flatten().map(|place| all[place]);
-            list.push(FailureCause {
-                fingerprint: cause.fingerprint().map(str::to_owned),
-                cause: None,
-                times: 0,
-                tasks: Vec::new(),
-                is_solved: solved.is_some(),
-                solved_in: solved.map(|(session, facts)| format!("{session}:{}", facts.iteration)),
-            });
-            list.len() - 1
+    let (mut list, mut attempts) = (Vec::new(), Vec::new());
+    for (cause, places, solved) in solutions(&records) {
+        let solved = solved.map(|place| all[place]);
+        let newest = places.last().and_then(|place| all[*place].1.cause.as_deref());
+        list.push(FailureCause {
+            fingerprint: cause.fingerprint().map(str::to_owned),
+            cause: newest.map(str::to_owned),
+            times: places.len(),
+            tasks: tasks_at(&records, &places),
+            is_solved: solved.is_some(),
+            solved_in: solved.map(|(session, facts)| format!("{session}:{}", facts.iteration)),
         });
-        let known = &mut list[place];
-        known.times += 1;
-        if known.is_solved {
-            attempts.push((session.clone(), facts.iteration));
-        }
-        known.cause = facts.cause.as_deref().map(str::to_owned);
-        if let Some(task) =
-            facts.task.as_deref().filter(|task| !known.tasks.iter().any(|known| known == task))
-        {
-            known.tasks.push(task.to_owned());
+        if solved.is_some() {
+            let failures = places.iter().map(|place| all[*place]);
+            attempts.extend(failures.map(|(session, facts)| (session.clone(), facts.iteration)));
         }
     }
     let solved_causes = list.iter().filter(|cause| cause.is_solved);

@@ -222,8 +222,7 @@ impl App {
         if let Some(warning) =
             overview.warnings.first().filter(|_| overview.warnings != self.overview.warnings)
         {
-            let words = shown(&warning.replace('\n', "; "));
-            self.message = vec![Row::of(Look::Warn, format!("left out: {words}"))];
+            self.say(Look::Warn, format!("left out: {}", shown(&warning.replace('\n', "; "))));
         }
         let was_live = self.live().is_some();
         self.overview = overview;

@@ -1,5 +1,7 @@
 //! The attempts of a session one by one: command, exit, duration, files and tool calls.
 
+use std::cell::LazyCell;
+
 use crate::local_time::clock;
 use crate::style::{Count, brief_duration, cut};
 use crate::tui::model::Attempt;
@@ -122,7 +124,8 @@ pub fn is_match(attempt: &Attempt, filter: &str) -> bool {
     let number = format!("#{}", attempt.number());
     let texts = [&entry.task, &entry.title, &entry.cause, &entry.phase, &entry.agent, &entry.model];
     let texts = texts.into_iter().flatten().map(String::as_str).chain([outcome, class, &number]);
-    let text = texts.collect::<Vec<_>>().join("\n").to_lowercase();
+    // Without a word to look for, a list of thousands has no text to put together.
+    let text = LazyCell::new(|| texts.collect::<Vec<_>>().join("\n").to_lowercase());
     filter.to_lowercase().split_whitespace().all(|word| match word.strip_prefix("exit:") {
         Some(exit) => {
             let (which, code) = exit.split_once('=').unwrap_or(("", exit));

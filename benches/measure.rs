@@ -112,12 +112,17 @@ pub fn meter(report: &str, argv: &[String]) -> Result<i32> {
     let status =
         Command::new(program).args(arguments).status().with_context(|| format!("start {program}"))?;
     let wall = started.elapsed().as_secs_f64() * 1e3;
+    let Cost { cpu, memory, .. } = children_so_far()?;
+    fs::write(report, format!("{cpu} {wall} {memory}")).context("write the costs")?;
+    Ok(status.code().unwrap_or(-1))
+}
+
+/// Returns what all children cost that this process waited for, without their elapsed time.
+pub fn children_so_far() -> Result<Cost> {
     let usage = getrusage(UsageWho::RUSAGE_CHILDREN).context("getrusage(RUSAGE_CHILDREN)")?;
     let microseconds = usage.user_time().num_microseconds() + usage.system_time().num_microseconds();
     // Linux counts `max_rss` in KiB.
-    fs::write(report, format!("{} {wall} {}", microseconds as f64 / 1e3, usage.max_rss() as f64 / 1024.0))
-        .context("write the costs")?;
-    Ok(status.code().unwrap_or(-1))
+    Ok(Cost { cpu: microseconds as f64 / 1e3, wall: 0.0, memory: usage.max_rss() as f64 / 1024.0 })
 }
 
 impl Cost {

@@ -54,7 +54,6 @@ pub fn measure(options: &Options, print: &mut dyn FnMut(&Row)) -> Result<()> {
     if options.is_large {
         bench.listing(100_000)?;
     }
-    bench.first_frame(1_000)?;
     bench.travel(5_000)?;
     bench.rebuild(1_000)?;
     bench.report(1_000)?;
@@ -267,7 +266,7 @@ impl Bench<'_> {
     }
 
     fn listing(&mut self, count: u32) -> Result<()> {
-        if !self.is_wanted("log") && !self.is_wanted("show") {
+        if !["log", "show", "first frame"].iter().any(|name| self.is_wanted(name)) {
             return Ok(());
         }
         let dir = self.folder(&format!("log-{count}"));
@@ -311,40 +310,11 @@ impl Bench<'_> {
             let work = format!("show one of {name} iterations; git log -1 --grep");
             self.pair(&work, Goal::None, |_| ours.measure(), |_| git.measure())?;
         }
-        Ok(())
-    }
-
-    /// What somebody waits for who opens the screen, beyond what git takes for the newest record.
-    fn first_frame(&mut self, count: u32) -> Result<()> {
-        if !self.is_wanted("first frame") {
-            return Ok(());
+        if self.is_wanted("first frame") {
+            let goal = if count < 100_000 { Goal::AtMost(50.0) } else { Goal::None };
+            let work = format!("first frame of `tui` over {name} iterations; git log with the trailers");
+            self.pair(&work, goal, |_| frame::first(&dir, "attempts"), |_| git.measure())?;
         }
-        let dir = self.folder("frame");
-        synthetic::project(&dir, 60)?;
-        let store = synthetic::store(&dir, Syncing::Never)?;
-        let mut writer = Writer::start(&store, Shape::REAL, 0)?;
-        (0..count).try_for_each(|_| writer.iterate())?;
-        let refs = writer.end()?;
-        pack(&dir)?;
-        let git = BenchCommand::git(&dir, &["log", "-1", &refs.log()]);
-        let text = format!("Iteration {count}");
-        let mut pairs = Vec::new();
-        for _ in 0..RUNS {
-            pairs.push((frame::first(&dir, &text)?, git.measure()?.wall));
-        }
-        let of = |part: fn(&(f64, f64)) -> f64| median(pairs.iter().map(part).collect());
-        (self.print)(&Row {
-            work: format!(
-                "first frame of `tui` over {} iterations, beyond git log -1",
-                thousands(count as usize)
-            ),
-            unit: "ms",
-            ours: of(|(ours, git)| ours - git),
-            git: None,
-            ratio: None,
-            goal: Goal::AtMost(100.0),
-            wall: Some((of(|(ours, _)| *ours), Some(of(|(_, git)| *git)))),
-        });
         Ok(())
     }
 

@@ -4,7 +4,9 @@ use anyhow::Result;
 use clap::Args;
 
 use ralph_core::config::Config;
-use ralph_core::record::{Budget, RALPH, Refusal, Scope, Session, SessionName, Status, StopReason, Tokens};
+use ralph_core::record::{
+    Budget, IterationFacts, RALPH, Refusal, Scope, Session, SessionName, SessionTotals, Status, StopReason,
+};
 use ralph_os::process::host_name;
 use ralph_project::feature::Feature;
 use ralph_project::tasks;
@@ -130,16 +132,12 @@ impl Resumption {
         }
         let feature = context.recorded_feature(&path)?;
         let settings = layers.config().map_err(refusal)?.settings;
-        let mut cost = None;
-        let mut tokens = Tokens::default();
-        for entry in log.iter().flat_map(SessionLog::iterations) {
-            tokens = tokens.plus(&entry.tokens);
-            cost = entry.cost().usd.map_or(cost, |usd| Some(usd + cost.unwrap_or_default()));
-        }
+        let iterations = log.iter().flat_map(SessionLog::iterations).filter_map(IterationFacts::of_entry);
+        let totals = SessionTotals::fold(&refs.session, iterations);
         let budget = Budget {
-            cost,
+            cost: totals.cost.usd,
             max_cost: settings.max_cost,
-            tokens: tokens.total(),
+            tokens: totals.tokens.total(),
             max_tokens: settings.max_tokens,
         };
         let scope = begun.and_then(|begun| begun.scope).unwrap_or_default();

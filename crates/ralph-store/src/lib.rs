@@ -51,7 +51,7 @@ pub use objects::{Quarantine, Signature};
 pub use reading::listing::{Listing, SessionRows, UnreadableSession};
 pub use reading::range_read::{Ask, FilePart};
 pub use reading::reader::RecordReader;
-pub use reading::row::Row;
+pub use reading::row::{Row, SharedRow};
 pub use reading::search::{Matcher, Search, line};
 pub use reading::session_log::{SessionLog, status_of};
 pub use reading::sessions::SessionQuery;

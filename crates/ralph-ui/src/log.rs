@@ -395,7 +395,7 @@ mod tests {
         let flags = if flag == "-" { "" } else { FlagCode::Judge.as_str() };
         let validation = i32::from(outcome == "failure");
         format!(
-            "iteration\t{number:040}\t{number}\t{outcome}\t{class}\t{ended_at}\t240000\t60000\t-\t{attempt}\t{task}\t-\t{task} {outcome}\t{title}\t{cause}\t-\t{flags}\t{flag}\t0\t{validation}\t{cost}\t\t-\t-\t-\tspecs/004-boards\t{phase}\tclaude\t-\t20260101-120000-00000001\t-\t{ended_at}"
+            "iteration\t{number:040}\t{number}\t{outcome}\t{class}\t{ended_at}\t240000\t60000\t-\t{attempt}\t{task}\t-\t{task} {outcome}\t{title}\t{cause}\t-\t{flags}\t{flag}\t0\t{validation}\t{cost}\t\t-\t-\t-\tspecs/004-boards\t{phase}\tclaude\t-\t20260101-120000-00000001\t-\t{ended_at}\t-\t-\t-\t-"
         )
     }
 

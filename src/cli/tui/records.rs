@@ -16,7 +16,7 @@ use ralph_core::record::{
 use ralph_git::worktree::ChangedFile;
 use ralph_os::process::Tool;
 use ralph_store::{
-    Ask, Control, FilePart, Holder, LoopLock, SessionQuery, SessionRefs, SessionRows, Spool, Store,
+    Ask, Control, FilePart, Holder, LoopLock, SessionQuery, SessionRefs, SessionRows, SharedRow, Spool, Store,
 };
 use ralph_ui::tui::{
     Answer, Attempt, Backend, DiffTarget, Feature, File, InFlight, Live, Night, Overview, PART, Patch, Place,
@@ -213,8 +213,8 @@ impl Records {
                 }
             }
             let newest =
-                nights.last().and_then(|night| night.attempts.iter().rfind(|one| one.entry.has_run()));
-            let newest = newest.map(|attempt| &attempt.entry);
+                nights.last().and_then(|night| night.attempts.iter().rfind(|one| one.exit.agent.is_some()));
+            let newest = newest.and_then(Attempt::entry);
             let summary = summary::of_facts(&self.context, &path, &all_facts, newest, &list, &hints, None)?;
             seen.features.push(Arc::new(Feature::new(path, nights, list, summary)));
             seen.inputs.push((stamp, hints));
@@ -232,17 +232,14 @@ impl Records {
     ) -> Result<Option<(LogEntry, LogEntry, Night)>> {
         let (Some(first), Some(tip)) = (rows.first(), rows.tip()) else { return Ok(None) };
         let (first, tip) = (first.entry()?, tip.entry()?);
-        let mut begin = None;
-        // Each entry is large, so none is moved once it is made.
-        let mut attempts = Vec::with_capacity(facts.iterations.len());
-        for row in rows.rows() {
-            if row.is_iteration() {
-                attempts.push(Attempt::new(row.entry()?));
-            } else if row.kind.begins() {
-                begin = Some(row);
-            }
+        let mut shared: Vec<SharedRow> = Vec::with_capacity(facts.iterations.len());
+        shared.extend(rows.shared_iterations());
+        if shared.len() != facts.iterations.len() {
+            bail!("read the records of {}", rows.refs.session);
         }
-        let begin = begin.map(|row| row.entry()).transpose()?;
+        let attempts = shared.into_iter().zip(&facts.iterations).map(|(row, facts)| Attempt::new(row, facts));
+        let attempts = attempts.collect();
+        let begin = rows.rows().rfind(|row| row.kind.begins()).map(|row| row.entry()).transpose()?;
         let elsewhere = begin.and_then(|begin| self.store.elsewhere_since(rows.refs, &begin, &tip));
         let totals = SessionTotals::fold(&first.session, &facts.iterations);
         let night = Night::new(&first, &tip, attempts, totals, elsewhere);
@@ -291,12 +288,12 @@ impl Records {
         let mut learnings = Vec::new();
         let night = feature.iter().flat_map(|feature| &feature.nights).find(|night| night.id == *id);
         let attempts = night.iter().flat_map(|night| night.attempts.iter().rev());
-        for one in attempts.filter(|one| one.outcome() != Outcome::Skipped).take(MAX_READ) {
+        for one in attempts.filter(|one| one.outcome != Outcome::Skipped).take(MAX_READ) {
             // One that cannot be read is passed over.
-            let words = self.iteration(&one.entry.commit).map(|record| record.learnings).unwrap_or_default();
-            for words in words {
+            let record = one.entry().and_then(|entry| self.iteration(&entry.commit).ok());
+            for words in record.map(|record| record.learnings).unwrap_or_default() {
                 if learnings.len() < MAX_LEARNINGS && !learnings.iter().any(|(_, known)| *known == words) {
-                    learnings.push((one.number(), words));
+                    learnings.push((one.number, words));
                 }
             }
         }
@@ -308,10 +305,9 @@ impl Records {
     fn changes(&self, night: &Night) -> Result<Option<DiffStat>> {
         let ends = self.seen().ends.get(&night.id).cloned();
         let Some((first, _)) = ends.filter(|(first, _)| first.iteration.is_none()) else { return Ok(None) };
-        let mut snapshots = night.attempts.iter().filter_map(|one| one.entry.snapshot.clone());
-        let oldest = snapshots.next();
-        let last = snapshots.next_back().or_else(|| oldest.clone());
-        between(&self.store, &SessionRefs::new(&first.feature, night.id.clone()), &first, [oldest, last])
+        let oldest = night.attempts.iter().find_map(Attempt::snapshot);
+        let newest = night.attempts.iter().rev().find_map(Attempt::snapshot);
+        between(&self.store, &SessionRefs::new(&first.feature, night.id.clone()), &first, [oldest, newest])
     }
 
     /// Returns the snapshots before and after each run of attempts, which are here.
@@ -535,7 +531,7 @@ mod tests {
         let records = records(path);
 
         let overview = records.look().unwrap().unwrap();
-        let shown: Vec<u32> = overview.features[0].nights[0].attempts.iter().map(Attempt::number).collect();
+        let shown: Vec<u32> = overview.features[0].nights[0].attempts.iter().map(|one| one.number).collect();
         assert_eq!(shown, [2, 3]);
         let gone = "only the newest 2 records are readable, what is older is gone";
         assert!(overview.warnings[0].contains(gone), "{:?}", overview.warnings);

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::{
     Cost, Exits, FailureClass, FlagCode, LOST, LogEntry, Outcome, RecordKind, SessionId, StopReason,
-    TaskName, Timestamp,
+    TaskName, Timestamp, Tokens,
 };
 
 /// A feature over all of its sessions, with its present task list.
@@ -54,6 +54,11 @@ pub struct SessionTotals {
     /// What the work on each task cost.
     #[serde(skip)]
     pub task_costs: BTreeMap<TaskName, f64>,
+    #[serde(skip)]
+    pub tokens: Tokens,
+    /// The iterations of one session whose agent said that something is done which was not.
+    #[serde(skip)]
+    pub false_claims: Vec<u32>,
 }
 
 /// What agents cost, as far as they said so.
@@ -275,6 +280,9 @@ pub struct IterationFacts<'a> {
     pub exit: Exits,
     pub fingerprint: Option<Cow<'a, str>>,
     pub cost: Cost,
+    pub tokens: Tokens,
+    /// True if its agent said that something is done which was not.
+    pub has_false_claim: bool,
     pub cause: Option<Cow<'a, str>>,
     pub flags: Vec<FlagCode>,
     /// The text of the first flag.
@@ -301,6 +309,8 @@ impl<'a> IterationFacts<'a> {
             failure_class: entry.failure_class,
             exit: entry.exit,
             cost: entry.cost(),
+            tokens: entry.tokens,
+            has_false_claim: !entry.false_claim.is_empty(),
             cause: entry.cause.as_deref().map(Cow::from),
             closed: entry.closed.iter().map(Cow::from).collect(),
             fingerprint: entry.fingerprint.as_deref().map(Cow::from),

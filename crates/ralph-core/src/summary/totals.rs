@@ -42,6 +42,8 @@ impl SessionTotals {
                 resumed_at: None,
             });
         }
+        self.tokens = self.tokens.plus(&facts.tokens);
+        self.false_claims.extend(facts.has_false_claim.then_some(facts.iteration));
         let (cost, usd) = (&mut self.cost, facts.cost.usd);
         cost.usd = sum(cost.usd, usd);
         cost.failed_usd = sum(cost.failed_usd, usd.filter(|_| is_failure));

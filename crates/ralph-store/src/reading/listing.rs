@@ -1,6 +1,7 @@
 //! All records as rows, from the refs and from what an earlier listing left in the cache.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use anyhow::{Error, Result};
 
@@ -8,7 +9,7 @@ use ralph_core::record::{LogEntry, ObjectId, RecordKind, SessionFacts, TaskCount
 
 use super::chain::{Chain, ChainWalk};
 use super::listing_cache::{self, head, sum};
-use super::row::{self, Row};
+use super::row::{self, Row, SharedRow};
 use super::session_log::SessionLog;
 use crate::local::{disk, folders};
 use crate::trailer_value::escape;
@@ -20,7 +21,7 @@ const MIN_RECORDS_TO_CACHE: usize = 500;
 /// The sessions of a repository, each with its rows.
 #[derive(Debug)]
 pub struct Listing {
-    cached: String,
+    cached: Arc<String>,
     sessions: Vec<ListedSession>,
     /// True if no session was left out by what was wanted.
     is_of_all: bool,
@@ -39,7 +40,7 @@ struct ListedSession {
     /// Where its rows are in the cache.
     cached: Range<usize>,
     /// Rows that are not in the cache, after those that are.
-    fresh: String,
+    fresh: Arc<String>,
     /// True if older records exist but cannot be read.
     is_broken: bool,
 }
@@ -49,9 +50,8 @@ struct ListedSession {
 pub struct SessionRows<'a> {
     pub refs: &'a SessionRefs,
     pub feature: &'a str,
-    cached: &'a str,
-    fresh: &'a str,
-    is_broken: bool,
+    listing: &'a Listing,
+    listed: &'a ListedSession,
 }
 
 impl Listing {
@@ -61,9 +61,8 @@ impl Listing {
         with_rows.map(|listed| SessionRows {
             refs: &listed.refs,
             feature: &listed.feature,
-            cached: &self.cached[listed.cached.clone()],
-            fresh: &listed.fresh,
-            is_broken: listed.is_broken,
+            listing: self,
+            listed,
         })
     }
 
@@ -86,9 +85,22 @@ impl Listing {
 }
 
 impl<'a> SessionRows<'a> {
+    /// Its rows in the cache, and those after them.
+    fn texts(&self) -> [&'a str; 2] {
+        [&self.listing.cached[self.listed.cached.clone()], &self.listed.fresh]
+    }
+
     /// Returns its records, oldest first.
     pub fn rows(&self) -> impl DoubleEndedIterator<Item = Row<'a>> + use<'a> {
-        self.cached.split_terminator('\n').chain(self.fresh.split_terminator('\n')).filter_map(Row::read)
+        let lines = self.texts().into_iter().flat_map(|text| text.split_terminator('\n'));
+        lines.filter_map(Row::read)
+    }
+
+    /// Returns the rows of its iterations, oldest first, to be kept beyond the listing.
+    pub fn shared_iterations(&self) -> impl Iterator<Item = SharedRow> {
+        let ListedSession { cached, fresh, .. } = self.listed;
+        let of_cache = SharedRow::iterations(&self.listing.cached, cached.clone());
+        of_cache.chain(SharedRow::iterations(fresh, 0..fresh.len()))
     }
 
     /// Returns all that the messages of its records say, oldest first.
@@ -107,29 +119,32 @@ impl<'a> SessionRows<'a> {
     /// Returns what is counted of its records.
     pub fn facts(&self) -> SessionFacts<'a> {
         let end = self.tip().filter(|tip| tip.kind == RecordKind::End).and_then(|tip| tip.entry().ok());
+        let mut iterations = Vec::with_capacity(self.count());
+        iterations.extend(self.rows().filter_map(|row| row.facts()));
         SessionFacts {
             id: self.refs.session.clone(),
-            iterations: self.rows().filter_map(|row| row.facts()).collect(),
+            iterations,
             stop_reason: end.and_then(|end| end.stop_reason),
         }
     }
 
     /// Returns how many records it has here.
     pub fn count(&self) -> usize {
-        [self.cached, self.fresh].map(|text| text.bytes().filter(|byte| *byte == b'\n').count()).iter().sum()
+        self.texts().map(|text| text.bytes().filter(|byte| *byte == b'\n').count()).iter().sum()
     }
 
     /// Returns all that the messages of its records say; `None` if this version can read none of its rows.
     fn log(&self) -> Option<SessionLog> {
         let mut entries = Vec::with_capacity(self.count());
         entries.extend(self.rows().filter_map(|row| row.entry().ok()));
-        let log = SessionLog { refs: self.refs.clone(), entries, is_broken: self.is_broken };
+        let log = SessionLog { refs: self.refs.clone(), entries, is_broken: self.listed.is_broken };
         (!log.entries.is_empty()).then_some(log)
     }
 
     /// Returns its newest record.
     pub fn tip(&self) -> Option<Row<'a>> {
-        let text = if self.fresh.is_empty() { self.cached } else { self.fresh };
+        let [cached, fresh] = self.texts();
+        let text = if fresh.is_empty() { cached } else { fresh };
         Row::read(text.trim_end_matches('\n').rsplit('\n').next()?)
     }
 
@@ -169,7 +184,7 @@ impl Store {
             }
             let (known, rows) = match kept.remove(&refs.log()) {
                 Some((known, feature, cached)) if known == tip => {
-                    let (fresh, is_broken) = (String::new(), false);
+                    let (fresh, is_broken) = (Arc::default(), false);
                     sessions.push(ListedSession { refs, tip, feature, cached, fresh, is_broken });
                     continue;
                 }
@@ -189,7 +204,7 @@ impl Store {
                         row::write(entry, &mut fresh);
                     }
                     let feature = entries.last().map(|entry| entry.feature.clone()).unwrap_or_default();
-                    let cached = if is_joined { rows } else { 0..0 };
+                    let (cached, fresh) = (if is_joined { rows } else { 0..0 }, Arc::new(fresh));
                     sessions.push(ListedSession { refs, tip, feature, cached, fresh, is_broken });
                 }
                 Err(error) => unreadable.push((Some(refs), error)),
@@ -197,7 +212,7 @@ impl Store {
         }
         let unusable = self.unusable_sessions()?.into_iter();
         unreadable.extend(unusable.map(|error| (None, error)));
-        let listing = Listing { cached, sessions, is_of_all };
+        let listing = Listing { cached: Arc::new(cached), sessions, is_of_all };
         if is_whole && is_of_all && read >= MIN_RECORDS_TO_CACHE {
             // A cache that cannot be written costs time, and nothing else.
             let body = listing.body();

@@ -2,7 +2,9 @@
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
+use std::ops::Range;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use anyhow::{Context, Result};
 
@@ -44,6 +46,7 @@ const HEADS: usize = 4;
 const SNAPSHOT: usize = 6;
 const PHASE: usize = 8;
 const STARTED: usize = 13;
+const TOKENS_END: usize = 18;
 const CLOSED: usize = 25;
 
 /// A value that is not there, in a field.
@@ -158,8 +161,15 @@ impl<'a> Row<'a> {
         let mut rest = Fields::of(self.rest);
         let exit = Exits { agent: next(&mut rest)?, validation: next(&mut rest)? };
         let usd = rest.next().and_then(|field| known(field)?);
-        let started = rest.nth(STARTED - COST - 1).and_then(|field| known(field)?);
-        let closed = rest.skip(CLOSED - STARTED - 1);
+        let has_false_claim = rest.next().is_some_and(is_claim);
+        let started = rest.nth(STARTED - CLAIMS - 1).and_then(|field| known(field)?);
+        let tokens = Tokens {
+            input: next(&mut rest)?,
+            cache_read: next(&mut rest)?,
+            cache_write: next(&mut rest)?,
+            output: next(&mut rest)?,
+        };
+        let closed = rest.skip(CLOSED - TOKENS_END);
         Some(IterationFacts {
             iteration: self.iteration,
             task: self.task(),
@@ -171,6 +181,8 @@ impl<'a> Row<'a> {
             flags: self.flags(),
             first_flag: self.first_flag(),
             cost: Cost::of_run(exit.agent, usd),
+            tokens,
+            has_false_claim,
             cause: self.cause(),
             started_at: started.map(Timestamp::from_ms),
             ended_at: self.ended_at,
@@ -189,7 +201,7 @@ impl<'a> Row<'a> {
 
     /// Returns true if its agent said that something is done which was not.
     pub fn has_false_claim(&self) -> bool {
-        Fields::of(self.rest).nth(CLAIMS).is_some_and(|claims| !claims.is_empty() && claims != NONE)
+        Fields::of(self.rest).nth(CLAIMS).is_some_and(is_claim)
     }
 
     /// Returns all that the message of the record says.
@@ -261,6 +273,37 @@ impl<'a> Row<'a> {
             stop_reason,
             limit,
         })
+    }
+}
+
+/// A row that outlives its listing, with the text that it is a part of.
+#[derive(Debug, Clone)]
+pub struct SharedRow {
+    text: Arc<String>,
+    line: Range<usize>,
+}
+
+impl SharedRow {
+    /// Writes the row of `entry`.
+    pub fn of(entry: &LogEntry) -> Self {
+        let mut text = String::new();
+        write(entry, &mut text);
+        Self { line: 0..text.len() - 1, text: Arc::new(text) }
+    }
+
+    /// Returns the rows of iterations in a part of a text.
+    pub(super) fn iterations(text: &Arc<String>, part: Range<usize>) -> impl Iterator<Item = Self> {
+        let mut start = part.start;
+        text[part].split_terminator('\n').filter_map(move |line| {
+            let shared = Self { text: Arc::clone(text), line: start..start + line.len() };
+            start += line.len() + 1;
+            (line.split('\t').next() == Some(RecordKind::Iteration.into_str())).then_some(shared)
+        })
+    }
+
+    /// Reads it; none if this version cannot.
+    pub fn read(&self) -> Option<Row<'_>> {
+        Row::read(&self.text[self.line.clone()])
     }
 }
 
@@ -404,6 +447,10 @@ fn text(field: &str) -> Option<Cow<'_, str>> {
 
 fn owned_text(fields: &mut Fields<'_>) -> Option<Option<String>> {
     Some(text(fields.next()?).map(Cow::into_owned))
+}
+
+fn is_claim(field: &str) -> bool {
+    !field.is_empty() && field != NONE
 }
 
 /// Claims with commas between them.

@@ -114,6 +114,8 @@ pub fn report(iterations: Vec<ReportIteration>, tasks: &str) -> Report {
                 flags: record.flags().iter().map(|flag| flag.code).collect(),
                 first_flag: record.flags().first().map(|flag| flag.text.as_str().into()),
                 cost: record.cost(),
+                tokens: record.tokens,
+                has_false_claim: !record.false_claim.is_empty(),
                 cause: record.cause.as_deref().map(Into::into),
                 started_at: Some(record.started_at),
                 ended_at: record.ended_at,

@@ -45,7 +45,7 @@ fn line(scene: &Scene<'_>) -> Row {
         .and(Look::Bold, states.done.to_string())
         .and(Look::Dim, format!("/{}{}", states.total(), if is_wide { " done" } else { "" }));
     if live.is_some() && night.totals.succeeded > 0 && states.left() > 0 && is_wide {
-        let work: u64 = night.attempts.iter().filter_map(|one| one.entry.duration_ms.total()).sum();
+        let work: u64 = night.attempts.iter().map(|one| one.started_at.ms_until(one.ended_at)).sum();
         let left = (work / night.totals.succeeded as u64).saturating_mul(states.left() as u64);
         row = row.and(Look::Dim, format!(", about {} left", rough(left)));
     }

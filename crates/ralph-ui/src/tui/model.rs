@@ -2,17 +2,17 @@
 
 use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use anyhow::Result;
 use camino::Utf8Path;
 use tasklist::{Item, TaskList};
 
 use ralph_core::record::{
-    DiffStat, Iteration, LogEntry, NeedKind, ObjectId, Outcome, Session, SessionId, SessionTotals, Status,
-    StopReason, Summary, Task, TaskName, Timestamp, Waiting,
+    DiffStat, Exits, FailureClass, Iteration, IterationFacts, LogEntry, NeedKind, ObjectId, Outcome, Session,
+    SessionId, SessionTotals, Status, StopReason, Summary, Task, TaskName, Timestamp, Waiting,
 };
-use ralph_store::{Ask, RemoteRun, names};
+use ralph_store::{Ask, RemoteRun, SharedRow, names};
 
 use super::row::Row;
 
@@ -226,34 +226,67 @@ impl Night {
     }
 }
 
-/// The record of an iteration.
+/// The record of an iteration. There may be thousands, so they hold what lists need of all of them, and their rows for the rest.
 #[derive(Debug, Clone)]
 pub struct Attempt {
-    pub entry: LogEntry,
+    pub number: u32,
+    pub task: Option<TaskName>,
+    pub outcome: Outcome,
+    pub failure_class: Option<FailureClass>,
+    pub exit: Exits,
+    pub cost_usd: Option<f64>,
+    pub started_at: Timestamp,
+    pub ended_at: Timestamp,
     /// True if it failed, and the cause is solved by now.
     pub is_solved: bool,
+    row: SharedRow,
+    entry: OnceLock<Option<Box<LogEntry>>>,
 }
 
 impl Attempt {
-    /// Whether it is solved is found out with the others of its feature.
-    pub fn new(entry: LogEntry) -> Self {
-        Self { entry, is_solved: false }
+    /// Whether it is solved is found out with the others of its feature. `facts` are those of `row`.
+    pub fn new(row: SharedRow, facts: &IterationFacts<'_>) -> Self {
+        Self {
+            number: facts.iteration,
+            task: facts.task.as_deref().map(str::to_owned),
+            outcome: facts.outcome,
+            failure_class: facts.failure_class,
+            exit: facts.exit,
+            cost_usd: facts.cost.usd,
+            started_at: facts.started_at.unwrap_or(facts.ended_at),
+            ended_at: facts.ended_at,
+            is_solved: false,
+            row,
+            entry: OnceLock::new(),
+        }
     }
 
-    pub fn number(&self) -> u32 {
-        self.entry.iteration.unwrap_or_default()
+    /// Returns all that its message says; `None` if this version cannot read it.
+    pub fn entry(&self) -> Option<&LogEntry> {
+        self.entry.get_or_init(|| Some(Box::new(self.row.read()?.entry().ok()?))).as_deref()
     }
 
-    pub fn outcome(&self) -> Outcome {
-        self.entry.outcome.unwrap_or(Outcome::Interrupted)
+    /// Returns the snapshot of the work tree after it.
+    pub fn snapshot(&self) -> Option<ObjectId> {
+        self.row.read()?.snapshot()
     }
 
     pub fn is_failed(&self) -> bool {
-        self.outcome() == Outcome::Failure
+        self.outcome == Outcome::Failure
+    }
+
+    pub fn is_question(&self) -> bool {
+        self.failure_class.is_some_and(FailureClass::is_question)
+    }
+
+    /// Returns true if both failed alike.
+    pub fn is_same_failure(&self, other: &Self) -> bool {
+        let [one, other] = [self, other].map(|it| it.entry().and_then(|entry| entry.fingerprint.as_ref()));
+        one.is_some() && one == other
     }
 
     pub fn is_of(&self, task: &str) -> bool {
-        self.entry.task.as_deref() == Some(task)
+        self.task.as_deref() == Some(task)
     }
 }
 
@@ -303,7 +336,7 @@ impl Feature {
     pub fn new(path: String, mut nights: Vec<Night>, list: TaskList, summary: Summary) -> Self {
         for night in &mut nights {
             for attempt in &mut night.attempts {
-                let name = (night.id.clone(), attempt.number());
+                let name = (night.id.clone(), attempt.number);
                 attempt.is_solved = summary.solved_attempts.binary_search(&name).is_ok();
             }
         }
@@ -341,7 +374,7 @@ impl Feature {
             .rev()
             .map(move |night| {
                 let attempts = night.attempts.iter();
-                (night, attempts.filter(|one| one.is_of(task) && one.outcome() != Outcome::Skipped).collect())
+                (night, attempts.filter(|one| one.is_of(task) && one.outcome != Outcome::Skipped).collect())
             })
             .filter(|(_, attempts): &(_, Vec<_>)| !attempts.is_empty())
     }
@@ -349,7 +382,7 @@ impl Feature {
     /// Returns how often a task failed since it last succeeded.
     pub fn failures_of(&self, task: &str) -> usize {
         let all = self.nights.iter().rev().flat_map(|night| night.attempts.iter().rev());
-        let of_task = all.filter(|one| one.is_of(task) && one.outcome().is_attempt());
+        let of_task = all.filter(|one| one.is_of(task) && one.outcome.is_attempt());
         of_task.take_while(|one| one.is_failed()).count()
     }
 
@@ -362,11 +395,11 @@ impl Feature {
 impl Night {
     /// Returns the newest attempt that is wanted; none was made at a task that was given up.
     pub fn last_run(&self, is_wanted: impl Fn(&Attempt) -> bool) -> Option<&Attempt> {
-        self.attempts.iter().rfind(|one| one.outcome() != Outcome::Skipped && is_wanted(one))
+        self.attempts.iter().rfind(|one| one.outcome != Outcome::Skipped && is_wanted(one))
     }
 
     pub fn attempt(&self, number: u32) -> Option<&Attempt> {
-        let found = self.attempts.binary_search_by_key(&number, Attempt::number);
+        let found = self.attempts.binary_search_by_key(&number, |one| one.number);
         found.ok().map(|place| &self.attempts[place])
     }
 }

@@ -15,7 +15,7 @@ use ralph_core::record::{
     TestCounts, Timestamp, ToolCall, ToolKind,
 };
 use ralph_core::summary::summarize;
-use ralph_store::{Ask, FilePart};
+use ralph_store::{Ask, FilePart, SharedRow};
 
 use super::contents::rows_of_part;
 use super::model::{
@@ -139,8 +139,9 @@ pub fn feature(path: &str, sessions: &[Vec<LogEntry>], list: &str) -> Arc<Featur
     let facts: Vec<_> = sessions.iter().filter_map(|one| SessionFacts::of_entries(one)).collect();
     let summary = summarize(path, &facts, &list, &[], None, None);
     let nights = sessions.iter().zip(&facts).map(|(entries, facts)| {
-        let attempts = entries.iter().filter(|entry| entry.kind == RecordKind::Iteration);
-        let attempts = attempts.cloned().map(Attempt::new).collect();
+        let iterations = entries.iter().filter(|entry| entry.kind == RecordKind::Iteration);
+        let attempts = iterations.zip(&facts.iterations);
+        let attempts = attempts.map(|(entry, facts)| Attempt::new(SharedRow::of(entry), facts)).collect();
         let totals = SessionTotals::fold(&facts.id, &facts.iterations);
         Night::new(&entries[0], entries.last().unwrap(), attempts, totals, None)
     });
@@ -239,7 +240,7 @@ impl Sample {
 
     fn record(&self, commit: &ObjectId) -> Result<Iteration> {
         let nights = self.overview.features.iter().flat_map(|feature| &feature.nights);
-        let mut all = nights.flat_map(|night| &night.attempts).map(|one| &one.entry);
+        let mut all = nights.flat_map(|night| &night.attempts).filter_map(Attempt::entry);
         let entry = all.find(|entry| entry.commit == *commit).context("no such record")?;
         Ok(whole(entry))
     }

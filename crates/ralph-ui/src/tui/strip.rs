@@ -38,22 +38,22 @@ impl Cell {
 
 /// Returns the line, with the column of `chosen` marked, and the hours below it. `now` is the end of what runs.
 pub fn rows(night: &Night, width: usize, now: Option<Timestamp>, chosen: Option<u32>) -> [Row; 2] {
-    let runs: Vec<_> = night.attempts.iter().filter(|one| one.outcome() != Outcome::Skipped).collect();
-    let last = runs.last().map_or(night.started_at, |one| one.entry.ended_at);
+    let runs: Vec<_> = night.attempts.iter().filter(|one| one.outcome != Outcome::Skipped).collect();
+    let last = runs.last().map_or(night.started_at, |one| one.ended_at);
     let mut pieces: Vec<(Timestamp, Timestamp, Cell, u32)> = Vec::new();
-    let mut at = runs.first().map_or(night.started_at, |one| one.entry.started_at);
+    let mut at = runs.first().map_or(night.started_at, |one| one.started_at);
     for one in &runs {
-        let (from, to) = (one.entry.started_at, one.entry.ended_at);
+        let (from, to) = (one.started_at, one.ended_at);
         if at.ms_until(from) > 0 {
             pieces.push((at, from, Cell::Pause, 0));
         }
-        let cell = match one.outcome() {
+        let cell = match one.outcome {
             Outcome::Success => Cell::Done,
             Outcome::Failure if one.is_solved => Cell::Solved,
             Outcome::Failure => Cell::Failed,
             Outcome::Interrupted | Outcome::Skipped | Outcome::Later(_) => Cell::CutShort,
         };
-        pieces.push((from, to, cell, one.number()));
+        pieces.push((from, to, cell, one.number));
         at = to;
     }
     if let Some(now) = now {

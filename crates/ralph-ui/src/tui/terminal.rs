@@ -3,9 +3,9 @@
 use std::io::{self, BufWriter, IsTerminal, Stdout, Write, stdin, stdout};
 use std::panic;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{self, Receiver, Sender, TryRecvError};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::sync::{Arc, Once};
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
@@ -33,8 +33,8 @@ const LOOK: Duration = Duration::from_millis(250);
 /// Between two steps of what turns.
 const TURN: Duration = Duration::from_millis(100);
 
-/// Longest wait for a key while answers are awaited, and while none are.
-const AWAITING: Duration = Duration::from_millis(5);
+/// Longest wait for what is read while a key may come, and for a key while something may be read.
+const AWAITING: Duration = Duration::from_millis(20);
 const IDLE: Duration = Duration::from_millis(50);
 
 /// For a key that is there already.
@@ -146,31 +146,37 @@ fn give_back() {
     }
 }
 
+/// What the threads beside the screen have read.
+enum News {
+    Look(Result<Overview>),
+    /// From the reader at this place.
+    Answer(usize, Request, Result<Answer>),
+}
+
 /// A thread that reads for the screen, one thing after the other.
 struct Reader {
+    thread: JoinHandle<()>,
     to: Sender<Request>,
-    from: Receiver<(Request, Result<Answer>)>,
     /// What it is at.
     at: Option<Request>,
 }
 
 impl Reader {
-    fn start(backend: &Arc<dyn Backend>, name: &str) -> Result<Self> {
+    fn start(backend: &Arc<dyn Backend>, place: usize, news: &Sender<News>) -> Result<Self> {
         let (to, requests) = mpsc::channel::<Request>();
-        let (answers, from) = mpsc::channel();
-        let backend = Arc::clone(backend);
-        thread::Builder::new()
-            .name(name.to_owned())
+        let (backend, news) = (Arc::clone(backend), news.clone());
+        let thread = thread::Builder::new()
+            .name(format!("reader {place}"))
             .spawn(move || {
                 for request in requests {
                     let answer = backend.read(&request);
-                    if answers.send((request, answer)).is_err() {
+                    if news.send(News::Answer(place, request, answer)).is_err() {
                         break;
                     }
                 }
             })
             .context("start a thread that reads")?;
-        Ok(Self { to, from, at: None })
+        Ok(Self { thread, to, at: None })
     }
 
     /// Has it read that, unless it is at something.
@@ -181,46 +187,34 @@ impl Reader {
         }
         Ok(())
     }
-
-    fn answer(&mut self) -> Result<Option<(Request, Result<Answer>)>> {
-        match self.from.try_recv() {
-            Ok(answer) => {
-                self.at = None;
-                Ok(Some(answer))
-            }
-            Err(TryRecvError::Empty) => Ok(None),
-            Err(TryRecvError::Disconnected) => bail!("what reads for the screen has stopped"),
-        }
-    }
 }
 
 /// Polls the backend in a thread, and sends what changed.
-fn watch(backend: &Arc<dyn Backend>) -> Result<Receiver<Result<Overview>>> {
-    let (to, from) = mpsc::channel();
+fn watch(backend: &Arc<dyn Backend>, news: Sender<News>) -> Result<JoinHandle<()>> {
     let backend = Arc::clone(backend);
     thread::Builder::new()
         .name("looks".to_owned())
         .spawn(move || {
             loop {
-                if backend.look().transpose().is_some_and(|look| to.send(look).is_err()) {
+                if backend.look().transpose().is_some_and(|look| news.send(News::Look(look)).is_err()) {
                     break;
                 }
                 thread::sleep(LOOK);
             }
         })
-        .context("start a thread that looks")?;
-    Ok(from)
+        .context("start a thread that looks")
 }
 
 /// Shows the screen until the user leaves it.
 pub fn run(backend: &Arc<dyn Backend>, host: &mut dyn Host, paint: Paint, has_links: bool) -> Result<Left> {
-    let looks = watch(backend)?;
-    let mut readers = [Reader::start(backend, "reads")?, Reader::start(backend, "reads slowly")?];
+    let (sender, news) = mpsc::channel();
+    let watcher = watch(backend, sender.clone())?;
+    let mut readers = [Reader::start(backend, 0, &sender)?, Reader::start(backend, 1, &sender)?];
     let mut screen = Screen::take()?;
     let size = screen.terminal.size().context("ask the terminal for its size")?;
     let mut app = App::new(Rect::new(0, 0, size.width, size.height), host.now(), host.own_loop());
     let mut turned = Instant::now();
-    let mut is_stale = true;
+    let (mut is_awaiting, mut is_stale) = (true, true);
     loop {
         if let Some(signal) = host.signal() {
             return Ok(Left::Signal(signal));
@@ -236,16 +230,19 @@ pub fn run(backend: &Arc<dyn Backend>, host: &mut dyn Host, paint: Paint, has_li
                 app.message = vec![Row::of(Look::Bad, format!("it did not start: {words}"))];
             }
         }
-        match looks.try_recv() {
-            Ok(look) => {
-                match look {
-                    Ok(overview) => app.looked(overview),
-                    Err(error) => app.message = Row::failure(&error),
+        // Where something is awaited it comes at once, and a key a moment later; else it is the other way round.
+        let mut wait = if is_awaiting { AWAITING } else { Duration::ZERO };
+        loop {
+            match news.recv_timeout(wait) {
+                Ok(News::Look(Ok(overview))) => app.looked(overview),
+                Ok(News::Look(Err(error))) => app.message = Row::failure(&error),
+                Ok(News::Answer(place, request, answer)) => {
+                    readers[place].at = None;
+                    app.answered(request, answer);
                 }
-                is_stale = true;
+                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => break,
             }
-            Err(TryRecvError::Empty) => {}
-            Err(TryRecvError::Disconnected) => bail!("what looks at the records has stopped"),
+            (wait, is_stale) = (Duration::ZERO, true);
         }
         if let OwnLoop::Ended { code, is_beside: true } = app.own_loop
             && app.is_known
@@ -253,17 +250,14 @@ pub fn run(backend: &Arc<dyn Backend>, host: &mut dyn Host, paint: Paint, has_li
         {
             return Ok(Left::NothingBegun(code));
         }
-        for reader in &mut readers {
-            if let Some((request, answer)) = reader.answer()? {
-                app.answered(request, answer);
-                is_stale = true;
-            }
-        }
         if turned.elapsed() >= TURN {
             turned = Instant::now();
             // Its window was closed without a signal.
             if !stdin().is_terminal() {
                 return Ok(Left::Gone);
+            }
+            if watcher.is_finished() || readers.iter().any(|reader| reader.thread.is_finished()) {
+                bail!("what reads for the screen has stopped");
             }
             app.tick(host.now());
             is_stale |= app.is_moving();
@@ -271,13 +265,13 @@ pub fn run(backend: &Arc<dyn Backend>, host: &mut dyn Host, paint: Paint, has_li
         for request in app.requests() {
             readers[usize::from(request.is_slow())].ask(request)?;
         }
+        is_awaiting = !app.is_known || readers.iter().any(|reader| reader.at.is_some());
         if is_stale {
             let address: Address<'_> = &|path| host.address(path);
             screen.draw(&app, paint, has_links.then_some(address))?;
             is_stale = false;
         }
-        let is_awaiting = !app.is_known || readers.iter().any(|reader| reader.at.is_some());
-        let mut wait = if is_awaiting { AWAITING } else { IDLE };
+        let mut wait = if is_awaiting { Duration::ZERO } else { IDLE };
         while event::poll(wait).context("wait for a key")? {
             wait = NEXT;
             is_stale = true;

@@ -435,7 +435,7 @@ fn attempts_are_found_by_exit_code_task_outcome_and_words() {
         ("nowhere", ""),
     ] {
         let found =
-            night.attempts.iter().filter(|one| is_match(one, filter)).map(|one| one.number().to_string());
+            night.attempts.iter().filter(|one| is_match(one, filter)).map(|one| one.number.to_string());
         assert_eq!(found.collect::<Vec<_>>().join(" "), expected, "{filter}");
     }
     let mut scene = Scene::new(morning(), (120, 36));

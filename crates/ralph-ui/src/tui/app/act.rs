@@ -214,11 +214,11 @@ impl App {
         let number = match &self.subject {
             Subject::Attempt(number) => Some(*number),
             Subject::Night | Subject::Need(_) => None,
-            subject => scene.attempt(subject).map(|(_, one)| one.number()),
+            subject => scene.attempt(subject).map(|(_, one)| one.number),
         };
         let all = scene.night.attempts.iter();
         let mut all =
-            all.filter(|one| one.outcome() != Outcome::Skipped && is_wanted(one)).map(Attempt::number);
+            all.filter(|one| one.outcome != Outcome::Skipped && is_wanted(one)).map(|one| one.number);
         let found = if step > 0 {
             all.find(|one| number.is_none_or(|number| *one > number))
         } else {

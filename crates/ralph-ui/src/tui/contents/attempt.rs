@@ -6,7 +6,7 @@ use crate::style::duration;
 use crate::tui::model::{Attempt, Night};
 use crate::tui::page::Section;
 use crate::tui::row::{Look, Row};
-use ralph_core::record::{FailureClass, Iteration, Outcome};
+use ralph_core::record::{Iteration, Outcome};
 
 use super::Scene;
 use super::output::{call, markdown, result_of};
@@ -14,27 +14,26 @@ use super::task::{changed_files, excerpt};
 use super::words::{brief, exit, fact, look_of_exit, outcome_of, took, validation};
 
 pub fn sections(scene: &Scene<'_>, night: &Night, attempt: &Attempt) -> Vec<Section> {
-    let entry = &attempt.entry;
+    let Some(entry) = attempt.entry() else { return Vec::new() };
     let (look, mark, words) = outcome_of(attempt);
     let of = entry.attempt.filter(|attempt| *attempt > 1).map_or(String::new(), |n| format!(", attempt {n}"));
-    let verdict = match attempt.outcome() {
+    let verdict = match attempt.outcome {
         Outcome::Failure => "failed",
         Outcome::Success => "done",
         _ => words.as_str(),
     };
     let mut rows = vec![Row::of(look, format!("{mark} {verdict}{of}")).with_right(took(attempt))];
     if attempt.is_failed() {
-        let is_question = entry.failure_class.is_some_and(FailureClass::is_question);
-        let cause = entry.cause.as_deref().map(brief).filter(|_| is_question);
+        let cause = entry.cause.as_deref().map(brief).filter(|_| attempt.is_question());
         let words = cause.map_or_else(|| words.clone(), |cause| format!("the agent asks: {cause}"));
         rows.push(Row::of(look, format!("  {words}")).indented(2));
         let fate = fate(night, attempt);
         rows.push(Row::of(if attempt.is_solved { Look::Good } else { Look::Bad }, format!("  {fate}")));
     }
-    if let Some(flag) = entry.first_flag.as_deref().filter(|_| attempt.outcome() == Outcome::Success) {
+    if let Some(flag) = entry.first_flag.as_deref().filter(|_| attempt.outcome == Outcome::Success) {
         rows.push(Row::of(Look::Claim, format!("  ⚑ {}", brief(flag))).indented(4));
     }
-    let record = scene.cache.iteration(&entry.commit);
+    let record = scene.record(attempt);
     let excerpt = excerpt(scene, record.filter(|_| attempt.is_failed()));
     let mut sections = vec![Section::plain(rows), Section::plain(excerpt)];
     let Some(record) = record else { return sections };
@@ -58,15 +57,14 @@ pub fn sections(scene: &Scene<'_>, night: &Night, attempt: &Attempt) -> Vec<Sect
 
 /// `same as #28; solved in #31`
 fn fate(night: &Night, attempt: &Attempt) -> String {
-    let print = attempt.entry.fingerprint.as_ref();
-    let before = night.attempts.iter().take_while(|one| one.number() < attempt.number());
-    let same = before.into_iter().find(|one| print.is_some() && one.entry.fingerprint.as_ref() == print);
-    let same = same.map(|first| format!("same failure as #{}", first.number()));
-    let task = attempt.entry.task.as_deref().unwrap_or_default();
-    let later = night.attempts.iter().filter(|one| one.number() > attempt.number() && one.is_of(task));
-    let done = later.into_iter().find(|one| one.outcome() == Outcome::Success);
+    let before = night.attempts.iter().take_while(|one| one.number < attempt.number);
+    let same = before.into_iter().find(|one| one.is_same_failure(attempt));
+    let same = same.map(|first| format!("same failure as #{}", first.number));
+    let task = attempt.task.as_deref().unwrap_or_default();
+    let later = night.attempts.iter().filter(|one| one.number > attempt.number && one.is_of(task));
+    let done = later.into_iter().find(|one| one.outcome == Outcome::Success);
     let end = match (done, attempt.is_solved) {
-        (Some(done), _) => format!("solved in #{}", done.number()),
+        (Some(done), _) => format!("solved in #{}", done.number),
         (None, true) => "solved".to_owned(),
         (None, false) => "still fails".to_owned(),
     };

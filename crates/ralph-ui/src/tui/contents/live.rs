@@ -17,7 +17,7 @@ const MAX_EARLIER: usize = 3;
 pub fn detail(scene: &Scene<'_>, running: &InFlight) -> Vec<Section> {
     let earlier = scene.feature.attempts_at(&running.task.name);
     let earlier = earlier.flat_map(|(_, tried)| tried.into_iter().rev());
-    let failed = earlier.take_while(|one| one.outcome() != Outcome::Success).take(MAX_EARLIER);
+    let failed = earlier.take_while(|one| one.outcome != Outcome::Success).take(MAX_EARLIER);
     let failed: Vec<&Attempt> = failed.collect();
     let mut rows: Vec<Row> = failed.iter().rev().map(|one| before(scene, one)).collect();
     if !rows.is_empty() {
@@ -28,7 +28,7 @@ pub fn detail(scene: &Scene<'_>, running: &InFlight) -> Vec<Section> {
 
 fn before(scene: &Scene<'_>, attempt: &Attempt) -> Row {
     let (look, _, words) = outcome_of(attempt);
-    let number = Row::of(Look::Dim, format!("{:>4} ", attempt.number()));
+    let number = Row::of(Look::Dim, format!("{:>4} ", attempt.number));
     match approach(scene, attempt) {
         Some(approach) => number.and(Look::Plain, approach).with_right(Row::of(look, words)),
         None => number.and(look, words),

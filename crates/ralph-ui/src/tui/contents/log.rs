@@ -3,7 +3,7 @@
 use std::cell::LazyCell;
 
 use crate::local_time::clock;
-use crate::style::{Count, brief_duration, cut};
+use crate::style::{Count, cut};
 use crate::tui::model::Attempt;
 use crate::tui::page::{Section, reading};
 use crate::tui::row::{Look, Row};
@@ -12,7 +12,7 @@ use ralph_core::record::{FailureClass, Iteration, Outcome};
 use super::Scene;
 use super::attempt::tool_calls;
 use super::task::excerpt;
-use super::words::{brief, look_of_exit, outcome_of, usd};
+use super::words::{brief, look_of_exit, outcome_of, time_of, usd};
 
 /// Columns of the validation's command.
 const MAX_COMMAND: usize = 24;
@@ -24,7 +24,7 @@ const READ_AHEAD: usize = 60;
 pub fn sections(scene: &Scene<'_>) -> Vec<Section> {
     let all = scene.night.attempts.iter().rev();
     let passed: Vec<&Attempt> =
-        all.filter(|one| one.outcome() != Outcome::Skipped && is_match(one, scene.filter)).collect();
+        all.filter(|one| one.outcome != Outcome::Skipped && is_match(one, scene.filter)).collect();
     let mut sections = Vec::new();
     if let Some(running) = scene.in_flight().filter(|_| scene.filter.is_empty()) {
         let row = Row::of(Look::Accent, format!("{:>4} ● {} ", running.number, brief(&running.task.name)));
@@ -35,7 +35,7 @@ pub fn sections(scene: &Scene<'_>) -> Vec<Section> {
     let command =
         scene.detail().and_then(|detail| detail.validation()).map(|words| cut(&brief(words), MAX_COMMAND));
     for (place, attempt) in passed.iter().enumerate() {
-        let record = if place < READ_AHEAD { scene.cache.iteration(&attempt.entry.commit) } else { None };
+        let record = if place < READ_AHEAD { scene.record(attempt) } else { None };
         let mut rows = excerpt(scene, record);
         let calls = record.into_iter().flat_map(|record| tool_calls(scene, record).rows);
         rows.extend(calls.map(|row| Row::of(Look::Plain, "  ").then(row)));
@@ -43,7 +43,7 @@ pub fn sections(scene: &Scene<'_>) -> Vec<Section> {
             rows.push(record.map_or_else(reading, |_| Row::of(Look::Dim, "    no tool calls")));
         }
         let title = line(scene, attempt, command.as_deref(), record);
-        sections.push(Section::folded(key(attempt.number()), title, rows));
+        sections.push(Section::folded(key(attempt.number), title, rows));
     }
     if sections.is_empty() {
         let words = if scene.filter.is_empty() {
@@ -60,28 +60,24 @@ pub fn sections(scene: &Scene<'_>) -> Vec<Section> {
 }
 
 fn line(scene: &Scene<'_>, attempt: &Attempt, command: Option<&str>, record: Option<&Iteration>) -> Row {
-    let entry = &attempt.entry;
     let (look, mark, words) = outcome_of(attempt);
-    let exit = entry.exit.validation.or(entry.exit.agent);
+    let exit = attempt.exit.validation.or(attempt.exit.agent);
     let exit_words = exit.map_or(String::new(), |code| code.to_string());
     let exit_look = exit.map_or(Look::Dim, look_of_exit);
-    let time = entry.duration_ms.total().map_or(String::new(), brief_duration);
-    let task = brief(entry.task.as_deref().unwrap_or("-"));
+    let time = time_of(attempt);
+    let task = brief(attempt.task.as_deref().unwrap_or("-"));
     // What became of it, if that is no success; else what it was about.
-    let words = if attempt.outcome() == Outcome::Success {
-        entry.title.as_deref().map_or(words, brief)
-    } else {
-        words
-    };
-    let left = Row::of(Look::Dim, format!("{:>4} ", attempt.number()))
+    let title = attempt.entry().and_then(|entry| entry.title.as_deref());
+    let words = if attempt.outcome == Outcome::Success { title.map_or(words, brief) } else { words };
+    let left = Row::of(Look::Dim, format!("{:>4} ", attempt.number))
         .and(look, format!("{mark} "))
         .and(Look::Plain, format!("{task:<5} "))
         .and(if attempt.is_failed() { look } else { Look::Plain }, words);
-    let cost = usd(entry.cost_usd);
+    let cost = usd(attempt.cost_usd);
     let right = if scene.is_compact() {
         Row::of(exit_look, format!("{exit_words:>3}")).and(Look::Plain, format!(" {time:>5} {cost:>6}"))
     } else {
-        let command = command.filter(|_| entry.exit.validation.is_some()).unwrap_or_default();
+        let command = command.filter(|_| attempt.exit.validation.is_some()).unwrap_or_default();
         let counts = record.map(|record| (record.files_changed.len() as u64, record.tool_calls.len() as u64));
         let (files, calls) = counts.map_or_else(Default::default, |(files, calls)| {
             (Count(files, "file").to_string(), Count(calls, "call").to_string())
@@ -91,7 +87,7 @@ fn line(scene: &Scene<'_>, attempt: &Attempt, command: Option<&str>, record: Opt
             .and(Look::Plain, format!("  {time:>5}  "))
             .and(Look::Dim, format!("{files:>8} {calls:>8}"))
             .and(Look::Plain, format!("  {cost:>6}  "))
-            .and(Look::Dim, clock(entry.ended_at))
+            .and(Look::Dim, clock(attempt.ended_at))
     };
     left.with_right(right)
 }
@@ -108,12 +104,10 @@ pub fn attempt_of(section: &Section) -> Option<u32> {
 /// Returns true if an attempt has every word of a filter: in its task, title, cause, outcome, class, number, agent or
 /// exit codes. `exit:N` means either exit code, `exit:validation=N` and `exit:agent=N` one of them.
 pub fn is_match(attempt: &Attempt, filter: &str) -> bool {
-    let entry = &attempt.entry;
-    let outcome = match attempt.outcome() {
+    let Some(entry) = attempt.entry() else { return filter.is_empty() };
+    let outcome = match attempt.outcome {
         Outcome::Success => "success done",
-        Outcome::Failure if entry.failure_class.is_some_and(FailureClass::is_question) => {
-            "failure failed asked asks"
-        }
+        Outcome::Failure if attempt.is_question() => "failure failed asked asks",
         Outcome::Failure if attempt.is_solved => "failure failed solved",
         Outcome::Failure => "failure failed",
         Outcome::Interrupted => "interrupted cut short",
@@ -121,7 +115,7 @@ pub fn is_match(attempt: &Attempt, filter: &str) -> bool {
         Outcome::Later(_) => "",
     };
     let class = entry.failure_class.as_ref().map_or("", FailureClass::as_str);
-    let number = format!("#{}", attempt.number());
+    let number = format!("#{}", attempt.number);
     let texts = [&entry.task, &entry.title, &entry.cause, &entry.phase, &entry.agent, &entry.model];
     let texts = texts.into_iter().flatten().map(String::as_str).chain([outcome, class, &number]);
     // Without a word to look for, a list of thousands has no text to put together.

@@ -141,6 +141,11 @@ impl<'a> Scene<'a> {
         self.shape != Shape::Wide
     }
 
+    /// Returns the whole record of an attempt, once it is read.
+    pub fn record(&self, attempt: &Attempt) -> Option<&'a Iteration> {
+        self.cache.iteration(&attempt.entry()?.commit)
+    }
+
     pub fn detail(&self) -> Option<&'a SessionDetail> {
         match self.cache.get(Request::Session(self.night.id.clone()))? {
             Ok(Answer::Session(detail)) => Some(detail),
@@ -161,7 +166,7 @@ impl<'a> Scene<'a> {
         match subject {
             Subject::Task(task) => Some(task),
             Subject::Running => self.running_task(),
-            Subject::Attempt(number) => self.night.attempt(*number)?.entry.task.as_deref(),
+            Subject::Attempt(number) => self.night.attempt(*number)?.task.as_deref(),
             Subject::Night | Subject::Need(_) => None,
         }
     }
@@ -203,32 +208,36 @@ impl<'a> Scene<'a> {
             Subject::Night | Subject::Running => (self.night, 0..=u32::MAX, None),
             Subject::Attempt(_) | Subject::Need(_) => {
                 let (night, one) = self.attempt(subject)?;
-                (night, one.number()..=one.number(), None)
+                (night, one.number..=one.number, None)
             }
             Subject::Task(task) => {
                 let (night, last) = self.attempt(subject)?;
                 let mut tried = night.attempts.iter().filter(|one| one.is_of(task));
-                let numbers = if last.outcome() == Outcome::Success {
-                    last.number()..=last.number()
+                let numbers = if last.outcome == Outcome::Success {
+                    last.number..=last.number
                 } else {
-                    let done = tried.rfind(|one| one.outcome() == Outcome::Success);
-                    done.map_or(0, |done| done.number() + 1)..=u32::MAX
+                    let done = tried.rfind(|one| one.outcome == Outcome::Success);
+                    done.map_or(0, |done| done.number + 1)..=u32::MAX
                 };
                 (night, numbers, Some(task))
             }
         };
-        let snapshots = night.attempts.iter().filter_map(|one| {
-            let is_wanted = numbers.contains(&one.number()) && task.is_none_or(|task| one.is_of(task));
-            Some((is_wanted, one.entry.snapshot.clone()?))
-        });
-        let snapshots: Vec<(bool, ObjectId)> = snapshots.collect();
-        let runs = snapshots.chunk_by(|(one, _), (other, _)| one == other);
-        let runs = runs.filter_map(|run| match run {
-            [(true, first), .., (_, last)] => Some((first.clone(), last.clone())),
-            [(true, only)] => Some((only.clone(), only.clone())),
-            _ => None,
-        });
-        let runs: Vec<(ObjectId, ObjectId)> = runs.collect();
+        let is_wanted =
+            |one: &Attempt| numbers.contains(&one.number) && task.is_none_or(|task| one.is_of(task));
+        let mut runs: Vec<(ObjectId, ObjectId)> = Vec::new();
+        let mut is_open = false;
+        for attempts in night.attempts.chunk_by(|one, next| is_wanted(one) == is_wanted(next)) {
+            // Those without a snapshot are not there.
+            let first = attempts.iter().find_map(Attempt::snapshot);
+            let last = attempts.iter().rev().find_map(Attempt::snapshot);
+            let Some((first, last)) = first.zip(last) else { continue };
+            match (is_wanted(&attempts[0]), runs.last_mut().filter(|_| is_open)) {
+                (true, Some((_, end))) => *end = last,
+                (true, None) => runs.push((first, last)),
+                (false, _) => {}
+            }
+            is_open = is_wanted(&attempts[0]);
+        }
         (!runs.is_empty()).then(|| DiffTarget { session: night.id.clone(), runs })
     }
 
@@ -246,7 +255,7 @@ impl<'a> Scene<'a> {
         let place = match (subject, self.in_flight()) {
             (Subject::Night, _) => None,
             (Subject::Running, Some(running)) => Some((self.night, running.number)),
-            _ => self.attempt(subject).map(|(night, attempt)| (night, attempt.number())),
+            _ => self.attempt(subject).map(|(night, attempt)| (night, attempt.number)),
         };
         place.map_or_else(|| self.night.id.to_string(), |(night, number)| format!("{}:{number}", night.id))
     }
@@ -271,7 +280,7 @@ impl<'a> Scene<'a> {
         let is_live = self.is_live(subject);
         let number = match self.attempt(subject) {
             _ if is_live => " now".to_owned(),
-            Some((_, one)) => format!(" #{}", one.number()),
+            Some((_, one)) => format!(" #{}", one.number),
             None => String::new(),
         };
         let title = title.and(
@@ -297,7 +306,7 @@ impl<'a> Scene<'a> {
         if view != View::Log {
             return if self.is_live(subject) { Row::of(Look::Accent, "live") } else { Row::new() };
         }
-        let all = self.night.attempts.iter().filter(|one| one.outcome().is_attempt());
+        let all = self.night.attempts.iter().filter(|one| one.outcome.is_attempt());
         let (passed, all) = (all.clone().filter(|one| is_match(one, self.filter)).count(), all.count());
         Row::of(Look::Dim, if passed == all { all.to_string() } else { format!("{passed} of {all}") })
     }
@@ -328,7 +337,9 @@ fn sections(scene: &Scene<'_>, subject: &Subject, view: View, is_live: bool) -> 
         },
         (View::Prompt, Some(running)) => output::prompt(Place::Spool(scene.night.id.clone(), running.number)),
         (View::Prompt, None) => match attempt {
-            Some((_, attempt)) => output::prompt(Place::Record(attempt.entry.commit.clone())),
+            Some((_, attempt)) => attempt
+                .entry()
+                .map_or_else(Vec::new, |entry| output::prompt(Place::Record(entry.commit.clone()))),
             None => nothing("no prompt was sent yet"),
         },
         (View::Diff, _) => match scene.diff_target(subject) {

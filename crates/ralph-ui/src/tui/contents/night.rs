@@ -4,12 +4,9 @@ use crate::ending::{self, cut_short, feature_name};
 use crate::local_time::local_minute;
 use crate::needs::{false_claims, files_and_lines};
 use crate::style::{Count, duration, grouped, tokens_told};
-use crate::tui::model::Attempt;
 use crate::tui::page::Section;
 use crate::tui::row::{Look, Row};
-use ralph_core::record::{
-    Artifact, ArtifactStatus, FailureCause, NeedKind, RALPH, Session, Tokens, join_truncated,
-};
+use ralph_core::record::{Artifact, ArtifactStatus, FailureCause, NeedKind, RALPH, Session, join_truncated};
 
 use super::words::{attempts_of, brief, fact, state_of, usd};
 use super::{Scene, Subject};
@@ -50,21 +47,19 @@ fn facts(scene: &Scene<'_>) -> Vec<Row> {
     let (night, detail) = (scene.night, scene.detail());
     let session = detail.map(|detail| &detail.session);
     let totals = &night.totals;
-    let claims = night.attempts.iter().filter(|one| !one.entry.false_claim.is_empty());
-    let claims: Vec<u32> = claims.map(Attempt::number).collect();
     let until = if scene.live.is_some() { scene.now } else { night.last_at };
     let cost = totals.cost.failed_usd.filter(|_| totals.failed > 0);
     let cost = cost.map_or(String::new(), |cost| format!(", {} in failed attempts", usd(Some(cost))));
-    let tokens = night.attempts.iter().fold(Tokens::default(), |sum, one| sum.plus(&one.entry.tokens));
+    let tokens = &totals.tokens;
     let cuts = cut_short(totals);
     let facts: [(&str, Option<Row>); 13] = [
         ("Artifact", session.map(|session| artifact(&session.artifact))),
         ("Attempts", Some(attempts_of(night).into())),
         ("Cut short", (!cuts.is_empty()).then(|| cuts.join("; ").into())),
-        ("Claims", false_claims(&claims).map(|words| Row::of(Look::Claim, words))),
+        ("Claims", false_claims(&totals.false_claims).map(|words| Row::of(Look::Claim, words))),
         ("Time", Some(duration(night.started_at.ms_until(until)).into())),
         ("Cost", ending::cost(&totals.cost).map(|words| (words + &cost).into())),
-        ("Tokens", (!tokens.is_unknown()).then(|| tokens_told(&tokens).into())),
+        ("Tokens", (!tokens.is_unknown()).then(|| tokens_told(tokens).into())),
         ("Changed", detail.and_then(|detail| detail.changes).map(|stat| files_and_lines(stat).into())),
         ("Agent", session.map(agent)),
         ("Sandbox", session.map(sandbox)),
@@ -130,7 +125,7 @@ pub fn need(scene: &Scene<'_>, place: usize) -> Vec<Section> {
     let doctor = doctor.map(|words| Row::of(Look::Dim, words).indented(2));
     let mut sections = vec![Section::plain(rows), Section::plain(doctor.into_iter().collect())];
     if let Some((_, attempt)) = scene.attempt(&Subject::Need(place)) {
-        let mut rows = vec![Row::of(Look::Bold, format!("Attempt #{}", attempt.number()))];
+        let mut rows = vec![Row::of(Look::Bold, format!("Attempt #{}", attempt.number))];
         rows.extend(super::task::said(scene, Some(attempt), None));
         sections.push(Section::plain(rows));
     }

@@ -24,7 +24,7 @@ pub fn rows_of_part(file: &File, bytes: &[u8], events: Option<&[AgentEvent]>) ->
 
 /// What an attempt printed, the validation first if that is what failed.
 pub fn sections(night: &Night, attempt: &Attempt) -> Vec<Section> {
-    let entry = &attempt.entry;
+    let Some(entry) = attempt.entry() else { return Vec::new() };
     let codes = [("validation", entry.exit.validation), ("agent", entry.exit.agent)];
     let head = codes.into_iter().fold(Row::new(), |row, (name, code)| match code {
         None => row.and(Look::Dim, format!("{name} did not run  ")),

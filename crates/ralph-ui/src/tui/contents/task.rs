@@ -3,13 +3,13 @@
 use tasklist::Item;
 
 use crate::local_time::local_minute;
-use crate::style::{Count, brief_duration, columns};
+use crate::style::{Count, columns};
 use crate::tui::model::{Attempt, Night, TaskState};
 use crate::tui::page::Section;
 use crate::tui::row::{Look, RULE, Row};
 use ralph_core::record::{Iteration, Outcome, join_truncated};
 
-use super::words::{approach, brief, fact, outcome_of, took, usd, validation, wait_for};
+use super::words::{approach, brief, fact, outcome_of, time_of, took, usd, validation, wait_for};
 use super::{Scene, Subject};
 
 /// Most lines of what an agent said, of an excerpt, and most files that are named.
@@ -24,7 +24,7 @@ pub fn sections(scene: &Scene<'_>, item: &Item) -> Vec<Section> {
     let state = feature.state(item, scene.running_task());
     let tried: Vec<(&Night, Vec<&Attempt>)> = feature.attempts_at(task).collect();
     let attempts = tried.iter().flat_map(|(_, attempts)| attempts);
-    let times = attempts.filter(|one| one.outcome().is_attempt()).count();
+    let times = attempts.filter(|one| one.outcome.is_attempt()).count();
     let mut rows = head(scene, item, state);
     if times > 0 {
         let cost = feature.summary.totals.task_costs.get(task);
@@ -63,7 +63,7 @@ fn head(scene: &Scene<'_>, item: &Item, state: TaskState<'_>) -> Vec<Row> {
     let need = feature.summary.needs_you.iter().find(|need| need.task.as_deref() == Some(&item.name));
     let last = scene.attempt(&Subject::Task(item.name.clone())).map(|(_, last)| last);
     let failures = feature.failures_of(&item.name) as u64;
-    let cause = need.and_then(|need| need.cause.as_deref()).or_else(|| last?.entry.cause.as_deref());
+    let cause = need.and_then(|need| need.cause.as_deref()).or_else(|| last?.entry()?.cause.as_deref());
     match state {
         TaskState::Asks => {
             let question = cause.unwrap_or_default();
@@ -80,8 +80,8 @@ fn head(scene: &Scene<'_>, item: &Item, state: TaskState<'_>) -> Vec<Row> {
         }
         TaskState::Fails => {
             let mut all = feature.nights.iter().rev().flat_map(|night| night.attempts.iter().rev());
-            let skip = all.find(|one| one.is_of(&item.name) && one.outcome() == Outcome::Skipped);
-            let record = skip.and_then(|skip| scene.cache.iteration(&skip.entry.commit));
+            let skip = all.find(|one| one.is_of(&item.name) && one.outcome == Outcome::Skipped);
+            let record = skip.and_then(|skip| scene.record(skip));
             let undone = record.is_some_and(|record| record.restored_to.is_some());
             let words = format!("Given up after {}", Count(failures, "attempt"));
             let words = if undone { format!("{words}; changes undone") } else { words };
@@ -89,8 +89,8 @@ fn head(scene: &Scene<'_>, item: &Item, state: TaskState<'_>) -> Vec<Row> {
             rows.chain(failure(scene, cause, last)).collect()
         }
         TaskState::Done => {
-            let done = last.filter(|last| last.outcome() == Outcome::Success);
-            let words = done.map_or_else(|| "Done".to_owned(), |last| format!("Done in #{}", last.number()));
+            let done = last.filter(|last| last.outcome == Outcome::Success);
+            let words = done.map_or_else(|| "Done".to_owned(), |last| format!("Done in #{}", last.number));
             let mut rows = vec![Row::of(Look::Good, words)];
             let flagged = feature.summary.flagged.iter().find(|flagged| flagged.task == item.name);
             let text = flagged.map(|flagged| flagged.text.as_deref().unwrap_or("look at it"));
@@ -117,14 +117,14 @@ fn head(scene: &Scene<'_>, item: &Item, state: TaskState<'_>) -> Vec<Row> {
 fn failure(scene: &Scene<'_>, cause: Option<&str>, attempt: Option<&Attempt>) -> Vec<Row> {
     let cause = brief(cause.unwrap_or_default());
     let mut rows = vec![Row::of(Look::Bad, format!("  {cause}")).indented(2)];
-    let record = attempt.and_then(|attempt| scene.cache.iteration(&attempt.entry.commit));
+    let record = attempt.and_then(|attempt| scene.record(attempt));
     rows.extend(excerpt(scene, record));
     rows
 }
 
 /// The last words of the agent, without a line that says `known` already.
 pub fn said(scene: &Scene<'_>, attempt: Option<&Attempt>, known: Option<&str>) -> Vec<Row> {
-    let record = attempt.and_then(|attempt| scene.cache.iteration(&attempt.entry.commit));
+    let record = attempt.and_then(|attempt| scene.record(attempt));
     let Some(record) = record else { return Vec::new() };
     let mut rows = Vec::new();
     for line in record.facts.final_message.lines().filter(|line| !line.trim().is_empty()) {
@@ -180,9 +180,8 @@ fn list_of_attempts(scene: &Scene<'_>, tried: &[(&Night, Vec<&Attempt>)]) -> Vec
         let all = tried.iter().flat_map(|(_, attempts)| attempts);
         let row = all.fold(Row::of(Look::Bold, "Attempts  "), |row, attempt| {
             let (look, mark, _) = outcome_of(attempt);
-            let time = attempt.entry.duration_ms.total().map_or(String::new(), brief_duration);
-            let cost = usd(attempt.entry.cost_usd);
-            row.and(Look::Dim, format!("{} ", attempt.number()))
+            let (time, cost) = (time_of(attempt), usd(attempt.cost_usd));
+            row.and(Look::Dim, format!("{} ", attempt.number))
                 .and(look, mark)
                 .and(Look::Plain, format!(" {time} {cost}   "))
         });
@@ -193,16 +192,16 @@ fn list_of_attempts(scene: &Scene<'_>, tried: &[(&Night, Vec<&Attempt>)]) -> Vec
         if tried.len() > 1 {
             rows.push(Row::of(Look::Dim, format!("  {}", local_minute(night.started_at))));
         }
-        let before = attempts.iter().map(|one| one.entry.fingerprint.as_ref());
-        for (attempt, before) in attempts.iter().zip([None].into_iter().chain(before)) {
+        let before = [None].into_iter().chain(attempts.iter().map(Some));
+        for (attempt, before) in attempts.iter().zip(before) {
             let (look, mark, words) = outcome_of(attempt);
-            let is_same = before.is_some() && before == attempt.entry.fingerprint.as_ref();
+            let is_same = before.is_some_and(|before| before.is_same_failure(attempt));
             let words = match approach(scene, attempt).filter(|_| attempt.is_failed()) {
                 Some(approach) => approach,
                 None if is_same => "the same".to_owned(),
                 None => words,
             };
-            let row = Row::of(Look::Dim, format!("{:>4} ", attempt.number())).and(look, format!("{mark} "));
+            let row = Row::of(Look::Dim, format!("{:>4} ", attempt.number)).and(look, format!("{mark} "));
             rows.push(row.and(Look::Plain, words).with_right(took(attempt)));
         }
     }
@@ -253,7 +252,7 @@ fn rows_of_files(files: &[(&str, u64, u64)]) -> Vec<Row> {
 
 /// What a successful attempt changed.
 pub fn changed_files(scene: &Scene<'_>, attempt: &Attempt) -> Vec<Row> {
-    let Some(record) = scene.cache.iteration(&attempt.entry.commit) else { return Vec::new() };
+    let Some(record) = scene.record(attempt) else { return Vec::new() };
     let changes = &record.facts.changes;
     let names = record.files_changed.iter().filter(|_| changes.is_empty());
     let files = changes.iter().map(|change| {

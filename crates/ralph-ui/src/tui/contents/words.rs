@@ -6,7 +6,7 @@ use crate::status::how_it_ended;
 use crate::style::{Count, brief_duration, cut, duration, grouped, sign};
 use crate::tui::model::{Attempt, Feature, Live, Night};
 use crate::tui::row::{Look, Row, shown};
-use ralph_core::record::{FailureClass, Interruption, Outcome, Status, join_truncated};
+use ralph_core::record::{Interruption, Outcome, Status, join_truncated};
 
 use super::Scene;
 
@@ -64,19 +64,18 @@ pub fn attempts_of(night: &Night) -> String {
 
 /// Returns what became of an attempt, in a word or few, and the look of it.
 pub fn outcome_of(attempt: &Attempt) -> (Look, &'static str, String) {
-    let entry = &attempt.entry;
-    let (look, mark) = sign(attempt.outcome());
-    let words = match attempt.outcome() {
-        Outcome::Success if entry.exit.agent.is_none() => "accepted".to_owned(),
+    let (look, mark) = sign(attempt.outcome);
+    let words = match attempt.outcome {
+        Outcome::Success if attempt.exit.agent.is_none() => "accepted".to_owned(),
         Outcome::Success => "done".to_owned(),
-        Outcome::Failure if entry.failure_class.is_some_and(FailureClass::is_question) => {
-            "asked, left the box open".to_owned()
+        Outcome::Failure if attempt.is_question() => "asked, left the box open".to_owned(),
+        Outcome::Failure => {
+            brief(attempt.entry().and_then(|entry| entry.cause.as_deref()).unwrap_or("failed"))
         }
-        Outcome::Failure => brief(entry.cause.as_deref().unwrap_or("failed")),
         Outcome::Skipped => "given up".to_owned(),
         Outcome::Interrupted => {
-            let by = Interruption::of(attempt.outcome(), entry.failure_class, entry.exit.agent);
-            why_cut_short(by.unwrap_or(Interruption::Person), entry.failure_class).to_owned()
+            let by = Interruption::of(attempt.outcome, attempt.failure_class, attempt.exit.agent);
+            why_cut_short(by.unwrap_or(Interruption::Person), attempt.failure_class).to_owned()
         }
         Outcome::Later(word) => word.as_str().to_owned(),
     };
@@ -86,15 +85,19 @@ pub fn outcome_of(attempt: &Attempt) -> (Look, &'static str, String) {
 
 /// Returns what an attempt tried, in the agent's words.
 pub fn approach(scene: &Scene<'_>, attempt: &Attempt) -> Option<String> {
-    scene.cache.iteration(&attempt.entry.commit)?.approaches.first().map(|words| brief(words))
+    scene.record(attempt)?.approaches.first().map(|words| brief(words))
+}
+
+/// `4m37`; empty if it is not known.
+pub fn time_of(attempt: &Attempt) -> String {
+    let ms = attempt.entry().and_then(|entry| entry.duration_ms.total());
+    ms.map_or(String::new(), brief_duration)
 }
 
 /// Returns time, cost and the time of day, in columns: `4m37  $1.32  04:06–04:11`.
 pub fn took(attempt: &Attempt) -> Row {
-    let entry = &attempt.entry;
-    let time = entry.duration_ms.total().map_or(String::new(), brief_duration);
-    let cost = usd(entry.cost_usd);
-    let when = format!("{}–{}", clock(entry.started_at), clock(entry.ended_at));
+    let (time, cost) = (time_of(attempt), usd(attempt.cost_usd));
+    let when = format!("{}–{}", clock(attempt.started_at), clock(attempt.ended_at));
     Row::of(Look::Plain, format!("{time:>5}  {cost:>6}")).and(Look::Dim, format!("  {when}"))
 }
 
@@ -119,8 +122,8 @@ pub fn look_of_exit(code: i32) -> Look {
 
 /// Returns how the validation of an attempt went: `passed: 74 tests, 39 s`; `None` if none ran.
 pub fn validation(attempt: &Attempt) -> Option<Row> {
-    let entry = &attempt.entry;
-    let code = entry.exit.validation?;
+    let entry = attempt.entry()?;
+    let code = attempt.exit.validation?;
     let words = match code {
         0 => "passed".to_owned(),
         ..0 => "did not end by itself".to_owned(),

@@ -1,7 +1,13 @@
 //! Every command that a hint or a closing card names must work in the state in which it was printed.
 
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread;
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process_group};
 
 use super::{Call, Run, State};
 
@@ -10,6 +16,9 @@ const TRY_ALL: &str = "RALPH_TEST_HINTS";
 
 /// How the program and git say that a command cannot be used like this, or not here.
 const REFUSALS: [i32; 5] = [2, 3, 127, 128, 129];
+
+/// What is not refused by then has begun a loop, and the agent of the scene may never end.
+const HAS_BEGUN: Duration = Duration::from_secs(10);
 
 /// Commands that change what the printing call met, so that the same call must not meet it again.
 const REMEDIES: [&str; 8] =
@@ -33,7 +42,8 @@ pub fn try_all(call: &Call<'_>, run: &Run) -> Vec<String> {
         let state = State::keep(call.sandbox);
         let tried = shell(call, command);
         let said = String::from_utf8_lossy(&tried.stderr).into_owned();
-        let code = tried.status.code().unwrap_or(128);
+        // A signal ended what had begun.
+        let code = tried.status.code().unwrap_or_default();
         let refusal = refusal(&run.talk());
         if REFUSALS.contains(&code) {
             useless.push(format!("`{command}` exits with {code}: {said}"));
@@ -52,10 +62,23 @@ pub fn try_all(call: &Call<'_>, run: &Run) -> Vec<String> {
 fn shell(call: &Call<'_>, command: &str) -> std::process::Output {
     let printing = call.command();
     let mut shell = Command::new("sh");
-    shell.env_clear().args(["-c", command]).stdin(Stdio::null());
+    shell.env_clear().args(["-c", command]).process_group(0);
+    shell.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     shell.current_dir(printing.get_current_dir().unwrap_or(Path::new(".")));
     shell.envs(printing.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    shell.output().unwrap()
+    let shell = shell.spawn().unwrap();
+    let group = Pid::from_raw(shell.id().try_into().unwrap()).unwrap();
+    let (ended, end) = channel::<()>();
+    let watch = thread::spawn(move || {
+        if end.recv_timeout(HAS_BEGUN) == Err(RecvTimeoutError::Timeout) {
+            // It may end at this moment.
+            let _gone = kill_process_group(group, Signal::TERM).is_err();
+        }
+    });
+    let output = shell.wait_with_output().unwrap();
+    drop(ended);
+    watch.join().unwrap();
+    output
 }
 
 fn refusal(stderr: &str) -> Option<String> {

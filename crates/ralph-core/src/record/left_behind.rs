@@ -1,5 +1,6 @@
 //! What an attempt left behind beside its work: states of git that nobody ended, and work of the user that is gone.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
@@ -129,8 +130,16 @@ pub fn undone_command(undone: &[UndoneTask], session: Option<&SessionId>) -> Opt
     let is_number = state.len() < 7 && state.bytes().all(|byte| byte.is_ascii_digit());
     let session = session.filter(|_| is_number).map_or(String::new(), |session| format!("{session}:"));
     let files = undone_files(undone);
-    let paths: Vec<_> = files.iter().take(MAX_LISTED_FILES).map(|file| quoted_for_shell(file)).collect();
-    Some(format!("{RALPH} restore {session}{state} {}", paths.join(" ")))
+    Some(format!("{RALPH} restore {session}{state} {}", paths_for_shell(&files)))
+}
+
+/// Returns the first of some paths as the last arguments of a command.
+fn paths_for_shell(paths: &[&str]) -> String {
+    let paths = &paths[..paths.len().min(MAX_LISTED_FILES)];
+    // None is taken for a flag.
+    let end_of_flags = paths.iter().any(|path| path.starts_with('-')).then_some("--".into());
+    let quoted = paths.iter().map(|path| quoted_for_shell(path));
+    end_of_flags.into_iter().chain(quoted).collect::<Vec<Cow<'_, str>>>().join(" ")
 }
 
 /// What the newest attempt of a feature left behind and nobody ended or brought back yet.
@@ -161,9 +170,8 @@ pub fn restore_command<'a>(
     let mut kept = files.into_iter().filter(|file| file.is_gone() && file.kept_in.is_some()).peekable();
     let state = kept.peek()?.kept_in.clone()?;
     let session = session.filter(|_| state == "0").map_or(String::new(), |session| format!("{session}:"));
-    let paths: Vec<String> =
-        kept.take(MAX_LISTED_FILES).map(|file| quoted_for_shell(&file.path).into_owned()).collect();
-    Some(format!("{RALPH} restore {session}{state} {}", paths.join(" ")))
+    let paths: Vec<&str> = kept.map(|file| file.path.as_str()).collect();
+    Some(format!("{RALPH} restore {session}{state} {}", paths_for_shell(&paths)))
 }
 
 #[cfg(test)]
@@ -202,6 +210,8 @@ mod tests {
         let session = SessionId::new(Timestamp::from_seconds(0), 1);
         let of_session = restore_command(&files[..1], Some(&session)).unwrap();
         assert_eq!(of_session, format!("specify ralph restore {session}:0 src/store.js"));
+        let like_a_flag = [file("-n", Deleted, Some("0")), file("b", Deleted, Some("0"))];
+        assert_eq!(restore_command(&like_a_flag, None).as_deref(), Some("specify ralph restore 0 -- -n b"));
         let resumed = [file("a", Deleted, Some("1f2e3d4c"))];
         assert_eq!(
             restore_command(&resumed, Some(&session)).as_deref(),

@@ -27,7 +27,7 @@ fn help_is_there_for_every_command_and_topic_and_near_misses_get_a_hint() {
     assert_eq!(scene.ralph("help").code(0).text(), scene.ralph("--help").code(0).text());
     scene.ralph("help stopping").code(0).stdout_has("agent_unusable");
     scene.ralph("help nmaes").code(2).stderr_has("did you mean `names`?");
-    scene.ralph("help wombat").code(2).stderr_has("topics are format, names, stopping");
+    scene.ralph("help wombat").code(2).stderr_has("topics are configuration, format, names, stopping");
 }
 
 #[test]

@@ -181,10 +181,10 @@ pub enum Action {
         #[command(flatten)]
         settings: MemorySettingArgs,
     },
-    /// Show the help of a command, or a topic: format, names, stopping
+    /// Show the help of a command, or a topic: configuration, format, names, stopping
     #[command(hide = true)]
     Help {
-        /// Command, or topic: format, names, stopping
+        /// Command, or topic: configuration, format, names, stopping
         #[arg(value_name = "TOPIC")]
         topic: Option<String>,
         /// Show all commands and flags, as `--help` does

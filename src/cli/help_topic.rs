@@ -10,7 +10,8 @@ use ralph_core::record::{RALPH, did_you_mean, with_command};
 use super::{ExitCode, print};
 
 /// What there is to know beside the commands.
-const TOPICS: [(&str, &str); 3] = [
+const TOPICS: [(&str, &str); 4] = [
+    ("configuration", include_str!("../../docs/configuration.md")),
     ("format", include_str!("../../docs/format.md")),
     ("names", include_str!("../../docs/names.md")),
     ("stopping", include_str!("../../docs/stopping.md")),

@@ -115,7 +115,7 @@ fn with_git_ralph_alone_nothing_says_specify_ralph() {
     for command in commands.lines().filter_map(|line| line.split_whitespace().next()) {
         clean(&format!("git ralph {command} -h; git ralph help {command}"));
     }
-    for topic in ["format", "names", "stopping"] {
+    for topic in ["configuration", "format", "names", "stopping"] {
         clean(&format!("git ralph help {topic}"));
     }
     for line in ["status", "log", "resume", "stop", "show 4", "restore 1", "sync", "hint ''"] {

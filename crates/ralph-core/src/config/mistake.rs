@@ -29,7 +29,7 @@ pub(super) fn unknown(origin: &Origin, name: &str, further: &[&str]) -> Error {
         .or_else(|| names.find(|known| known.rsplit('.').next() == Some(last)));
     match suggestion {
         Some(known) => refusal.with_hint(format!("did you mean `{known}`?")),
-        None => refusal.with_hint(format!("`{RALPH} config --all` lists every key")),
+        None => refusal.with_hint(format!("`{RALPH} help configuration` lists every key")),
     }
     .into()
 }
@@ -42,7 +42,7 @@ pub(super) fn unknown_table(origin: &Origin, name: &str) -> Error {
     let names = tables.map(|(_, table)| table).chain(["agents.NAME", "loop.NAME"]);
     match of_flag.map(|(_, table)| table).or_else(|| did_you_mean(name, names)) {
         Some(table) => refusal.with_hint(format!("did you mean `[{table}]`?")),
-        None => refusal.with_hint(format!("`{RALPH} config --all` lists every key")),
+        None => refusal.with_hint(format!("`{RALPH} help configuration` lists every key")),
     }
     .into()
 }

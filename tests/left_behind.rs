@@ -187,9 +187,9 @@ fn what_no_snapshot_holds_is_said_once_in_show_and_by_restore() {
     let run = scene.ralph("").code(0);
     let once = |words: &str| assert_eq!(run.text().matches(words).count(), 1, "{words}: {run}");
     once(
-        "the snapshots lack big (too large), nested/ (a repository without a commit): `specify ralph restore` cannot bring that back\n  hint: have git ignore",
+        "the snapshots lack big (too large), nested/ (a repository without a commit), which nothing here can bring back\n  hint: have git ignore",
     );
-    once("the snapshots lack grows (too large): ");
+    once("the snapshots lack grows (too large), ");
     once("nested/");
     run.stdout_lacks("mine (");
     scene

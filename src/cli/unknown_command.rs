@@ -60,7 +60,9 @@ pub fn retired(error: &clap::Error) -> Option<Error> {
             format!("`{RALPH} doctor` lists the known agents, and `{RALPH} doctor --json` says all of each")
         }
         "util" | "debug" => {
-            format!("its commands go without it: `{RALPH} completions`, `man`, `excerpt`, `replay`, `tasks`")
+            format!(
+                "its commands go without it: `{RALPH} completions SHELL`, `man`, `excerpt`, `replay`, `tasks`"
+            )
         }
         "continue" => format!("`{RALPH} resume` goes on with a session that was stopped"),
         "pack" | "--pack" => {

@@ -20,6 +20,22 @@ const REFUSALS: [i32; 5] = [2, 3, 127, 128, 129];
 /// What is not refused by then has begun a loop, and the agent of the scene may never end.
 const HAS_BEGUN: Duration = Duration::from_secs(10);
 
+/// What scenes lack or forbid, and what was printed with `--force` or for another work tree.
+const EXPECTED: [&str; 8] = [
+    "no known agent is installed",
+    "no loop is running in this repository",
+    "no recorded session can be resumed",
+    "this repository has no remote",
+    "leads out of the work tree",
+    "cannot be run: ",
+    "is in progress in this work tree",
+    "was cut off in another work tree",
+];
+
+/// Commands of git that show something, or that a person completes.
+const NOT_REMEDIES: [&str; 5] =
+    ["git remote -v", "git worktree list", "git diff", "git add -f", "git revert"];
+
 /// Commands that change what the printing call met, so that the same call must not meet it again.
 const REMEDIES: [&str; 8] =
     ["fsck --repair", "trust", "stop", "clean", "rebuild", "restore", "git ", "unlock"];
@@ -45,7 +61,9 @@ pub fn try_all(call: &Call<'_>, run: &Run) -> Vec<String> {
         // A signal ended what had begun.
         let code = tried.status.code().unwrap_or_default();
         let refusal = refusal(&run.talk());
-        if REFUSALS.contains(&code) {
+        if EXPECTED.iter().any(|expected| said.contains(expected) || run.talk().contains(expected)) {
+            // Nothing can be done here.
+        } else if REFUSALS.contains(&code) {
             useless.push(format!("`{command}` exits with {code}: {said}"));
         } else if run.code == 3 && REMEDIES.iter().any(|remedy| command.contains(remedy)) {
             let again = call.command().stdin(Stdio::null()).output().unwrap();
@@ -89,6 +107,10 @@ fn refusal(stderr: &str) -> Option<String> {
 /// the same call with a flag.
 fn commands(run: &Run) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
+    // Examples are for any project, and in JSON words end otherwise.
+    if ["help", "man", "json"].iter().any(|word| run.line.contains(word)) {
+        return found;
+    }
     let text = format!("{}\n{}", run.talk(), run.text());
     for line in text.lines().filter(|line| !line.starts_with('{') && !line.contains("in every clone")) {
         // What follows `then` works once the rest was done, and other clones are not here.
@@ -105,8 +127,11 @@ fn commands(run: &Run) -> Vec<String> {
         let in_quotes = quoted.map(|n| pieces[n]).filter(is_command).map(str::to_owned);
         let bare = line.split('`').step_by(2).flat_map(|part| {
             let starts = part.match_indices("specify ralph ").map(|(start, _)| &part[start..]);
-            // A command that is printed beside another one ends before it.
-            let whole = starts.map(|command| command.split(", then specify ").next().unwrap_or(command));
+            // A command ends before another one, and before what it does.
+            let whole = starts.map(|command| {
+                let command = command.split(", then specify ").next().unwrap_or(command);
+                command.split(" brings ").next().unwrap_or(command)
+            });
             whole.filter_map(|command| {
                 Some(command.split("  ").next()?.trim_end_matches(['.', ',', ';', ':', ')', ' ']).to_owned())
             })
@@ -118,7 +143,9 @@ fn commands(run: &Run) -> Vec<String> {
         });
         found.extend(in_quotes.chain(bare).chain(same));
     }
-    found.retain(|command| !has_placeholder(command));
+    found.retain(|command| {
+        !has_placeholder(command) && !NOT_REMEDIES.contains(&command.as_str()) && !command.ends_with("-->")
+    });
     found.sort();
     found.dedup();
     found

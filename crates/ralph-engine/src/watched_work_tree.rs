@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use anyhow::Result;
 use camino::Utf8Path;
 
-use ralph_core::record::{LeftOut, ObjectId, RALPH, join_files};
+use ralph_core::record::{LeftOut, ObjectId, join_files};
 use ralph_git::worktree::{PrivateIndex, WorkTree};
 
 use super::snapshot_taken::{SnapshotTaken, most_changed};
@@ -118,7 +118,7 @@ impl WatchedWorkTree {
         if !names.is_empty() {
             let names = join_files(&names, MAX_NAMED_FILES).replace(char::is_control, "\u{fffd}");
             warnings.push(format!(
-                "the snapshots lack {names}: `{RALPH} restore` cannot bring that back\nhint: have git ignore what can be made again; `snapshot-max-file` takes larger files, a first commit takes a repository"
+                "the snapshots lack {names}, which nothing here can bring back\nhint: have git ignore what can be made again; `snapshot-max-file` takes larger files, a first commit takes a repository"
             ));
         }
     }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use ralph_core::record::{RALPH, Refusal, SessionId, SessionName};
 use ralph_store::{Extent, Leftover, Plan, PurgeReport, Remote, Rules, Store, tombstones};
-use ralph_ui::style::{Count, grouped, one_line};
+use ralph_ui::style::{counted, grouped, one_line};
 
 use super::{Context, ExitCode, Json, SessionChoice, confirm, emit, lane, note, remotes, sessions, warn};
 
@@ -98,7 +98,7 @@ fn confirm_clean(plan: &Plan) -> Result<()> {
     if plan.sessions.is_empty() {
         return Ok(());
     }
-    let sessions = Count(plan.sessions.len() as u64, "session");
+    let sessions = counted(plan.sessions.len() as u64, "session");
     match confirm::ask(&format!("Remove the records of {sessions} here?"))? {
         Some(false) => {
             let hint = "`--dry-run` lists what would be removed, `--snapshots-only` keeps the records";
@@ -119,7 +119,7 @@ fn write(out: &mut impl Write, plan: &Plan, extent: Extent, is_dry_run: bool) ->
             "{what}{}  {}  {}, last written {}",
             going.session,
             one_line(&going.feature),
-            Count(going.iterations as u64, "iteration"),
+            counted(going.iterations as u64, "iteration"),
             going.ended_at
         )?;
     }
@@ -139,13 +139,13 @@ fn write(out: &mut impl Write, plan: &Plan, extent: Extent, is_dry_run: bool) ->
     let verb = if is_dry_run { "would go" } else { "removed" };
     let mut parts = Vec::new();
     if !plan.sessions.is_empty() {
-        parts.push(format!("{what}{}", Count(plan.sessions.len() as u64, "session")));
+        parts.push(format!("{what}{}", counted(plan.sessions.len() as u64, "session")));
     }
     if others > 0 {
         let bytes: u64 = plan.leftovers.iter().map(|leftover| leftover.bytes).sum();
         let size =
             if bytes > 0 { format!(" of {} KB", grouped(bytes.div_ceil(1024))) } else { String::new() };
-        parts.push(format!("{}{size}", Count(others as u64, "leftover")));
+        parts.push(format!("{}{size}", counted(others as u64, "leftover")));
     }
     let size = plan.bytes.filter(|bytes| *bytes > 0);
     let size = size.map_or(String::new(), |bytes| {
@@ -220,7 +220,7 @@ fn write_purged(out: &mut impl Write, purged: &PurgeReport, place: Option<&str>)
         writeln!(out, "removed {name}")?;
     }
     if purged.notes > 0 {
-        writeln!(out, "removed its lines from {}", Count(purged.notes as u64, "note"))?;
+        writeln!(out, "removed its lines from {}", counted(purged.notes as u64, "note"))?;
     }
     for path in &purged.kept {
         writeln!(out, "removed {}", one_line(path.as_str()))?;

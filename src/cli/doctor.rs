@@ -18,7 +18,7 @@ use ralph_git::worktree::WorkTree;
 use ralph_os::process::{self, Tool};
 use ralph_project::tasks;
 use ralph_store::{MIN_LOOSE_TO_PACK, Remote, Spool, Store, disk_free, loose_objects};
-use ralph_ui::style::{Count, grouped};
+use ralph_ui::style::{counted, grouped};
 
 use finding::{Finding, Severity, write};
 use obstacles::{no_validation, obstacles};
@@ -214,7 +214,7 @@ fn repository(store: &Store, is_bare: bool) -> Result<Vec<Finding>> {
     let mut findings = vec![Finding::fine("repository", place)];
     let logs = store.session_names()?.len();
     if logs > 0 {
-        let message = format!("{} recorded", Count(logs as u64, "session"));
+        let message = format!("{} recorded", counted(logs as u64, "session"));
         findings.push(Finding::fine("records", message).with_hint(
             format!("`{RALPH} log` lists them, with plain git: `git log --glob='refs/ralph/*'` (`git log refs/ralph/*` prints nothing)"),
         ));
@@ -228,7 +228,7 @@ fn repository(store: &Store, is_bare: bool) -> Result<Vec<Finding>> {
     }
     let loose = loose_objects(store.repository())?;
     if loose >= MIN_LOOSE_TO_PACK {
-        let message = format!("about {}, ours and others", Count(loose as u64, "loose object"));
+        let message = format!("about {}, ours and others", counted(loose as u64, "loose object"));
         findings.push(
             Finding::note("objects", message)
                 .with_hint("`git maintenance run --task=loose-objects` packs them"),
@@ -269,7 +269,7 @@ fn leftovers(store: &Store, work_tree: Option<&WorkTree>) -> Result<Vec<Finding>
     }
     let incoming = store.left_incoming()?.len();
     if incoming > 0 {
-        let message = format!("a sync was cut off, and left {}", Count(incoming as u64, "ref"));
+        let message = format!("a sync was cut off, and left {}", counted(incoming as u64, "ref"));
         findings.push(
             Finding::note("leftovers", message)
                 .with_hint(format!("`{RALPH} fsck --repair` removes them; so does the next sync")),
@@ -418,7 +418,7 @@ fn remote(store: &Store, context: &Context, named: Option<&str>) -> Finding {
     match asked {
         Ok(((sessions, refused), remote)) if refused.is_empty() => {
             let message =
-                format!("{} is reachable, and has {}", remote.place(), Count(sessions as u64, "session"));
+                format!("{} is reachable, and has {}", remote.place(), counted(sessions as u64, "session"));
             Finding::fine("remote", message).with_hint("its hooks may still refuse a real push")
         }
         Ok(((_, refused), remote)) => Finding::new(

@@ -11,7 +11,7 @@ use regex::bytes::Regex;
 use ralph_core::history::failure_key::FailureKey;
 use ralph_core::record::{Exits, Outcome, Timestamp, did_you_mean, join_truncated};
 use ralph_store::{Row, SessionRows};
-use ralph_ui::style::{Count, one_line};
+use ralph_ui::style::{counted, one_line};
 
 use super::Context;
 use super::grep::SearchedPart;
@@ -244,7 +244,7 @@ fn named<'a>(wanted: &str, known: &'a BTreeSet<String>) -> Result<Vec<&'a String
         (None, Some(first), Some(last)) if first != last => {
             format!(
                 "they worked on {}, from {} to {}",
-                Count(known.len() as u64, "task"),
+                counted(known.len() as u64, "task"),
                 one_line(first),
                 one_line(last)
             )

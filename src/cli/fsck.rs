@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use anyhow::Result;
 
 use ralph_store::{Repair, VerifyReport};
-use ralph_ui::style::{Count, grouped, one_line};
+use ralph_ui::style::{counted, grouped, one_line};
 
 use super::args::ReadArgs;
 use super::{Context, ExitCode, emit, rebuild};
@@ -59,14 +59,14 @@ fn write(out: &mut impl Write, verified: &VerifyReport) -> io::Result<()> {
     let VerifyReport { sessions, records, files, bytes, findings } = verified;
     let looked_at = format!(
         "{}, {}, {} of {} KB",
-        Count(*sessions as u64, "session"),
-        Count(*records as u64, "record"),
-        Count(*files as u64, "file"),
+        counted(*sessions as u64, "session"),
+        counted(*records as u64, "record"),
+        counted(*files as u64, "file"),
         grouped(bytes.div_ceil(1024))
     );
     match findings.len() {
         0 => writeln!(out, "{looked_at}: no problems found")?,
-        found => writeln!(out, "{looked_at}: {}", Count(found as u64, "difference"))?,
+        found => writeln!(out, "{looked_at}: {}", counted(found as u64, "difference"))?,
     }
     Ok(())
 }

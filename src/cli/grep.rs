@@ -95,7 +95,7 @@ impl<'a> Grep<'a> {
     fn in_files(&mut self, commit: &ObjectId) -> Result<Option<MatchingLine>> {
         for (path, place) in self.parts.iter().flat_map(|part| part.files()) {
             if let Some(line) = self.search.line_in(commit, path)? {
-                return Ok(Some(MatchingLine { place: (*place).to_owned(), line }));
+                return Ok(Some(((*place).to_owned(), line)));
             }
         }
         Ok(None)

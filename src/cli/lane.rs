@@ -19,7 +19,7 @@ use ralph_os::sandbox::short_digest;
 use ralph_project::feature::Feature;
 use ralph_project::project_files::MAX_TASK_LIST_BYTES;
 use ralph_store::{LoopLock, SessionLog, SessionRefs, Spool, Store, disk_free, last_written_in_lanes};
-use ralph_ui::style::{Count, size};
+use ralph_ui::style::{counted, size};
 
 use super::settings::{layers_in, project_in};
 use super::setup::{RunRequest, template};
@@ -448,7 +448,7 @@ pub fn clean(context: &Context, json: Json) -> Result<ExitCode> {
     let _kept = fs::remove_dir(&root).is_err();
     let repository = &store.repository().common_dir;
     emit(json, &json!({ "lanes": removed }), |out| {
-        writeln!(out, "removed {} of {repository}", Count(removed.len() as u64, "lane"))
+        writeln!(out, "removed {} of {repository}", counted(removed.len() as u64, "lane"))
     })
 }
 
@@ -487,7 +487,7 @@ pub fn open(
             let from = users.branch()?.unwrap_or_else(|| head.short().to_owned());
             warn(&format!(
                 "{from} has {} that {branch} has not\nhint: `git merge {from}` on {branch} takes them in",
-                Count(users.count_between(tip, &head)?, "commit")
+                counted(users.count_between(tip, &head)?, "commit")
             ));
         }
     }
@@ -595,7 +595,7 @@ pub fn close(lane: &WorkTree, land: bool, context: &Context) -> Result<Option<St
     let Some((commits, command, is_forward)) = unmerged(&lane.branch, context)? else {
         return Ok(None);
     };
-    let commits = Count(commits, "commit");
+    let commits = counted(commits, "commit");
     Ok(Some(if !land {
         format!("{commits} on {}: {command}", lane.branch)
     } else if !is_forward {

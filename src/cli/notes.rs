@@ -6,7 +6,7 @@ use anyhow::Result;
 use clap::Subcommand;
 use serde_json::json;
 
-use ralph_ui::style::Count;
+use ralph_ui::style::counted;
 
 use super::{Context, ExitCode, Json, emit};
 
@@ -25,6 +25,6 @@ pub fn run(action: &NotesAction, context: &Context) -> Result<ExitCode> {
     let changed = ralph_store::notes::rebuild(store, context.now()?)?;
     emit(json, &json!({ "changed": changed }), |out| match changed {
         0 => writeln!(out, "the notes match the record"),
-        _ => writeln!(out, "{} written", Count(changed as u64, "note")),
+        _ => writeln!(out, "{} written", counted(changed as u64, "note")),
     })
 }

@@ -112,7 +112,7 @@ impl ChangedLines<'_> {
     fn look(&mut self, text: &[u8]) {
         let Some(line) = self.now.as_ref().and_then(|_| line(text, self.find)) else { return };
         if let Some(id) = self.now.take() {
-            self.found.insert(id, MatchingLine { place: self.file.clone(), line });
+            self.found.insert(id, (self.file.clone(), line));
         }
     }
 }
@@ -219,9 +219,9 @@ mod tests {
             };
             text.as_bytes().chunks(step).for_each(|part| reader.take(part));
             reader.end_line();
-            let line = |id: &str| reader.found.get(&id.parse().unwrap()).map(|found| found.line.as_str());
+            let line = |id: &str| reader.found.get(&id.parse().unwrap()).map(|found| found.1.as_str());
             assert_eq!(ids.each_ref().map(|id| line(id)), [None, Some("-- a needle"), Some("last needle")]);
-            assert!(reader.found.values().all(|found| found.place == "needle"));
+            assert!(reader.found.values().all(|found| found.0 == "needle"));
         }
     }
 }

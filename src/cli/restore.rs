@@ -10,7 +10,7 @@ use ralph_os::process::Tool;
 use ralph_project::tasks;
 use ralph_store::{RestorePoint, Store};
 use ralph_ui::restore::{self, Deed};
-use ralph_ui::style::{Count, Paint, one_line};
+use ralph_ui::style::{Paint, counted, one_line};
 
 use super::iterations::{self, Point};
 use super::{Context, ExitCode, SessionChoice, diff, lane, note, print, remotes, warn};
@@ -86,7 +86,7 @@ fn bring(planned: &PlannedRestore<'_>, context: &Context) -> Result<()> {
         return Ok(());
     }
     let remote = remotes::promisor(context)?;
-    let what = Count(missing.len() as u64, "file");
+    let what = counted(missing.len() as u64, "file");
     let name = one_line(&remote.name);
     note(format_args!("fetching {what} from {name} that this partial clone lacks"));
     let brought = remote.bring(context.store()?.repository(), &missing);

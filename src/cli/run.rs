@@ -17,7 +17,7 @@ use ralph_store::{LoopLock, Maintenance, SessionRefs};
 use ralph_ui::ending;
 use ralph_ui::json::write_line;
 use ralph_ui::live::{Detail, Keys, Live, Moving};
-use ralph_ui::style::{Count, Paint, one_line};
+use ralph_ui::style::{Paint, counted, one_line};
 
 use super::args::{LaneArgs, PlaceArgs, SettingArgs};
 use super::echo::{Echo, Listener};
@@ -414,7 +414,7 @@ fn all_done(
     voice: Voice,
 ) -> Result<ExitCode> {
     let failure = validation.and_then(Baseline::failure);
-    let done = Count(counts.done as u64, "task");
+    let done = counted(counts.done as u64, "task");
     let line = if let Some(cause) = failure {
         format!(
             "{}: all boxes are ticked ({done}), but the validation fails: {}\nhint: untick the box of the task to redo, and start the loop",
@@ -422,7 +422,7 @@ fn all_done(
             one_line(cause)
         )
     } else if !scope.is_all() && counts.open > 0 {
-        let open = Count(counts.open as u64, "task");
+        let open = counted(counts.open as u64, "task");
         let scope = one_line(&scope.to_string());
         let (is, it) = if scope.contains(", ") { ("are", "them") } else { ("is", "it") };
         format!("{}: {scope} {is} done already, nothing to do for {it} ({open} open)", feature.path)

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use ralph_core::record::{RALPH, Refusal};
 use ralph_store::{CleanedRefs, Direction, Exchange, Remote, Snapshots, Unreachable, sessions_among};
-use ralph_ui::style::{Count, one_line};
+use ralph_ui::style::{counted, one_line};
 use ralph_ui::sync::{warnings, write_exchange};
 
 use super::approvals::{Approvals, Approved};
@@ -71,7 +71,7 @@ fn confirm_push(remote: &Remote, args: &SyncArgs, context: &Context) -> Result<(
     let snapshots = if args.snapshots { ", and snapshots of the work tree, not redacted" } else { "" };
     let what = format!(
         "{} with prompts, outputs and what agents said, redacted{snapshots}, would go to {} for the first time",
-        Count(sessions as u64, "session"),
+        counted(sessions as u64, "session"),
         one_line(&remote.place())
     );
     let question = format!("{what}\nwhere everyone with read access can read them. Push?");

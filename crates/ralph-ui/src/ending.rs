@@ -9,21 +9,21 @@ use ralph_core::record::{
 
 use super::local_time::clock;
 use super::needs::count_words;
-use super::style::{Count, grouped, joined, one_line, times};
+use super::style::{counted, grouped, joined, one_line, times};
 
 /// `10 of 45 tasks done`, or `all 45 tasks done`.
 pub fn done(done: usize, all: usize) -> String {
     match (done, all) {
         (_, 0) => "no tasks".to_owned(),
-        (done, all) if done == all && all > 1 => format!("all {} done", Count(all as u64, "task")),
-        (done, all) => format!("{} of {} done", grouped(done as u64), Count(all as u64, "task")),
+        (done, all) if done == all && all > 1 => format!("all {} done", counted(all as u64, "task")),
+        (done, all) => format!("{} of {} done", grouped(done as u64), counted(all as u64, "task")),
     }
 }
 
 /// `31 of 35 tasks done, 4 left: 1 asks, 1 fails, 2 wait`; `1 open` where nothing else is left.
 pub fn tasks(states: TaskStates) -> String {
     let TaskStates { done, asks, fails, waits, open } = states;
-    let of_all = format!("{} of {} done", grouped(done as u64), Count(states.total() as u64, "task"));
+    let of_all = format!("{} of {} done", grouped(done as u64), counted(states.total() as u64, "task"));
     let parts = [
         (asks, ["asks", "ask"]),
         (fails, ["fails", "fail"]),
@@ -42,14 +42,14 @@ pub fn tasks(states: TaskStates) -> String {
 
 /// `47 attempts (usage limit, went on at 00:58; stopped by you)`
 pub fn attempts(totals: &SessionTotals) -> String {
-    let attempts = Count(totals.attempts as u64, "attempt");
+    let attempts = counted(totals.attempts as u64, "attempt");
     let words = cut_short(totals);
-    if words.is_empty() { attempts.to_string() } else { format!("{attempts} ({})", words.join("; ")) }
+    if words.is_empty() { attempts } else { format!("{attempts} ({})", words.join("; ")) }
 }
 
 /// `47 attempts, 15 failed, 9 of them solved by later ones ($27.76 in failed ones)`
 pub fn attempts_and_failures(totals: &SessionTotals, summary: &Summary) -> String {
-    let mut words = Count(totals.attempts as u64, "attempt").to_string();
+    let mut words = counted(totals.attempts as u64, "attempt");
     if totals.failed > 0 {
         // Causes are counted over all sessions.
         let solved = if summary.sessions == 1 { summary.causes.solved_attempts } else { 0 };
@@ -125,7 +125,7 @@ pub fn cost(cost: &CostTotals) -> Option<String> {
 /// `2 attempts and 1 cut short reported no cost`; `None` if all did, or none.
 pub fn cost_without(cost: &CostTotals) -> Option<String> {
     cost.usd?;
-    let attempts = (cost.unreported > 0).then(|| Count(cost.unreported as u64, "attempt").to_string());
+    let attempts = (cost.unreported > 0).then(|| counted(cost.unreported as u64, "attempt"));
     let cut_short = cost.unreported_cut_short;
     let cut_short = (cut_short > 0).then(|| format!("{} cut short", grouped(cut_short as u64)));
     Some(format!("{} reported no cost", joined([attempts, cut_short], " and ")?))
@@ -180,7 +180,7 @@ pub fn named(tasks: &[&str]) -> Option<String> {
         [] => None,
         [one] if is_plain => Some((*one).to_owned()),
         [one, other] if is_plain => Some(format!("{one} and {other}")),
-        all => Some(Count(all.len() as u64, "task").to_string()),
+        all => Some(counted(all.len() as u64, "task")),
     }
 }
 
@@ -194,7 +194,7 @@ pub fn capital(text: &str) -> String {
 pub fn stuck(not_done: &[NotDone]) -> Option<String> {
     let asking = not_done.iter().filter(|task| task.asks && !task.is_skipped).count() as u64;
     let ask = if asking == 1 { "asks" } else { "ask" };
-    let ask = (asking > 0).then(|| format!("{} {ask}", Count(asking, "task")));
+    let ask = (asking > 0).then(|| format!("{} {ask}", counted(asking, "task")));
     let others = asking == 0 || not_done.iter().any(|task| task.is_skipped);
     let others = named(&given_up(not_done)).filter(|_| others);
     joined([ask, others.map(|others| format!("{others} could not be done"))], ", ")
@@ -228,7 +228,7 @@ pub fn limit(session: &Session) -> String {
     match session.limit {
         None => "a limit".to_owned(),
         Some(Limit::Iterations) => {
-            format!("the limit of {}", Count(u64::from(session.max_iterations), "attempt"))
+            format!("the limit of {}", counted(u64::from(session.max_iterations), "attempt"))
         }
         Some(Limit::Duration) => "the limit of time".to_owned(),
         Some(Limit::Wait) => "the limit of waiting".to_owned(),

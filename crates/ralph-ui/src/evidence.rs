@@ -4,7 +4,7 @@ use failure_excerpt::{Ran, Tally};
 
 use ralph_core::record::{Claim, Evidence, ExitReason, Flag, FlagCode, FlaggedTask, Iteration, Outcome};
 
-use super::style::{Count, duration, grouped, joined, one_line};
+use super::style::{counted, duration, grouped, joined, one_line};
 
 /// Most tasks that a line names.
 const MAX_NAMED: usize = 3;
@@ -24,15 +24,15 @@ pub fn outcome(tally: &Tally) -> Option<String> {
     let [passed, failed] = match (tally.ran, tally.groups) {
         (Ran::None, _) => [Some("no test ran".to_owned()), None],
         (_, Some(groups)) if tally.passed.is_none() => [(groups.passed, "passed"), (groups.failed, "failed")]
-            .map(|(count, word)| (count > 0).then(|| format!("{} {word}", Count(count, "package")))),
-        _ => [counted(tally.passed, "passed"), counted(tally.failed, "failed")],
+            .map(|(count, word)| (count > 0).then(|| format!("{} {word}", counted(count, "package")))),
+        _ => [known(tally.passed, "passed"), known(tally.failed, "failed")],
     };
-    let broken = (tally.broken > 0).then(|| format!("{} broken", Count(tally.broken, "file")));
-    let not_run = counted(Some(tally.not_run), "not run");
-    joined([passed, failed, counted(tally.skipped, "skipped"), broken, not_run], ", ")
+    let broken = (tally.broken > 0).then(|| format!("{} broken", counted(tally.broken, "file")));
+    let not_run = known(Some(tally.not_run), "not run");
+    joined([passed, failed, known(tally.skipped, "skipped"), broken, not_run], ", ")
 }
 
-fn counted(count: Option<u64>, word: &str) -> Option<String> {
+fn known(count: Option<u64>, word: &str) -> Option<String> {
     count.filter(|count| *count > 0).map(|count| format!("{} {word}", grouped(count)))
 }
 

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use ralph_core::progress::historical::{HistoricalContext, Piece};
 use ralph_core::record::Task;
 
-use super::style::{Count, Look, Paint, inert, one_line};
+use super::style::{Look, Paint, counted, inert, one_line};
 
 /// The historical context of a task, of at most `budget` tokens; without one where history is off. `why` is why that mode.
 pub fn data(task: &Task, mode: &str, why: &str, budget: usize, context: Option<&HistoricalContext>) -> Value {
@@ -40,8 +40,8 @@ pub fn write(
     writeln!(
         out,
         "{name}: {mode}, {why}, {} scanned, {} of {budget}",
-        Count(context.scanned as u64, "iteration"),
-        Count(context.tokens() as u64, "token"),
+        counted(context.scanned as u64, "iteration"),
+        counted(context.tokens() as u64, "token"),
     )?;
     for piece in &context.pieces {
         let Piece { iteration, task, score, why, is_included, .. } = piece;

@@ -43,13 +43,8 @@ pub struct Listed<'a> {
     pub matches: HashMap<u32, MatchingLine>,
 }
 
-/// A line that a search found.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct MatchingLine {
-    /// `validation`, `answer`, or the path of a file that changed.
-    pub place: String,
-    pub line: String,
-}
+/// A line that a search found, behind where it stands: `validation`, `answer`, or the path of a file that changed.
+pub type MatchingLine = (String, String);
 
 /// What is said of a session in one line, counted from its records.
 #[derive(Debug)]
@@ -264,10 +259,10 @@ fn widest(rows: &[ListRow], columns: impl Fn(&ListRow) -> usize) -> usize {
 }
 
 /// The line that a search found, below its attempt.
-fn match_line(found: &MatchingLine, screen: Screen) -> String {
-    let place = one_line(&found.place);
+fn match_line((place, line): &MatchingLine, screen: Screen) -> String {
+    let place = one_line(place);
     let room = screen.width.saturating_sub(INDENT.len() + columns(&place) + 2);
-    let text = cut(&one_line(&found.line), room);
+    let text = cut(&one_line(line), room);
     format!("{INDENT}{} {text}", screen.paint(Look::Dim, &format!("{place}:")))
 }
 
@@ -448,10 +443,7 @@ mod tests {
                 rows,
                 repeats: HashMap::from([(3, 2)]),
                 solved: HashMap::from([(4, "Tests use an in-memory database now.".to_owned())]),
-                matches: HashMap::from([(
-                    2,
-                    MatchingLine { place: "validation".to_owned(), line: "  ECONNREFUSED  ".to_owned() },
-                )]),
+                matches: HashMap::from([(2, ("validation".to_owned(), "  ECONNREFUSED  ".to_owned()))]),
             };
             let text = attempts_of(&[listed], Screen { paint: Paint::Plain, width }).join("\n") + "\n";
             assert_eq!(text.lines().find(|line| columns(line) > width), None);

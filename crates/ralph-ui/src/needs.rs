@@ -5,7 +5,7 @@ use ralph_core::record::{
 };
 
 use super::evidence::{FLAG, flagged};
-use super::style::{Count, Look, Screen, grouped, one_line};
+use super::style::{Look, Screen, counted, grouped, one_line};
 
 /// Most tasks that have a line, and most names in a list.
 const MAX_TASKS: usize = 4;
@@ -25,7 +25,7 @@ pub fn changed_and_committed(Changes { stat, uncommitted_files }: Changes) -> St
         0 if stat.files == 0 => String::new(),
         0 => ", committed".to_owned(),
         some if some == stat.files => ", not committed".to_owned(),
-        some => format!(", {} not committed", Count(some as u64, "file")),
+        some => format!(", {} not committed", counted(some as u64, "file")),
     };
     files_and_lines(stat) + &how
 }
@@ -35,7 +35,7 @@ pub fn files_and_lines(stat: DiffStat) -> String {
     match stat.files {
         0 => "no file changed".to_owned(),
         files => {
-            format!("{} +{} −{}", Count(files as u64, "file"), grouped(stat.added), grouped(stat.removed))
+            format!("{} +{} −{}", counted(files as u64, "file"), grouped(stat.added), grouped(stat.removed))
         }
     }
 }

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use similar::{Algorithm, ChangeTag, DiffOp, capture_diff_slices, group_diff_ops};
 
-use super::style::{Count, Look, Paint, inert, one_line};
+use super::style::{Look, Paint, counted, inert, one_line};
 
 /// Lines of context around a change.
 const CONTEXT_LINES: usize = 2;
@@ -24,9 +24,9 @@ pub fn write(
     let task = one_line(task.unwrap_or("no task"));
     let (old, new): (Vec<&str>, Vec<&str>) = (sent.lines().collect(), text.lines().collect());
     if old == new {
-        return writeln!(out, "{head}  {task}  the same, {}", Count(tokens as u64, "token"));
+        return writeln!(out, "{head}  {task}  the same, {}", counted(tokens as u64, "token"));
     }
-    writeln!(out, "{head}  {task}  {} instead of {tokens_sent}", Count(tokens as u64, "token"))?;
+    writeln!(out, "{head}  {task}  {} instead of {tokens_sent}", counted(tokens as u64, "token"))?;
     for (place, group) in group_diff_ops(changes(&old, &new), CONTEXT_LINES).iter().enumerate() {
         if place > 0 {
             writeln!(out, "{}", paint.paint(Look::Dim, "    ..."))?;

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::style::{Count, Look, Paint, one_line};
+use super::style::{Look, Paint, counted, one_line};
 
 /// What becomes of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,7 +75,7 @@ pub fn write_done(
 fn counts(paths: &[(Deed, String)]) -> String {
     let [created, changed, removed] = [Deed::Create, Deed::Change, Deed::Remove]
         .map(|wanted| paths.iter().filter(|(deed, _)| *deed == wanted).count() as u64);
-    format!("{} created, {changed} changed, {removed} removed", Count(created, "file"))
+    format!("{} created, {changed} changed, {removed} removed", counted(created, "file"))
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use super::left_behind;
 use super::local_time::{clock_or_date, local_with_offset};
 use super::markdown::render;
 use super::style::{
-    Count, Look, Screen, brief_duration, columns, cut, grouped, joined, one_line, padded, sign, task_title,
+    Look, Screen, brief_duration, columns, counted, cut, grouped, joined, one_line, padded, sign, task_title,
 };
 
 /// Longest line of what an agent said of its failure, in characters.
@@ -184,7 +184,7 @@ fn attempt_facts(shown: &ShownAttempt<'_>, now: Timestamp) -> Facts {
         facts.push(("lane", format!("{lane}, on {}{commit}", one_line(branch))));
     }
     if !iteration.agent_commits.is_empty() {
-        let all = Count(iteration.agent_commits.len() as u64, "commit");
+        let all = counted(iteration.agent_commits.len() as u64, "commit");
         let subjects = one_line(&join_truncated(&iteration.agent_commits, MAX_NAMED));
         facts.push(("squashed", format!("{all} of the agent's: {subjects}")));
     }
@@ -290,7 +290,7 @@ fn message(message: &str, screen: Screen) -> Vec<String> {
     lines.extend(rendered.lines().take(MESSAGE_LINES).map(indented));
     let more = rendered.lines().count().saturating_sub(MESSAGE_LINES);
     if more > 0 {
-        let rest = format!("… {}: --agent has all", Count(more as u64, "more line"));
+        let rest = format!("… {}: --agent has all", counted(more as u64, "more line"));
         lines.push(format!("  {}", screen.paint(Look::Dim, &rest)));
     }
     lines

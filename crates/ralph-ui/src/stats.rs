@@ -8,7 +8,7 @@ use ralph_core::history::stats::{Counts, Stats};
 use ralph_core::record::SessionTotals;
 
 use super::ending::{attempts, cost};
-use super::style::{Count, Look, Paint, cut, duration, grouped, joined, one_line};
+use super::style::{Look, Paint, counted, cut, duration, grouped, joined, one_line};
 
 /// Widest name or value of what was captured, in characters.
 const CAPTURED_WIDTH: usize = 24;
@@ -24,7 +24,7 @@ pub fn write(
 ) -> io::Result<()> {
     let Stats { counts, tokens, duration_ms, .. } = stats;
     let Counts { runs, success, failure, repeated, .. } = counts;
-    let sessions = Count(stats.sessions as u64, "session");
+    let sessions = counted(stats.sessions as u64, "session");
     writeln!(out, "{} in {sessions}: {success} succeeded, {failure} failed", attempts(totals))?;
     let again = stats.repeat_failure_rate.map(percent);
     let tokens = tokens.total().map(|total| {

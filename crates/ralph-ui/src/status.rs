@@ -13,7 +13,7 @@ use super::ending::{attempts_and_failures, cost_without, cut_short, feature_name
 use super::local_time::{clock_or_date, describe_remote_run};
 use super::needs::{changed_and_committed, next_commands, rows};
 use super::style::{
-    Count, Look, Screen, ago, clock_span, columns, cut, one_line, ordinal, phase_name, rough, sign, times,
+    Look, Screen, ago, clock_span, columns, counted, cut, one_line, ordinal, phase_name, rough, sign, times,
     tokens_told,
 };
 
@@ -153,7 +153,7 @@ fn session_facts(session: &SessionStatus, summary: &Summary, screen: Screen) -> 
     if let (Some(_), Some(branch)) = (session.lane, &session.branch) {
         let ahead = unmerged.as_ref().map_or(String::new(), |(commits, command)| {
             let command = if is_running(session) { String::new() } else { format!(": {command}") };
-            format!(", {} ahead of HEAD{command}", Count(*commits, "commit"))
+            format!(", {} ahead of HEAD{command}", counted(*commits, "commit"))
         });
         facts.extend(screen.hanging(INDENT, &one_line(&format!("in a lane on {branch}{ahead}"))));
     }
@@ -174,7 +174,7 @@ fn session_facts(session: &SessionStatus, summary: &Summary, screen: Screen) -> 
     }
     if session.hints > 0 {
         let wait = if session.hints == 1 { "waits" } else { "wait" };
-        let line = format!("{} {wait}; `{RALPH} hint` lists them", Count(session.hints as u64, "hint"));
+        let line = format!("{} {wait}; `{RALPH} hint` lists them", counted(session.hints as u64, "hint"));
         facts.extend(screen.hanging(INDENT, &line));
     }
     facts.extend(left_running(&session.left_running, screen));

@@ -1,6 +1,5 @@
 //! Colours, counts and durations: the words and looks that all views share.
 
-use std::fmt;
 use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
@@ -159,14 +158,8 @@ pub fn joined(parts: impl IntoIterator<Item = Option<String>>, separator: &str) 
 }
 
 /// `1 task`, `2 tasks`.
-#[derive(Debug, Clone, Copy)]
-pub struct Count<'a>(pub u64, pub &'a str);
-
-impl fmt::Display for Count<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self(number, noun) = self;
-        write!(f, "{} {noun}{}", grouped(*number), if *number == 1 { "" } else { "s" })
-    }
+pub fn counted(number: u64, noun: &str) -> String {
+    format!("{} {noun}{}", grouped(number), if number == 1 { "" } else { "s" })
 }
 
 /// `21.5 M in, 99 % cached; 476 k out`; what is not known is not said. What goes into a cache or comes from it is read,
@@ -226,7 +219,7 @@ pub fn dollars(usd: f64) -> String {
 /// `12 KB`
 pub fn size(bytes: u64) -> String {
     match bytes {
-        0..1_000 => Count(bytes, "byte").to_string(),
+        0..1_000 => counted(bytes, "byte"),
         1_000..1_000_000 => format!("{}.{} KB", bytes / 1000, bytes % 1000 / 100),
         _ => format!("{}.{} MB", bytes / 1_000_000, bytes % 1_000_000 / 100_000),
     }
@@ -529,8 +522,8 @@ mod tests {
 
     #[test]
     fn counts_and_durations_read_like_words() {
-        assert_eq!(Count(1, "task").to_string(), "1 task");
-        assert_eq!(Count(1_234, "task").to_string(), "1,234 tasks");
+        assert_eq!(counted(1, "task"), "1 task");
+        assert_eq!(counted(1_234, "task"), "1,234 tasks");
         for (milliseconds, text) in [
             (0, "0 ms"),
             (940, "940 ms"),

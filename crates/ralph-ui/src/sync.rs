@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use ralph_core::record::{RALPH, SessionId};
 use ralph_store::{Exchange, MovedRef, SessionRefs, sessions_among};
 
-use super::style::{Count, joined, one_line};
+use super::style::{counted, joined, one_line};
 
 /// Maximum number of sessions that are named; more are counted.
 const NAMED: usize = 20;
@@ -19,7 +19,7 @@ pub fn write_exchange(out: &mut dyn Write, exchange: &Exchange, place: &str) -> 
         }
     }
     let place = one_line(place);
-    match (counted(fetched), counted(pushed)) {
+    match (sessions_in_words(fetched), sessions_in_words(pushed)) {
         (None, None) if is_at_one(exchange) => writeln!(out, "already in sync with {place}")?,
         (None, None) => {}
         (Some(fetched), None) => writeln!(out, "{fetched} fetched from {place}")?,
@@ -46,11 +46,11 @@ fn is_at_one(exchange: &Exchange) -> bool {
 }
 
 /// Sessions, and how many of them have come with snapshots alone.
-fn counted(moved: &[MovedRef]) -> Option<String> {
+fn sessions_in_words(moved: &[MovedRef]) -> Option<String> {
     let sessions = sessions(moved).len();
-    let snapshots = Count((moved.len() - sessions) as u64, "session");
-    let with_logs = (sessions > 0).then(|| Count(sessions as u64, "session").to_string());
-    let alone = (snapshots.0 > 0).then(|| format!("snapshots of {snapshots}"));
+    let alone = moved.len() - sessions;
+    let with_logs = (sessions > 0).then(|| counted(sessions as u64, "session"));
+    let alone = (alone > 0).then(|| format!("snapshots of {}", counted(alone as u64, "session")));
     joined([with_logs, alone], " and the ")
 }
 
@@ -85,7 +85,7 @@ pub fn warnings(exchange: &Exchange, place: &str) -> Vec<String> {
         };
         warnings.push(format!(
             "{place} has lost {} since the last sync: {}\nhint: {hint}; look who deletes refs there (`git push --mirror` does)",
-            Count(lost.len() as u64, "ref"),
+            counted(lost.len() as u64, "ref"),
             names.join(", ")
         ));
     }

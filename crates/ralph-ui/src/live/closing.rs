@@ -6,7 +6,7 @@ use super::header::USUAL;
 use crate::ending::{attempts_and_failures, cut_short, verdict};
 use crate::evidence::{FLAG, flagged};
 use crate::needs::{changed_and_committed, need_sign, others, show_command, waiters};
-use crate::style::{Count, Look, Screen, clock_span, columns, cut, grouped, one_line, task_title};
+use crate::style::{Look, Screen, clock_span, columns, counted, cut, grouped, one_line, task_title};
 use ralph_core::record::{
     Closing, Cost, NeedKind, NotDone, RALPH, Session, SessionTotals, Status, Unfinished, hint_command,
     join_truncated,
@@ -58,7 +58,7 @@ impl ClosingCard {
             lines.extend(self.needing(task, closing));
         }
         let more = needing.len().saturating_sub(MAX_NAMED);
-        lines.extend((more > 0).then(|| format!("and {} more", Count(more as u64, "task"))));
+        lines.extend((more > 0).then(|| format!("and {} more", counted(more as u64, "task"))));
         let facts = self.facts(closing);
         if !facts.is_empty() {
             lines.push(String::new());
@@ -76,7 +76,7 @@ impl ClosingCard {
         let asks = task.asks && !task.is_skipped;
         let (look, mark) = need_sign(if asks { NeedKind::Asks } else { NeedKind::Fails });
         let cost = task.cost_usd.map_or(String::new(), |usd| format!("{:>8}", Cost::of(usd).to_string()));
-        let tail = format!("{}{cost}", Count(u64::from(task.attempts), "attempt"));
+        let tail = format!("{}{cost}", counted(u64::from(task.attempts), "attempt"));
         let name = format!("{}  ", one_line(&task.task));
         let lead = columns(mark) + 1 + columns(&name);
         let title = one_line(task_title(&task.title));
@@ -115,7 +115,7 @@ impl ClosingCard {
         let tried = closing.not_done.iter().filter(|task| !task.needs_you() && task.attempts > 0);
         for task in tried.take(MAX_NAMED) {
             let cause = task.cause.as_deref().map_or(String::new(), |cause| format!(": {}", one_line(cause)));
-            let attempts = Count(u64::from(task.attempts), "attempt");
+            let attempts = counted(u64::from(task.attempts), "attempt");
             let words = format!("not done after {attempts}{cause}");
             lines.extend(self.screen.hanging(&format!("· {}  ", one_line(&task.task)), &words));
         }

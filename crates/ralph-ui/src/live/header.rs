@@ -1,6 +1,6 @@
 //! The first lines of a run: where it begins, who works, what checks the work, and when it stops.
 
-use crate::style::{Count, Look, Paint, cut, duration, one_line};
+use crate::style::{Look, Paint, counted, cut, duration, one_line};
 use ralph_core::record::{Baseline, Event, join_truncated};
 
 /// The type of loop that goes without saying.
@@ -42,14 +42,15 @@ pub fn lines(event: &Event, paint: Paint, width: usize) -> Vec<String> {
         return Vec::new();
     };
     let verb = if *is_resumed { "resumes" } else { "starts" };
-    let all = Count((tasks.done + tasks.open) as u64, "task");
-    let so_far = if all.0 == 0 { String::new() } else { format!(": {} of {all} done", tasks.done) };
+    let all = counted((tasks.done + tasks.open) as u64, "task");
+    let so_far =
+        if tasks.done + tasks.open == 0 { String::new() } else { format!(": {} of {all} done", tasks.done) };
     let mut lines = vec![paint.paint(Look::Bold, &format!("ralph {verb} on {}{so_far}", one_line(feature)))];
     if loop_type != USUAL {
         lines.push(line("loop", &format!("{}: {}", one_line(loop_type), one_line(artifact))));
     }
     if let (Some(scope), Some(tasks)) = (scope, scope_tasks) {
-        let all = Count((tasks.done + tasks.open) as u64, "task");
+        let all = counted((tasks.done + tasks.open) as u64, "task");
         let scope = cut(&one_line(&scope.to_string()), width);
         lines.push(line("only", &format!("{scope}: {} of {all} done", tasks.done)));
     }
@@ -74,7 +75,7 @@ pub fn lines(event: &Event, paint: Paint, width: usize) -> Vec<String> {
     let open = scope_tasks.as_ref().map_or(tasks.open, |tasks| tasks.open);
     lines.push(line("stops", &stops(*max_iterations, open)));
     if *user_files > 0 {
-        let files = Count(*user_files as u64, "uncommitted file");
+        let files = counted(*user_files as u64, "uncommitted file");
         lines.push(line("work tree", &format!("{files} of yours")));
     }
     if !given_up.is_empty() {
@@ -86,7 +87,7 @@ pub fn lines(event: &Event, paint: Paint, width: usize) -> Vec<String> {
         let wait = if hints.len() == 1 { "waits" } else { "wait" };
         let listed: Vec<String> = hints.iter().map(|hint| cut(&one_line(&hint.to_string()), width)).collect();
         let listed = join_truncated(&listed, MAX_HINTS);
-        lines.push(line("hints", &format!("{} {wait}: {listed}", Count(hints.len() as u64, "hint"))));
+        lines.push(line("hints", &format!("{} {wait}: {listed}", counted(hints.len() as u64, "hint"))));
     }
     if let Some(unit) = unit {
         lines.push(format!("  unit: {unit}, because the list asks for tests that fail first"));
@@ -111,7 +112,7 @@ fn baseline_words(baseline: Option<&Baseline>, is_known_to_pass: bool) -> String
 
 /// `after 10 attempts`, and with which limit all open tasks have a third more runs than they need at least.
 fn stops(max_iterations: u32, open: usize) -> String {
-    let attempts = Count(u64::from(max_iterations), "attempt");
+    let attempts = counted(u64::from(max_iterations), "attempt");
     if open <= max_iterations as usize {
         return format!("after {attempts}");
     }

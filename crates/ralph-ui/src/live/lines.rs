@@ -13,7 +13,7 @@ use crate::left_behind::{lost, undone};
 use crate::local_time::clock;
 use crate::status::waiting_words;
 use crate::style::{
-    Count, Look, Paint, Screen, brief_duration, columns, cut, duration, one_line, padded, phase_title, sign,
+    Look, Paint, Screen, brief_duration, columns, counted, cut, duration, one_line, padded, phase_title, sign,
 };
 
 use super::closing::ClosingCard;
@@ -101,12 +101,12 @@ impl Lines {
             }
             Event::HistoryIncluded { failures, scanned, tokens, .. } if is_verbose => {
                 let why = failures.map_or(String::new(), |failures| {
-                    format!(", after {} in a row", Count(u64::from(failures), "failure"))
+                    format!(", after {} in a row", counted(u64::from(failures), "failure"))
                 });
                 let line = format!(
                     "  memory  {} added to the prompt ({}){why}",
-                    Count(*scanned as u64, "earlier attempt"),
-                    Count(*tokens as u64, "token")
+                    counted(*scanned as u64, "earlier attempt"),
+                    counted(*tokens as u64, "token")
                 );
                 vec![self.dim(&cut(&line, self.screen.width))]
             }
@@ -131,7 +131,7 @@ impl Lines {
             }
             Event::ChangesTakenBack { task, restoration, files, .. } => {
                 let what =
-                    format!("reverted {}'s changes in {}", one_line(task), Count(*files as u64, "file"));
+                    format!("reverted {}'s changes in {}", one_line(task), counted(*files as u64, "file"));
                 let undo = self.dim(&format!("(undo: `{RALPH} restore --undo {restoration}`)"));
                 vec![format!("  {}  {undo}", self.screen.paint(Look::Warn, &what))]
             }

@@ -10,7 +10,7 @@ use crate::evidence::{FLAG, false_claim, first_flag, validation};
 use crate::left_behind;
 use crate::local_time::clock;
 use crate::sgr::without_colors;
-use crate::style::{Count, brief_duration, cut, duration, grouped, joined, one_line as plain};
+use crate::style::{brief_duration, counted, cut, duration, grouped, joined, one_line as plain};
 use ralph_core::history::clusters::message;
 use ralph_core::record::{
     Cost, FailureClass, Iteration, Outcome, RALPH_ELSEWHERE, StreamCounts, TaskName, join_truncated,
@@ -171,7 +171,7 @@ pub(super) fn list(
         }
         let records: Vec<&Iteration> = group.iter().map(|attempt| &attempt.iteration.record).collect();
         let runs = records.iter().filter(|record| record.is_run()).count();
-        let attempts = Count(runs as u64, "attempt").to_string();
+        let attempts = counted(runs as u64, "attempt");
         let usd = records.iter().filter_map(|record| record.cost_usd).reduce(|one, other| one + other);
         let cost = Cost { usd, is_partial: false }.shown();
         let ms = group.iter().map(|attempt| time(attempt.iteration)).sum();
@@ -263,7 +263,7 @@ fn warnings(record: &Iteration) -> Vec<String> {
     warnings.extend(record.stream.and_then(StreamCounts::complaint));
     let redacted: u64 = record.redactions.iter().map(|one| one.count).sum();
     if redacted > 0 {
-        warnings.push(format!("{} taken out of what is shown here.", Count(redacted, "secret")));
+        warnings.push(format!("{} taken out of what is shown here.", counted(redacted, "secret")));
     }
     warnings
 }
@@ -351,7 +351,7 @@ fn parts(iteration: &ReportIteration, kind: Kind) -> Vec<Part<'_>> {
         parts.push(("validation", "Validation", command, "--stdout", Body::Output(text)));
     }
     let files = &record.files_changed;
-    let count = Count(files.len() as u64, "file");
+    let count = counted(files.len() as u64, "file");
     match &iteration.diff {
         Diff::Patch(text) => {
             let (added, removed) = patch::counts(&text.text);
@@ -362,7 +362,7 @@ fn parts(iteration: &ReportIteration, kind: Kind) -> Vec<Part<'_>> {
         Diff::Nothing => {}
         Diff::Missing(why) => {
             let text = format!("{why}. Files: {}", join_truncated(files, MAX_FILES));
-            parts.push(("changes", "Changes", count.to_string(), "--patch", Body::Lines(text)));
+            parts.push(("changes", "Changes", count, "--patch", Body::Lines(text)));
         }
     }
     if !record.tool_calls.is_empty() {

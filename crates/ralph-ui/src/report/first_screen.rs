@@ -10,7 +10,7 @@ use crate::local_time::{clock, describe_remote_run};
 use crate::needs::waiters;
 use crate::status::waiting_words;
 use crate::style::{
-    Count, brief_duration, cut, dollars, grouped, joined, minutes, phase_title, short, times,
+    brief_duration, counted, cut, dollars, grouped, joined, minutes, phase_title, short, times,
 };
 use ralph_core::history::clusters::message;
 use ralph_core::judge::is_test_file;
@@ -43,7 +43,7 @@ fn in_words(count: usize) -> String {
 }
 
 /// `Two questions`
-fn counted(count: usize, noun: &str) -> String {
+fn spelled(count: usize, noun: &str) -> String {
     format!("{} {noun}{}", in_words(count), if count == 1 { "" } else { "s" })
 }
 
@@ -62,7 +62,7 @@ pub(super) fn title(states: TaskStates, needs: usize, is_running: bool) -> Strin
 fn more(report: &Report, needs: &[&Need]) -> String {
     let [asking, failing] =
         [NeedKind::Asks, NeedKind::Fails].map(|why| needs.iter().filter(|need| need.why == why).count());
-    let asks = (asking > 0).then(|| format!("{} to answer", counted(asking, "question")));
+    let asks = (asking > 0).then(|| format!("{} to answer", spelled(asking, "question")));
     let fails = match failing {
         0 => None,
         1 => {
@@ -71,9 +71,9 @@ fn more(report: &Report, needs: &[&Need]) -> String {
             let is_test =
                 need.is_some_and(|need| need.cause.as_deref().is_some_and(|cause| cause.contains('›')));
             let what = if is_test { "test" } else { "check" };
-            Some(format!("one {what} that {} did not pass", counted(tries.max(1), "attempt")))
+            Some(format!("one {what} that {} did not pass", spelled(tries.max(1), "attempt")))
         }
-        several => Some(format!("{} given up", counted(several, "task"))),
+        several => Some(format!("{} given up", spelled(several, "task"))),
     };
     let others = needs.iter().filter(|need| need.task.is_none()).map(|need| need.subject());
     let parts: Vec<String> = [asks, fails].into_iter().flatten().chain(others).collect();
@@ -88,7 +88,7 @@ fn more(report: &Report, needs: &[&Need]) -> String {
         let for_one =
             report.summary.waiting.iter().all(|one| one.dependency == report.summary.waiting[0].dependency);
         let (wait, it) = (if waiting == 1 { "waits" } else { "wait" }, if for_one { "it" } else { "them" });
-        sentences.push(format!("{} {wait} for {it}.", capital(&counted(waiting, "more task"))));
+        sentences.push(format!("{} {wait} for {it}.", capital(&spelled(waiting, "more task"))));
     }
     let is_said = matches!(report.session.stop_reason, Some(StopReason::Stuck)) && !needs.is_empty();
     let is_running = report.session.status == Status::Running;
@@ -129,7 +129,7 @@ pub(super) fn facts(report: &Report) -> Vec<Value> {
         let files = changes.files.len();
         let value = match files {
             0 => "nothing".to_owned(),
-            files => format!("{}, +{} −{}", Count(files as u64, "file"), grouped(added), grouped(removed)),
+            files => format!("{}, +{} −{}", counted(files as u64, "file"), grouped(added), grouped(removed)),
         };
         let notes = match report.uncommitted.filter(|_| files > 0) {
             None => ("", String::new()),
@@ -189,7 +189,7 @@ fn card(report: &Report, need: &Need) -> Value {
     let times = if is_question {
         format!("asked {}", times(asked.max(1)))
     } else {
-        Count(attempts.len().max(1) as u64, "attempt").to_string()
+        counted(attempts.len().max(1) as u64, "attempt")
     };
     let (question, rest) = match cause.split_once("? ") {
         Some((question, rest)) if is_question => (format!("{}?", capital(question)), rest.to_owned()),
@@ -222,7 +222,7 @@ fn card(report: &Report, need: &Need) -> Value {
         err => error(attempts.last().copied(), cause),
         attempts => shown.collect::<Vec<_>>(),
         take_back => take_back(report, &attempts, &unfinished),
-        unfinished => (lines > 0).then(|| Count(lines, "unfinished line").to_string()),
+        unfinished => (lines > 0).then(|| counted(lines, "unfinished line")),
         folder => unfinished.first().map(|file| file.change.path.rsplit_once('/').map_or(file.change.path.as_str(), |(folder, _)| folder)),
         command => match resume.filter(|_| is_question) {
             Some(resume) => format!("{hint} && {resume}"),
@@ -361,11 +361,11 @@ pub(super) fn also(report: &Report) -> Vec<Value> {
     }
     let secrets = numbers(report, |record| !record.redactions.is_empty());
     if !secrets.is_empty() {
-        let what = Count(secrets.len() as u64, "attempt").to_string();
+        let what = counted(secrets.len() as u64, "attempt");
         items.push(item(what, "had secrets, which were taken out of the record:", &secrets));
     }
     if !report.session.hints.is_empty() {
-        let what = Count(report.session.hints.len() as u64, "hint").to_string();
+        let what = counted(report.session.hints.len() as u64, "hint");
         items.push(item(what, "of yours: no prompt took it", &[]));
     }
     let files = report.changes.iter().flat_map(|changes| &changes.files);
@@ -377,7 +377,7 @@ pub(super) fn also(report: &Report) -> Vec<Value> {
         (learnings.len(), "learning", "for the next night:", "#learned", "show"),
     ] {
         if count > 0 {
-            items.push(context! { what => Count(count as u64, noun).to_string(), more, links => Vec::<u32>::new(), href, link });
+            items.push(context! { what => counted(count as u64, noun), more, links => Vec::<u32>::new(), href, link });
         }
     }
     items

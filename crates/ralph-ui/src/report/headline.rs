@@ -8,7 +8,7 @@ use strum::IntoStaticStr;
 use crate::ending::{self, capital};
 use crate::local_time::is_overnight;
 use crate::status::InFlight;
-use crate::style::Count;
+use crate::style::counted;
 use ralph_core::record::{
     FlaggedTask, Iteration, NotDone, Outcome, Session, Status, StopReason, Summary, TaskName, Timestamp,
 };
@@ -115,7 +115,7 @@ fn course(iterations: &[ReportIteration]) -> String {
         runs.iter().rev().take_while(|iteration| iteration.record.outcome != Outcome::Success).count();
     let runs = runs.len();
     let first =
-        format!("{} closed in {}.", Count(closed.len() as u64, "task"), Count(runs as u64, "attempt"));
+        format!("{} closed in {}.", counted(closed.len() as u64, "task"), counted(runs as u64, "attempt"));
     match since {
         0 => first,
         since if since == runs => first,
@@ -141,7 +141,7 @@ pub fn attention(
     let mut found = Vec::new();
     for task in not_done.iter().take(MAX_FINDINGS - 4) {
         let row = tasks.iter().find(|row| row.name == task.task);
-        let after = Count(u64::from(task.attempts), "attempt");
+        let after = counted(u64::from(task.attempts), "attempt");
         let level = if task.needs_you() { Level::Bad } else { Level::Note };
         found.push(Attention {
             level,
@@ -181,12 +181,12 @@ pub fn attention(
         let meant = iterations.iter().map(|iteration| &iteration.record).filter(|record| is_meant(record));
         let numbers: Vec<u32> = meant.map(|record| record.iteration).collect();
         if !numbers.is_empty() {
-            let what = format!("{} {what}", Count(numbers.len() as u64, "attempt"));
+            let what = format!("{} {what}", counted(numbers.len() as u64, "attempt"));
             found.push(attention_to(level, what, None, numbers));
         }
     }
     if !session.hints.is_empty() {
-        let what = format!("No prompt took {} of yours.", Count(session.hints.len() as u64, "hint"));
+        let what = format!("No prompt took {} of yours.", counted(session.hints.len() as u64, "hint"));
         found.push(attention_to(Level::Note, what, session.hints.first().cloned(), Vec::new()));
     }
     found.truncate(MAX_FINDINGS);

@@ -11,7 +11,7 @@ use minijinja::value::Serde;
 use minijinja::{Environment, UndefinedBehavior, Value, context};
 
 use crate::ending::{attempts, cost};
-use crate::style::{Count, duration, grouped};
+use crate::style::{counted, duration, grouped};
 use ralph_core::record::RALPH_ELSEWHERE;
 
 use super::harmless::one_line;
@@ -29,7 +29,7 @@ pub fn write_markdown(out: &mut impl Write, report: &Report) -> Result<()> {
     let Report { session, headline, totals, .. } = report;
     let changes = report.changes.as_ref().map(|changes| {
         let (added, removed) = changes.lines();
-        let files = Count(changes.files.len() as u64, "file");
+        let files = counted(changes.files.len() as u64, "file");
         format!("{files}, +{} −{} lines", grouped(added), grouped(removed))
     });
     let attention = report.attention.iter().map(|found| {
@@ -72,10 +72,11 @@ fn lines<'a>(tasks: impl Iterator<Item = &'a TaskRow>) -> (Vec<String>, usize) {
 }
 
 fn attempts_at(task: &TaskRow) -> String {
-    let attempts = Count(task.tries.iter().filter(|outcome| outcome.is_attempt()).count() as u64, "attempt");
-    if attempts.0 == 0 {
+    let attempts = task.tries.iter().filter(|outcome| outcome.is_attempt()).count();
+    if attempts == 0 {
         return String::new();
     }
+    let attempts = counted(attempts as u64, "attempt");
     let skipped = if task.state == State::Skipped { ", skipped" } else { "" };
     format!(" ({attempts}{skipped}, {})", duration(task.duration_ms))
 }

@@ -6,7 +6,7 @@ use minijinja::value::Serde;
 use minijinja::{Value, context};
 
 use crate::local_time::local;
-use crate::style::{Count, cut, grouped, joined, size, tokens_told};
+use crate::style::{counted, cut, grouped, joined, size, tokens_told};
 use ralph_core::history::clusters::folded;
 use ralph_core::judge::is_test_file;
 use ralph_core::record::{
@@ -67,9 +67,9 @@ pub(super) fn changes(report: &Report, max_patches: usize) -> Option<Value> {
     let id = &report.session.id;
     let moments = if report.is_latest { "0 ..".to_owned() } else { format!("{id}:0 {id}:@") };
     Some(context! {
-        count => Count(changes.files.len() as u64, "file").to_string(),
+        count => counted(changes.files.len() as u64, "file"),
         command => format!("{RALPH_ELSEWHERE} diff {moments}"),
-        more => (more > 0).then(|| Count(more as u64, "more file").to_string()),
+        more => (more > 0).then(|| counted(more as u64, "more file")),
         groups,
     })
 }
@@ -96,7 +96,7 @@ pub(super) fn failures(report: &Report) -> Option<Value> {
         context! {
             class, state,
             message => quote(&cause.message),
-            times => Count(cause.times as u64, "time").to_string(),
+            times => counted(cause.times as u64, "time"),
             tasks => join_truncated(&cause.tasks, MAX_NAMES),
             links => cause.iterations[cause.iterations.len().saturating_sub(MAX_LINKS)..].to_vec(),
             solved_in => cause.solved_in,
@@ -127,7 +127,7 @@ pub(super) fn about(report: &Report) -> Vec<(&'static str, String)> {
         ("Lane", session.lane.map_or_else(String::new, |lane| lane.to_string())),
         ("Sandbox", session.sandbox.as_ref().map_or_else(|| "no sandbox".to_owned(), SandboxFacts::text)),
         ("Model", models),
-        ("Limit", Count(u64::from(session.max_iterations), "attempt").to_string()),
+        ("Limit", counted(u64::from(session.max_iterations), "attempt")),
         ("Tokens", tokens_told(&report.totals.tokens)),
         ("Machine", session.host.clone()),
         ("Recorded by", format!("{CANONICAL} {}", session.tool_version)),
@@ -180,7 +180,7 @@ pub(super) fn notes(report: &Report, left: Omissions) -> Vec<String> {
         notes.push(format!(
             "The oldest {} are left out to keep the page small. `--max-size` makes room for them; `{RALPH_ELSEWHERE} log \
              --session {}` lists all.",
-            Count(left.iterations as u64, "attempt"),
+            counted(left.iterations as u64, "attempt"),
             report.session.id
         ));
     }
@@ -193,7 +193,7 @@ pub(super) fn footer(report: &Report, left: Omissions) -> String {
     let cut = match left.cut {
         0 => String::new(),
         cut => {
-            let texts = Count(cut as u64, "text");
+            let texts = counted(cut as u64, "text");
             let verb = if cut == 1 { "is" } else { "are" };
             let at = size(left.cut_at as u64);
             let flag = if left.is_for_size { "--max-size 50MiB" } else { "--max-part 1MiB" };

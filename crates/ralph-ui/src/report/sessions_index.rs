@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::local_time::{day_minute, local};
 use crate::needs::{changed_and_committed, files_and_lines, subject};
-use crate::style::{Count, dollars, grouped, joined};
+use crate::style::{counted, dollars, grouped, joined};
 use ralph_core::history::stats::{OfTask, Stats};
 use ralph_core::record::{
     CANONICAL, Changes, Cost, LogEntry, NeedKind, Outcome, RALPH_ELSEWHERE, Status, Summary, TaskName,
@@ -125,12 +125,11 @@ fn feature_view(index: &SessionsIndex, summary: &Summary) -> Value {
         .take(MAX_ROWS)
         .collect();
     let states = summary.tasks;
-    let count = Count(summary.sessions as u64, "night");
-    let cost = summary
-        .totals
-        .cost
-        .usd
-        .map_or_else(|| count.to_string(), |cost| format!("{} over {count}", dollars(cost)));
+    let count = counted(summary.sessions as u64, "night");
+    let cost = match summary.totals.cost.usd {
+        Some(cost) => format!("{} over {count}", dollars(cost)),
+        None => count,
+    };
     let need = summary.needs_you.first().map(|need| {
         let since =
             need.task.as_ref().and_then(|task| index.asked_at.get(&(summary.feature.clone(), task.clone())));
@@ -173,7 +172,7 @@ fn feature_view(index: &SessionsIndex, summary: &Summary) -> Value {
         facts => joined([Some(done), Some(cost), need], " · "),
         nights => rows.collect::<Vec<_>>(),
         lines => lines.collect::<Vec<_>>(),
-        earlier => (earlier > 0).then(|| Count(earlier as u64, "earlier night").to_string()),
+        earlier => (earlier > 0).then(|| counted(earlier as u64, "earlier night")),
     }
 }
 
@@ -200,7 +199,7 @@ pub fn index_page(index: &SessionsIndex, medium: Medium<'_>) -> Result<String> {
         }
         several => {
             let [features, nights] = [(several.len(), "feature"), (sessions.len(), "night")]
-                .map(|(count, noun)| Count(count as u64, noun));
+                .map(|(count, noun)| counted(count as u64, noun));
             (format!("{features}, {nights}"), "all features")
         }
     };
@@ -211,7 +210,7 @@ pub fn index_page(index: &SessionsIndex, medium: Medium<'_>) -> Result<String> {
         ralph => RALPH_ELSEWHERE.as_str(),
         newest => NEWEST_ROWS,
         features => features.iter().map(|summary| feature_view(index, summary)).collect::<Vec<_>>(),
-        left_out => (left_out > 0).then(|| Count(left_out as u64, "older session").to_string()),
+        left_out => (left_out > 0).then(|| counted(left_out as u64, "older session")),
         unreadable,
     };
     let body = environment.render_str(INDEX, values).context("write the index")?;

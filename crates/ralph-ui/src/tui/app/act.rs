@@ -5,7 +5,7 @@ use crossterm::event::{KeyCode, KeyEvent, MouseButton, MouseEvent, MouseEventKin
 
 use ralph_core::record::{Outcome, SessionId, Status};
 
-use crate::style::Count;
+use crate::style::counted;
 use crate::tui::contents::{Scene, Subject, View, attempt_of};
 use crate::tui::help;
 use crate::tui::keys::{self, Act, Step};
@@ -340,7 +340,7 @@ impl App {
             (Subject::Task(task), Some(Unfinished { before: Some(before), files })) => {
                 arguments.extend([before.to_string(), "--".to_owned()]);
                 arguments.extend(files.iter().map(|(path, ..)| format!(":(top,literal){path}")));
-                let files = Count(files.len() as u64, "file");
+                let files = counted(files.len() as u64, "file");
                 format!("Take back what {task} left unfinished in {files}?")
             }
             _ => bail!("nothing of this is left in your work tree; choose another task or an attempt"),

@@ -3,7 +3,7 @@
 use std::cell::LazyCell;
 
 use crate::local_time::clock;
-use crate::style::{Count, cut};
+use crate::style::{counted, cut};
 use crate::tui::model::Attempt;
 use crate::tui::page::{Section, reading};
 use crate::tui::row::{Look, Row};
@@ -79,9 +79,8 @@ fn line(scene: &Scene<'_>, attempt: &Attempt, command: Option<&str>, record: Opt
     } else {
         let command = command.filter(|_| attempt.exit.validation.is_some()).unwrap_or_default();
         let counts = record.map(|record| (record.files_changed.len() as u64, record.tool_calls.len() as u64));
-        let (files, calls) = counts.map_or_else(Default::default, |(files, calls)| {
-            (Count(files, "file").to_string(), Count(calls, "call").to_string())
-        });
+        let (files, calls) = counts
+            .map_or_else(Default::default, |(files, calls)| (counted(files, "file"), counted(calls, "call")));
         Row::of(Look::Dim, format!("{command}  "))
             .and(exit_look, format!("{exit_words:>3}"))
             .and(Look::Plain, format!("  {time:>5}  "))

@@ -3,7 +3,7 @@
 use crate::ending::{self, cut_short, feature_name};
 use crate::local_time::local_minute;
 use crate::needs::{false_claims, files_and_lines};
-use crate::style::{Count, duration, grouped, tokens_told};
+use crate::style::{counted, duration, grouped, tokens_told};
 use crate::tui::page::Section;
 use crate::tui::row::{Look, Row};
 use ralph_core::record::{Artifact, ArtifactStatus, FailureCause, NeedKind, RALPH, Session, join_truncated};
@@ -92,7 +92,7 @@ fn sandbox(session: &Session) -> Row {
 }
 
 fn limit(scene: &Scene<'_>, session: &Session) -> Row {
-    let attempts = Count(u64::from(session.max_iterations), "attempt");
+    let attempts = counted(u64::from(session.max_iterations), "attempt");
     let cost = max_cost(scene).map_or(String::new(), |cost| format!(", {}", usd(Some(cost))));
     format!("{attempts}{cost}").into()
 }
@@ -140,7 +140,7 @@ pub fn list(scene: &Scene<'_>) -> Vec<Section> {
         let left = Row::of(Look::Dim, format!("{}  ", local_minute(night.started_at)))
             .and(Look::Bold, format!("{}  ", brief(feature_name(&feature.path))))
             .then(state_of(night, scene.overview.live.get(&night.id)));
-        let attempts = Count(totals.attempts as u64, "attempt");
+        let attempts = counted(totals.attempts as u64, "attempt");
         let (failed, cost) = (grouped(totals.failed as u64), usd(totals.cost.usd));
         let right = Row::of(Look::Dim, format!("{attempts}, {failed} failed  {cost:>7}"));
         Section::folded(night.id.to_string(), left.with_right(right), Vec::new())

@@ -3,7 +3,7 @@
 use tasklist::Item;
 
 use crate::local_time::local_minute;
-use crate::style::{Count, columns};
+use crate::style::{columns, counted};
 use crate::tui::model::{Attempt, Night, TaskState};
 use crate::tui::page::Section;
 use crate::tui::row::{Look, RULE, Row};
@@ -29,7 +29,7 @@ pub fn sections(scene: &Scene<'_>, item: &Item) -> Vec<Section> {
     if times > 0 {
         let cost = feature.summary.totals.task_costs.get(task);
         let cost = cost.map_or(String::new(), |cost| format!(", {}", usd(Some(*cost))));
-        let spent = Row::of(Look::Dim, format!("{}{cost}", Count(times as u64, "attempt")));
+        let spent = Row::of(Look::Dim, format!("{}{cost}", counted(times as u64, "attempt")));
         rows[0] = std::mem::take(&mut rows[0]).with_right(spent);
     }
     let waiting = wait_for(feature, task, "it").filter(|_| state != TaskState::Done);
@@ -83,7 +83,7 @@ fn head(scene: &Scene<'_>, item: &Item, state: TaskState<'_>) -> Vec<Row> {
             let skip = all.find(|one| one.is_of(&item.name) && one.outcome == Outcome::Skipped);
             let record = skip.and_then(|skip| scene.record(skip));
             let undone = record.is_some_and(|record| record.restored_to.is_some());
-            let words = format!("Given up after {}", Count(failures, "attempt"));
+            let words = format!("Given up after {}", counted(failures, "attempt"));
             let words = if undone { format!("{words}; changes undone") } else { words };
             let rows = [Row::of(Look::Bad, words), Row::new()].into_iter();
             rows.chain(failure(scene, cause, last)).collect()
@@ -101,12 +101,12 @@ fn head(scene: &Scene<'_>, item: &Item, state: TaskState<'_>) -> Vec<Row> {
         TaskState::Waits(other) => {
             let task = feature.list.find(other);
             let is_given_up = task.is_some_and(|task| feature.state(task, None) == TaskState::Fails);
-            let times = Count(feature.failures_of(other) as u64, "time");
+            let times = counted(feature.failures_of(other) as u64, "time");
             let why = if is_given_up { format!(", which failed {times}") } else { String::new() };
             vec![Row::of(Look::Dim, format!("Not tried: it waits for {}{why}", brief(other)))]
         }
         TaskState::Open | TaskState::Runs if last.is_some_and(Attempt::is_failed) => {
-            let words = format!("Failed {}; the loop tries it again", Count(failures, "time"));
+            let words = format!("Failed {}; the loop tries it again", counted(failures, "time"));
             [words.into()].into_iter().chain(failure(scene, cause, last)).collect()
         }
         TaskState::Open | TaskState::Runs => vec![Row::of(Look::Dim, "Not attempted")],

@@ -3,7 +3,7 @@
 use crate::ending::why_cut_short;
 use crate::local_time::{clock, describe_remote_run};
 use crate::status::how_it_ended;
-use crate::style::{Count, brief_duration, cut, duration, grouped, sign};
+use crate::style::{brief_duration, counted, cut, duration, grouped, sign};
 use crate::tui::model::{Attempt, Feature, Live, Night};
 use crate::tui::row::{Look, Row, shown};
 use ralph_core::record::{Interruption, Outcome, Status, join_truncated};
@@ -51,7 +51,7 @@ pub fn state_of(night: &Night, live: Option<&Live>) -> Row {
 
 /// `47 attempts, 15 failed, 9 of them solved later`
 pub fn attempts_of(night: &Night) -> String {
-    let mut words = Count(night.totals.attempts as u64, "attempt").to_string();
+    let mut words = counted(night.totals.attempts as u64, "attempt");
     if night.totals.failed > 0 {
         words.push_str(&format!(", {} failed", grouped(night.totals.failed as u64)));
     }
@@ -131,7 +131,7 @@ pub fn validation(attempt: &Attempt) -> Option<Row> {
     };
     let tests = entry.tests.and_then(|tests| {
         Some(match (tests.passed?, tests.failed.unwrap_or_default()) {
-            (passed, 0) => Count(passed, "test").to_string(),
+            (passed, 0) => counted(passed, "test"),
             (passed, failed) => format!("{passed} passed, {failed} failed"),
         })
     });

@@ -335,7 +335,7 @@ impl App {
         scene.cache.forget_wanted();
         // The first line needs it on every page.
         let _detail = scene.detail().is_some();
-        let mut page = contents::page(&scene, &self.subject, self.view);
+        let mut page = contents::page(&scene, &self.subject, self.view, &old);
         if self.shown.as_ref().is_some_and(|old| old.of == shown.of) {
             page.adopt(old);
         }

@@ -214,6 +214,15 @@ fn ten_thousand_attempts_are_a_screen_like_any_other() {
 }
 
 #[test]
+fn an_old_attempt_of_the_log_is_read_when_it_is_unfolded() {
+    let words: Vec<String> = (1..=100).map(|number| format!("T{number:03}+")).collect();
+    let night = ended(entries(1, "specs/004-boards", &words.join(" ")), StopReason::LimitReached);
+    let mut scene = Scene::new(Sample::of(vec![feature("specs/004-boards", &[night], LIST)]), (120, 36));
+    scene.keys("LG").shows("   1 ✔ T001");
+    scene.keys("<Space>").shows("src/live/merge.ts");
+}
+
+#[test]
 fn a_huge_output_opens_with_a_part_of_it_and_its_end_is_a_jump_away() {
     let mut sample = morning();
     sample.huge = Some(100_000_000);

@@ -138,7 +138,11 @@ impl App {
                 self.tree.toggle();
                 self.choose();
             }
-            Act::Fold => self.page.toggle(),
+            Act::Fold => {
+                self.page.toggle();
+                // What is unfolded may have to be read.
+                self.compose();
+            }
             Act::Wrap => {
                 let wrapped = &mut self.is_wrapped[usize::from(self.view.is_prose())];
                 *wrapped = !*wrapped;

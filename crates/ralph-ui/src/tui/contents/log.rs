@@ -1,11 +1,12 @@
 //! The attempts of a session one by one: command, exit, duration, files and tool calls.
 
 use std::cell::LazyCell;
+use std::collections::HashSet;
 
 use crate::local_time::clock;
 use crate::style::{counted, cut};
 use crate::tui::model::Attempt;
-use crate::tui::page::{Section, reading};
+use crate::tui::page::{Fold, Page, Section, reading};
 use crate::tui::row::{Look, Row};
 use ralph_core::record::{FailureClass, Iteration, Outcome};
 
@@ -17,11 +18,14 @@ use super::words::{brief, look_of_exit, outcome_of, time_of, usd};
 /// Columns of the validation's command.
 const MAX_COMMAND: usize = 24;
 
-/// Attempts whose records are read before they are looked at.
+/// Attempts whose records are read before they are looked at. Those of others are read when they are unfolded.
 const READ_AHEAD: usize = 60;
 
-/// A section for each attempt that passes the filter, newest first: its calls are folded away.
-pub fn sections(scene: &Scene<'_>) -> Vec<Section> {
+/// A section for each attempt that passes the filter, newest first: its calls are folded away but where they are open on
+/// the `old` page.
+pub fn sections(scene: &Scene<'_>, old: &Page) -> Vec<Section> {
+    let open = old.sections.iter().filter(|section| section.fold == Fold::Open);
+    let open: HashSet<u32> = open.filter_map(attempt_of).collect();
     let all = scene.night.attempts.iter().rev();
     let passed: Vec<&Attempt> =
         all.filter(|one| one.outcome != Outcome::Skipped && is_match(one, scene.filter)).collect();
@@ -35,7 +39,8 @@ pub fn sections(scene: &Scene<'_>) -> Vec<Section> {
     let command =
         scene.detail().and_then(|detail| detail.validation()).map(|words| cut(&brief(words), MAX_COMMAND));
     for (place, attempt) in passed.iter().enumerate() {
-        let record = if place < READ_AHEAD { scene.record(attempt) } else { None };
+        let is_read = place < READ_AHEAD || open.contains(&attempt.number);
+        let record = if is_read { scene.record(attempt) } else { None };
         let mut rows = excerpt(scene, record);
         let calls = record.into_iter().flat_map(|record| tool_calls(scene, record).rows);
         rows.extend(calls.map(|row| Row::of(Look::Plain, "  ").then(row)));

@@ -318,17 +318,18 @@ impl<'a> Scene<'a> {
 }
 
 /// Makes the page of a subject in a view.
-pub fn page(scene: &Scene<'_>, subject: &Subject, view: View) -> Page {
+pub fn page(scene: &Scene<'_>, subject: &Subject, view: View, old: &Page) -> Page {
     let is_live = scene.is_live(subject);
     let sticks = is_live && matches!(view, View::Detail | View::Output);
-    Page { sections: sections(scene, subject, view, is_live), sticks, ..Page::default() }
+    Page { sections: sections(scene, subject, view, old), sticks, ..Page::default() }
 }
 
-fn sections(scene: &Scene<'_>, subject: &Subject, view: View, is_live: bool) -> Vec<Section> {
+fn sections(scene: &Scene<'_>, subject: &Subject, view: View, old: &Page) -> Vec<Section> {
+    let is_live = scene.is_live(subject);
     let attempt = scene.attempt(subject);
     let running = scene.in_flight().filter(|_| is_live);
     match (view, running) {
-        (View::Log, _) => log::sections(scene),
+        (View::Log, _) => log::sections(scene, old),
         (View::Nights, _) => night::list(scene),
         (View::Output, Some(running)) => live::streams(scene, running).collect(),
         (View::Output, None) => match attempt {

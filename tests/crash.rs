@@ -319,7 +319,7 @@ fn a_torn_object_that_lies_in_the_way_is_replaced() {
 #[test]
 fn what_a_dead_loop_left_running_is_named_with_a_way_to_end_it() {
     let scene = Sandbox::new();
-    scene.agent_script(HANGS);
+    scene.agent_script(HANGS).try_no_hints();
     let mut running = scene.spawn("");
     running.wait_for_file("ticked");
     running.kill();

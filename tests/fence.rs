@@ -378,7 +378,7 @@ fn filters_of_git_run_inside_and_so_does_git_in_repositories_of_the_agents() {
          mv filters/settings s && echo escaped\n\
          sed -i 's/\\[ \\]/[x]/' $RALPH_TASKS\n"
     );
-    scene.agent_sh(&agent).validate("test -e agent.sh").commit("Ready").agent_uses_git();
+    scene.agent_sh(&agent).validate("test -e agent.sh").commit("Ready").agent_uses_git().try_no_hints();
     let before = contents(disk.path());
     scene.call("--sandbox bwrap --no-lane").env("HOME", &home).env("GITHUB_TOKEN", "KEY").run().code(0);
     assert_eq!(scene.session().text(1, "agent/stdout"), "");

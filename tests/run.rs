@@ -664,7 +664,8 @@ fn what_is_verbose_shows_what_the_agent_says() {
 fn the_demo_tells_its_whole_story() {
     let scene = Sandbox::without_repository("empty");
     scene.gitconfig("");
-    let told = scene.ralph("demo").code(0);
+    // They are for the folder of the demo.
+    let told = scene.try_no_hints().ralph("demo").code(0);
     told.stdout_has("» T004")
         .stdout_has("said done, but the validation fails; reopened")
         .stdout_has("git log --glob");

@@ -21,11 +21,12 @@ const REFUSALS: [i32; 5] = [2, 3, 127, 128, 129];
 const HAS_BEGUN: Duration = Duration::from_secs(10);
 
 /// What scenes lack or forbid, and what was printed with `--force` or for another work tree.
-const EXPECTED: [&str; 8] = [
+const EXPECTED: [&str; 9] = [
     "no known agent is installed",
     "no loop is running in this repository",
     "no recorded session can be resumed",
     "this repository has no remote",
+    "several remotes: ",
     "leads out of the work tree",
     "cannot be run: ",
     "is in progress in this work tree",

@@ -81,6 +81,8 @@ struct Waived {
     git: bool,
     /// The scene leaves a progress.txt that is not what the record says.
     journal: bool,
+    /// The scene looks at what a command would change that it only prints.
+    hints: bool,
     /// The scene breaks the repository.
     everything: bool,
 }
@@ -412,6 +414,11 @@ impl Sandbox {
     /// This scene leaves a journal that is not what the record says.
     pub fn journal_differs(&self) -> &Self {
         self.waive(|waived| waived.journal = true)
+    }
+
+    /// No command that this scene prints is tried: what it changes is not put back, or is looked at.
+    pub fn try_no_hints(&self) -> &Self {
+        self.waive(|waived| waived.hints = true)
     }
 
     /// This scene breaks the repository; it looks it over itself.

@@ -4,6 +4,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::app::Program;
 use super::contents::View;
+use super::page::Step;
 
 /// What a key asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,30 +39,6 @@ pub enum Act {
     OpenIn(Program),
     Help,
     Quit,
-}
-
-/// How far a key moves; what is negative leads up.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Step {
-    Lines(isize),
-    HalfPages(isize),
-    Pages(isize),
-    Start,
-    End,
-}
-
-impl Step {
-    /// Returns how many lines that are on a page of a number of lines.
-    pub fn lines(self, height: usize) -> isize {
-        let height = isize::try_from(height).unwrap_or(1).max(1);
-        match self {
-            Self::Lines(lines) => lines,
-            Self::HalfPages(pages) => pages * (height / 2).max(1),
-            Self::Pages(pages) => pages * height,
-            Self::Start => isize::MIN / 2,
-            Self::End => isize::MAX / 2,
-        }
-    }
 }
 
 /// The help of the keys: what they do, and what they show.

@@ -5,13 +5,36 @@ use std::ops::Range;
 
 use ralph_store::Ask;
 
-use super::keys::Step;
 use super::model::File;
 use super::row::{Look, Row};
 use super::window::{PART, Window, signed};
 
 /// What is shown of a folded file.
 pub const PREVIEW: usize = 12;
+
+/// How far a key moves; what is negative leads up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    Lines(isize),
+    HalfPages(isize),
+    Pages(isize),
+    Start,
+    End,
+}
+
+impl Step {
+    /// Returns how many lines that are on a page of a number of lines.
+    pub fn lines(self, height: usize) -> isize {
+        let height = isize::try_from(height).unwrap_or(1).max(1);
+        match self {
+            Self::Lines(lines) => lines,
+            Self::HalfPages(pages) => pages * (height / 2).max(1),
+            Self::Pages(pages) => pages * height,
+            Self::Start => isize::MIN / 2,
+            Self::End => isize::MAX / 2,
+        }
+    }
+}
 
 /// Sections, one below the other.
 #[derive(Debug, Clone, Default)]

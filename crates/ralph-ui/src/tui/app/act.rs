@@ -8,10 +8,10 @@ use ralph_core::record::{Outcome, SessionId, Status};
 use crate::style::counted;
 use crate::tui::contents::{Scene, Subject, View, attempt_of};
 use crate::tui::help;
-use crate::tui::keys::{self, Act, Step};
+use crate::tui::keys::{self, Act};
 use crate::tui::layout::{Panel, Shape};
 use crate::tui::model::{Attempt, Unfinished};
-use crate::tui::page::At;
+use crate::tui::page::{At, Step};
 use crate::tui::row::{Look, Row};
 use crate::tui::tree::Line;
 

@@ -200,7 +200,6 @@ fn listed<'a>(
             tasks: session.tasks()?,
             elsewhere,
             summary: None,
-            false_claims: Vec::new(),
             changes: None,
         };
         let (mut chosen, mut matches) = (Vec::new(), HashMap::new());
@@ -226,8 +225,7 @@ fn listed<'a>(
             // The newest alone: of older ones, what was left was done later, or is left there, too.
             if is_for_people(args) && is_open && listed.is_empty() {
                 let summary = summary::of_listing(context, listing, session.feature, Some(id))?;
-                let claims = all.iter().filter(|row| row.has_false_claim()).map(|row| row.iteration);
-                (head.summary, head.false_claims) = (Some(summary), claims.collect());
+                head.summary = Some(summary);
                 // What cannot be counted is left out: the rows are what was asked for.
                 head.changes = changes(store, &session, &all).unwrap_or_default();
             }

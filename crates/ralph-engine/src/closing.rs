@@ -67,8 +67,6 @@ impl Running<'_> {
     }
 
     fn recorded(&self, log: &SessionLog, tasks: Option<&TaskList>) -> Result<Closing> {
-        let claimed = log.entries.iter().filter(|entry| !entry.false_claim.is_empty());
-        let false_claims = claimed.filter_map(|entry| entry.iteration).collect();
         let nothing = TaskList::default();
         let tasks = tasks.unwrap_or(&nothing);
         let not_done = not_done(log.entries.iter().filter_map(IterationFacts::of_entry), tasks);
@@ -78,6 +76,8 @@ impl Running<'_> {
         let hints = Hints::of(self.plan.store.repository(), feature).list()?;
         let summary =
             summarize(feature, &sessions, tasks, &hints, self.remains().as_ref(), Some(&self.session.id));
+        let false_claims = summary.session.as_ref().map(|part| part.totals.false_claims.clone());
+        let false_claims = false_claims.unwrap_or_default();
         Ok(Closing { not_done, false_claims, summary, ..Closing::default() })
     }
 

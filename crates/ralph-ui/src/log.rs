@@ -61,8 +61,6 @@ pub struct SessionHead {
     pub elsewhere: Option<RemoteRun>,
     /// What is said below its line; `None` where nothing is said.
     pub summary: Option<Summary>,
-    /// Iterations whose agents said that a task is done which was not.
-    pub false_claims: Vec<u32>,
     /// `None` without snapshots.
     pub changes: Option<DiffStat>,
 }
@@ -306,7 +304,8 @@ fn head(head: &SessionHead, screen: Screen) -> Vec<String> {
 fn below(head: &SessionHead, screen: Screen) -> Vec<String> {
     let Some(summary) = &head.summary else { return Vec::new() };
     let mut lines = rows(summary, screen);
-    lines.extend(false_claims(&head.false_claims).iter().flat_map(|words| screen.hanging("  ", words)));
+    lines
+        .extend(false_claims(&head.totals.false_claims).iter().flat_map(|words| screen.hanging("  ", words)));
     if !lines.is_empty() {
         lines.insert(0, String::new());
     }
@@ -389,8 +388,9 @@ mod tests {
         let ended_at = minutes * 60_000;
         let flags = if flag == "-" { "" } else { FlagCode::Judge.as_str() };
         let validation = i32::from(outcome == "failure");
+        let claim = if number == 2 { "ticked" } else { "" };
         format!(
-            "iteration\t{number:040}\t{number}\t{outcome}\t{class}\t{ended_at}\t240000\t60000\t-\t{attempt}\t{task}\t-\t{task} {outcome}\t{title}\t{cause}\t-\t{flags}\t{flag}\t0\t{validation}\t{cost}\t\t-\t-\t-\tspecs/004-boards\t{phase}\tclaude\t-\t20260101-120000-00000001\t-\t{ended_at}\t-\t-\t-\t-"
+            "iteration\t{number:040}\t{number}\t{outcome}\t{class}\t{ended_at}\t240000\t60000\t-\t{attempt}\t{task}\t-\t{task} {outcome}\t{title}\t{cause}\t-\t{flags}\t{flag}\t0\t{validation}\t{cost}\t{claim}\t-\t-\t-\tspecs/004-boards\t{phase}\tclaude\t-\t20260101-120000-00000001\t-\t{ended_at}\t-\t-\t-\t-"
         )
     }
 
@@ -435,7 +435,6 @@ mod tests {
                 tasks: TaskCounts { done: 31, open: 4 },
                 elsewhere: None,
                 summary: Some(summary()),
-                false_claims: vec![2],
                 changes: Some(DiffStat { files: 53, added: 1411, removed: 0 }),
             };
             let listed = Listed {

@@ -161,7 +161,7 @@ impl<'a> Row<'a> {
         let mut rest = Fields::of(self.rest);
         let exit = Exits { agent: next(&mut rest)?, validation: next(&mut rest)? };
         let usd = rest.next().and_then(|field| known(field)?);
-        let has_false_claim = rest.next().is_some_and(is_claim);
+        let has_false_claim = rest.next().is_some_and(|claims| !claims.is_empty() && claims != NONE);
         let started = rest.nth(STARTED - CLAIMS - 1).and_then(|field| known(field)?);
         let tokens = Tokens {
             input: next(&mut rest)?,
@@ -197,11 +197,6 @@ impl<'a> Row<'a> {
     /// Returns the heading that its task stands under.
     pub fn phase(&self) -> Option<Cow<'a, str>> {
         Fields::of(self.rest).nth(PHASE).and_then(text)
-    }
-
-    /// Returns true if its agent said that something is done which was not.
-    pub fn has_false_claim(&self) -> bool {
-        Fields::of(self.rest).nth(CLAIMS).is_some_and(is_claim)
     }
 
     /// Returns all that the message of the record says.
@@ -447,10 +442,6 @@ fn text(field: &str) -> Option<Cow<'_, str>> {
 
 fn owned_text(fields: &mut Fields<'_>) -> Option<Option<String>> {
     Some(text(fields.next()?).map(Cow::into_owned))
-}
-
-fn is_claim(field: &str) -> bool {
-    !field.is_empty() && field != NONE
 }
 
 /// Claims with commas between them.

@@ -55,7 +55,6 @@ wait_until() {
 
 keys() { tmux send-keys -t main "$@"; }
 one_line() { [[ $(picture | grep -cE ' T001 [0-9]+ (s|min)') == 1 ]]; }
-has_copied() { [[ $(tmux show-buffer) == *"$1" ]]; }
 is_gone() { ! kill -0 "$1"; }
 has_no_loop() { ! (cd "$project" && "$program" ralph status) | grep -q ' · running '; }
 
@@ -120,10 +119,7 @@ keys r
 wait_for 'it runs already'
 keys R
 wait_for 'stop the session first'
-keys 1 y
-wait_for 'copied'
-wait_until 'the clipboard has the name' has_copied ':1'
-echo '  it hints and stops what runs, touches none of its files, and copies its name'
+echo '  it hints and stops what runs, and touches none of its files'
 touch "$work/go-T001"
 keys F F
 wait_for 'The agent begins with T002'

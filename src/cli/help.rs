@@ -107,7 +107,7 @@ Examples:
   specify ralph tui                       All sessions; follows the running one, also of another terminal
   specify ralph --tui -n 20               Run the loop and show it; q asks whether to stop it
 
-Keys (the mouse works, too):";
+Keys:";
     [head.to_owned()].into_iter().chain(keys).collect()
 }
 

@@ -73,7 +73,6 @@ pub enum Opened {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Effect {
     Quit,
-    Copy(String),
     Open(Program, Opened),
     /// Run this program with these arguments; and what to say if that went well, unless the program says it.
     Run(Vec<String>, Option<String>),
@@ -130,7 +129,6 @@ pub struct App {
     filter: String,
     /// What is looked for in views.
     pub search: String,
-    pub is_wrapped: [bool; 2],
     /// What there is to say: a row, or a second one with what helps.
     pub message: Vec<Row>,
     pub size: Rect,
@@ -161,7 +159,6 @@ impl App {
             follows: true,
             filter: String::new(),
             search: String::new(),
-            is_wrapped: [false, true],
             message: Vec::new(),
             size,
             now,
@@ -208,11 +205,6 @@ impl App {
             shape: Shape::of(self.size),
             filter: self.filter(),
         })
-    }
-
-    /// Returns true if long lines of this view are wrapped.
-    pub fn is_wrapped(&self) -> bool {
-        self.is_wrapped[usize::from(self.view.is_prose())]
     }
 
     /// Takes in how everything stands by now.
@@ -432,19 +424,15 @@ impl App {
         }
     }
 
-    /// Takes in a key, the mouse, or a new size.
+    /// Takes in a key or a new size.
     pub fn event(&mut self, event: &Event) -> Option<Effect> {
         let effect = match event {
             Event::Key(key) if key.kind != KeyEventKind::Release => self.key(*key),
-            Event::Mouse(mouse) => {
-                self.mouse(*mouse);
-                None
-            }
             Event::Resize(width, height) => {
                 self.size = Rect::new(0, 0, *width, *height);
                 None
             }
-            Event::Key(_) | Event::FocusGained | Event::FocusLost | Event::Paste(_) => return None,
+            _ => return None,
         };
         if self.shown == self.to_show() {
             self.fit();

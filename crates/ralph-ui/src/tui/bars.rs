@@ -133,7 +133,6 @@ const DETAIL_KEYS: &[(&str, &str)] = &[
     ("p", "prompt"),
     ("o", "output"),
     ("e", "editor"),
-    ("w", "wrap"),
 ];
 const LIVE_KEYS: &[(&str, &str)] = &[
     ("h", "hint"),

@@ -120,13 +120,10 @@ impl App {
         let area = self.areas().area(Panel::Detail);
         let height = usize::from(area.height.saturating_sub(2));
         let width = usize::from(area.width.saturating_sub(4));
-        let is_wrapped = self.is_wrapped();
         let mut rows = Vec::with_capacity(height);
         for (line, at) in (self.page.top..).zip(self.page.lines(self.page.top, height)) {
             let row = self.line(at);
-            // Words among the lines of an output are not cut.
-            let is_prose = row.is_prose() && !self.view.is_prose();
-            if (is_wrapped || is_prose) && row.is_wrappable(width) {
+            if row.is_wrappable(width) {
                 rows.extend(row.wrapped(width).into_iter().map(|part| (line, part)));
             } else {
                 rows.push((line, row.fitted(width)));

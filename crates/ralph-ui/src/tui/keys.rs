@@ -34,8 +34,6 @@ pub enum Act {
     Restore,
     Report,
     Fold,
-    Wrap,
-    Copy,
     OpenIn(Program),
     Help,
     Quit,
@@ -58,7 +56,6 @@ pub const KEY_HELP: [&[(&str, &str)]; 2] = [
         ("F", "follow what runs"),
         ("e v", "open in the editor, the pager"),
         ("O", "open the page in the browser"),
-        ("y", "copy the name (SESSION:5)"),
     ],
     &[
         ("↑ ↓ j k", "move"),
@@ -74,7 +71,6 @@ pub const KEY_HELP: [&[(&str, &str)]; 2] = [
         ("", "in a text: search it"),
         ("n N", "next hit, the one before"),
         ("f", "failed attempts only"),
-        ("w", "wrap long lines, or cut them"),
         ("? q", "this help, quit"),
     ],
 ];
@@ -119,8 +115,6 @@ const KEYS: &[(KeyCode, bool, Act)] = &[
     (KeyCode::Char('R'), false, Act::Restore),
     (KeyCode::Char('O'), false, Act::Report),
     (KeyCode::Char(' '), false, Act::Fold),
-    (KeyCode::Char('w'), false, Act::Wrap),
-    (KeyCode::Char('y'), false, Act::Copy),
     (KeyCode::Char('v'), false, Act::OpenIn(Program::Pager)),
     (KeyCode::Char('e'), false, Act::OpenIn(Program::Editor)),
     (KeyCode::Char('o'), false, Act::Show(View::Output)),

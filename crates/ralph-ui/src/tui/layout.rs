@@ -1,6 +1,6 @@
 //! Where everything is on a screen of some size.
 
-use ratatui::layout::{Constraint, Layout, Position, Rect};
+use ratatui::layout::{Constraint, Layout, Rect};
 
 /// From this width on the detail is beside the lists.
 const WIDE: u16 = 100;
@@ -93,11 +93,6 @@ impl Areas {
     /// Returns the panels that have room.
     pub fn shown(&self) -> impl Iterator<Item = (Panel, Rect)> {
         Panel::ALL.into_iter().zip(self.panels).filter(|(_, area)| !area.is_empty())
-    }
-
-    /// Returns the panel at a place.
-    pub fn panel_at(&self, x: u16, y: u16) -> Option<(Panel, Rect)> {
-        self.shown().find(|(_, area)| area.contains(Position { x, y }))
     }
 }
 

@@ -238,13 +238,6 @@ impl Page {
         }
     }
 
-    /// Moves what is on a screen of a number of lines, and the cursor as far as it must.
-    pub fn scroll(&mut self, lines: isize, height: usize) {
-        self.sticks = false;
-        self.top = self.top.saturating_add_signed(lines).min(self.len().saturating_sub(height));
-        self.cursor = self.cursor.clamp(self.top, self.top + height.saturating_sub(1));
-    }
-
     /// Folds or unfolds the section at the cursor, or the next one that can be.
     pub fn toggle(&mut self) {
         let Some(place) = self.foldable() else { return };

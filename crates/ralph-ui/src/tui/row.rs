@@ -141,11 +141,6 @@ impl Row {
         Self { indent, ..self }
     }
 
-    /// Returns true if it is words for people.
-    pub fn is_prose(&self) -> bool {
-        self.indent > 0
-    }
-
     /// Returns the rows of a text from outside, in the colours that it has; a long line becomes several.
     pub fn lines(text: &str, look: Look) -> Vec<Self> {
         let mut rows = Rows::default();

@@ -9,9 +9,8 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use crossterm::clipboard::CopyToClipboard;
 use crossterm::cursor::{MoveTo, Show};
-use crossterm::event::{self, DisableMouseCapture, EnableMouseCapture};
+use crossterm::event;
 use crossterm::style::PrintStyledContent;
 use crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
 use crossterm::{execute, queue};
@@ -134,14 +133,14 @@ impl Drop for Screen {
 fn take_over() -> io::Result<()> {
     enable_raw_mode()?;
     IS_TAKEN.store(true, Ordering::SeqCst);
-    execute!(stdout(), EnterAlternateScreen, EnableMouseCapture).inspect_err(|_| give_back())
+    execute!(stdout(), EnterAlternateScreen).inspect_err(|_| give_back())
 }
 
 /// Leaves the terminal as it was. May be called as often as one likes.
 fn give_back() {
     if IS_TAKEN.swap(false, Ordering::SeqCst) {
         // A terminal that is gone needs no cleaning.
-        let _gone = execute!(stdout(), DisableMouseCapture, LeaveAlternateScreen, Show).is_err();
+        let _gone = execute!(stdout(), LeaveAlternateScreen, Show).is_err();
         let _gone = disable_raw_mode().is_err();
     }
 }
@@ -288,11 +287,6 @@ pub fn run(backend: &Arc<dyn Backend>, host: &mut dyn Host, paint: Paint, has_li
 fn obey(effect: Effect, app: &mut App, host: &mut dyn Host, screen: &mut Screen) -> Result<()> {
     match effect {
         Effect::Quit => {}
-        Effect::Copy(text) => {
-            let mut out = stdout();
-            execute!(out, CopyToClipboard::to_clipboard_from(text)).context("copy")?;
-            out.flush().context("copy")?;
-        }
         Effect::Open(program, opened) => {
             if let Err(error) = screen.lend(|| host.open(program, &opened))? {
                 app.message = Row::failure(&error);
@@ -379,7 +373,6 @@ mod tests {
             assert!(is_as_before, "{how}: {drawn:?}");
             let last = |sequence: &str| drawn.rfind(sequence).unwrap_or_else(|| panic!("{how}: {drawn:?}"));
             assert!(last("\x1b[?1049l") > last("\x1b[?1049h"), "{how}: the normal screen: {drawn:?}");
-            assert!(last("\x1b[?1000l") > last("\x1b[?1000h"), "{how}: no mouse: {drawn:?}");
             assert!(last("\x1b[?25h") > last("\x1b[?25l"), "{how}: a cursor: {drawn:?}");
             let said = if how == "panic" { "on purpose" } else { "1 passed" };
             assert!(last(said) > last("\x1b[?1049l"), "{how}: what is said is read: {drawn:?}");

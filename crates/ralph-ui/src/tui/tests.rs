@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::sync::atomic::Ordering;
 
 use anyhow::anyhow;
-use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
+use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use insta::assert_snapshot;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
@@ -79,11 +79,6 @@ impl Scene {
     fn event(&mut self, event: &Event) {
         self.effects.extend(self.app.event(event));
         self.settle();
-    }
-
-    fn mouse(&mut self, kind: MouseEventKind, (column, row): (u16, u16)) -> &mut Self {
-        self.event(&Event::Mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE }));
-        self
     }
 
     fn buffer(&self, paint: Paint) -> Buffer {
@@ -321,8 +316,6 @@ fn acts_are_commands_with_their_arguments_as_a_list() {
         ("Ry", vec![run(&back, None)]),
         ("R<Esc>", vec![]),
         ("3<Up>Ry", vec![run(&["restore", &twenty], None)]),
-        ("y", vec![Effect::Copy(twenty.clone())]),
-        ("3y", vec![Effect::Copy(id.to_owned())]),
         ("O", vec![run(&["report", "--open", "--session", id], Some("the page is open in the browser"))]),
         ("e", vec![Effect::Open(Program::Editor, Opened::Own("specs/004-boards/spec.md".to_owned()))]),
         ("de", vec![Effect::Open(Program::Editor, Opened::Own("src/live/merge.ts".to_owned()))]),
@@ -481,24 +474,6 @@ fn what_grows_stays_at_its_end() {
     live.in_flight.as_mut().unwrap().lengths[0] = Some(length);
     scene.look();
     scene.shows("line 499");
-}
-
-#[test]
-fn the_mouse_chooses_scrolls_and_unfolds() {
-    let left = MouseEventKind::Down(MouseButton::Left);
-    let mut scene = Scene::new(morning(), (120, 36));
-    scene.mouse(left, (5, 3));
-    assert_eq!(scene.app.subject, Subject::Task("T019".to_owned()));
-    // A click on the help leads back, and chooses nothing.
-    scene.keys("?").mouse(left, (5, 2));
-    assert_eq!((&scene.app.mode, &scene.app.subject), (&Mode::Browse, &Subject::Task("T019".to_owned())));
-    // A click on a phase unfolds it.
-    scene.mouse(left, (5, 7));
-    scene.shows("T001 Create the project");
-    scene.keys("d").mouse(left, (60, 2)).shows("▸ src/live/merge.ts");
-    let mut scene = Scene::new(saying(&"line\n".repeat(100)), (100, 24));
-    scene.keys("p").mouse(MouseEventKind::ScrollDown, (70, 10));
-    assert_eq!(scene.app.page.top, 3);
 }
 
 #[test]

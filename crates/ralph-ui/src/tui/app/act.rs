@@ -1,7 +1,7 @@
-//! What keys and the mouse do to the state.
+//! What keys do to the state.
 
 use anyhow::{Context as _, Result, bail, ensure};
-use crossterm::event::{KeyCode, KeyEvent, MouseButton, MouseEvent, MouseEventKind};
+use crossterm::event::{KeyCode, KeyEvent};
 
 use ralph_core::record::{Outcome, SessionId, Status};
 
@@ -11,14 +11,11 @@ use crate::tui::help;
 use crate::tui::keys::{self, Act};
 use crate::tui::layout::{Panel, Shape};
 use crate::tui::model::{Attempt, Unfinished};
-use crate::tui::page::{At, Step};
+use crate::tui::page::Step;
 use crate::tui::row::{Look, Row};
 use crate::tui::tree::Line;
 
 use super::{App, Effect, Field, Mode, Opened, OwnLoop, Program, Question};
-
-/// Lines that a turn of the mouse's wheel moves.
-const WHEEL: isize = 3;
 
 /// What the log is filtered by where only failures are wanted.
 const FAILED: &str = "failed";
@@ -142,15 +139,6 @@ impl App {
                 self.page.toggle();
                 // What is unfolded may have to be read.
                 self.compose();
-            }
-            Act::Wrap => {
-                let wrapped = &mut self.is_wrapped[usize::from(self.view.is_prose())];
-                *wrapped = !*wrapped;
-            }
-            Act::Copy => {
-                let name = self.known_scene()?.name(&self.subject);
-                self.message = vec![Row::of(Look::Dim, "copied ").and(Look::Accent, name.clone())];
-                return Ok(Some(Effect::Copy(name)));
             }
             Act::OpenIn(program) => {
                 let opened = self.opened(program);
@@ -377,67 +365,5 @@ impl App {
                 Opened::Text(texts.map(|text| text + "\n").collect())
             }
         }
-    }
-
-    pub(super) fn mouse(&mut self, mouse: MouseEvent) {
-        let wheel = match mouse.kind {
-            MouseEventKind::ScrollDown => Some(Step::Lines(WHEEL)),
-            MouseEventKind::ScrollUp => Some(Step::Lines(-WHEEL)),
-            MouseEventKind::Down(MouseButton::Left) => None,
-            _ => return,
-        };
-        if let Mode::Help(top) = self.mode {
-            self.mode = self.read_help(top, wheel.map(Act::Move));
-            return;
-        }
-        let place = self.areas().panel_at(mouse.column, mouse.row).filter(|_| self.mode == Mode::Browse);
-        let Some((panel, area)) = place else { return };
-        match (wheel, panel) {
-            (Some(Step::Lines(lines)), Panel::Detail | Panel::Now) => {
-                self.follows &= lines > 0;
-                self.page
-                    .scroll(lines, usize::from(self.areas().area(Panel::Detail).height.saturating_sub(2)));
-            }
-            (Some(step), _) => {
-                self.focus(panel);
-                self.go(step);
-            }
-            (None, _) => self.click(panel, usize::from(mouse.row.saturating_sub(area.y + 1))),
-        }
-    }
-
-    /// A click on a line of a panel chooses it, and opens or unfolds what can be.
-    fn click(&mut self, panel: Panel, line: usize) {
-        self.message.clear();
-        match panel {
-            Panel::Detail => {
-                self.panel = panel;
-                let Some((line, _)) = self.screen().get(line).cloned() else { return };
-                (self.page.sticks, self.page.cursor) = (false, line);
-                match self.page.at(line) {
-                    Some(At::Title(_) | At::More(_)) if matches!(self.view, View::Log | View::Nights) => {
-                        self.open_chosen();
-                    }
-                    Some(At::Title(_) | At::More(_)) => self.page.toggle(),
-                    _ => {}
-                }
-                return;
-            }
-            Panel::Tasks if !self.areas().is_summary => {
-                let place = self.tree.top + line;
-                let is_again = self.panel == panel && self.tree.place == place;
-                self.tree.move_to(place);
-                self.follows = false;
-                match self.tree.selected() {
-                    Some(Line::Phase(_)) => self.tree.toggle(),
-                    Some(Line::Task(_)) if is_again => return self.open_chosen(),
-                    _ => {}
-                }
-            }
-            Panel::Needs => self.need = line.min(self.needs().len().saturating_sub(1)),
-            Panel::Now | Panel::Night | Panel::Tasks => {}
-        }
-        self.view = View::Detail;
-        self.focus(panel);
     }
 }

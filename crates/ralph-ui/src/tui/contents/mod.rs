@@ -54,13 +54,6 @@ pub enum View {
     Nights,
 }
 
-impl View {
-    /// Returns true if its lines are words for people, which are wrapped unless they want otherwise.
-    pub fn is_prose(self) -> bool {
-        matches!(self, Self::Prompt | Self::Detail)
-    }
-}
-
 /// What was read so far, and what is wanted.
 #[derive(Debug, Default)]
 pub struct Cache {

@@ -19,15 +19,21 @@ use ralph_store::{
     Ask, Control, FilePart, Holder, LoopLock, SessionQuery, SessionRefs, SessionRows, SharedRow, Spool, Store,
 };
 use ralph_ui::tui::{
-    Answer, Attempt, Backend, DiffTarget, Feature, File, InFlight, Live, Night, Overview, PART, Patch, Place,
-    Request, SessionDetail, Stream, Unfinished, rows_of_part,
+    Answer, Attempt, Backend, DiffTarget, Feature, File, InFlight, Live, Night, Overview, Patch, Place,
+    Request, SessionDetail, Stream, Unfinished, rows_of_text,
 };
 
 use crate::cli::iterations::{FeatureFiles, files_of};
 use crate::cli::session_changes::{between, changed_files, in_tree};
 use crate::cli::{Context, summary};
 
-/// How much of a file is read before a part of it that is redacted.
+/// How much of a file is shown: its end. A pager takes all.
+const MAX_TEXT_BYTES: u64 = 1 << 20;
+
+/// The same of a file that grows, which is read again and again.
+const MAX_LIVE_BYTES: u64 = 256 << 10;
+
+/// How much of a file is read before its end, so that secrets are known.
 const MAX_BEFORE_BYTES: u64 = 256 << 10;
 
 /// How much of what an agent prints is read to see what it does.
@@ -262,15 +268,15 @@ impl Records {
         })
     }
 
-    fn part(&self, file: &File, ask: Ask) -> Result<FilePart> {
+    fn end_of(&self, file: &File) -> Result<FilePart> {
         match &file.place {
-            Place::Record(commit) => self.store.part(commit, file.stream.path(), ask, PART),
+            Place::Record(commit) => self.store.part(commit, file.stream.path(), Ask::TAIL, MAX_TEXT_BYTES),
             Place::Spool(session, number) => {
                 let Some(spool) = Spool::of(self.store.repository(), session)? else {
                     return Ok(FilePart::default());
                 };
                 let (slot, name) = (spool.slot(&number.to_string()), file.stream.spool_name());
-                let part = slot.part(name, ask, PART)?;
+                let part = slot.part(name, Ask::TAIL, MAX_LIVE_BYTES)?;
                 let before = slot.before(name, &part, MAX_BEFORE_BYTES)?;
                 Ok(FilePart { bytes: self.redacted(&before, part.bytes), ..part })
             }
@@ -452,12 +458,12 @@ impl Backend for Records {
 
     fn read(&self, request: &Request) -> Result<Answer> {
         Ok(match request {
-            Request::Part(file, ask) => {
-                let read = self.part(file, *ask)?;
+            Request::Text(file) => {
+                let read = self.end_of(file)?;
                 let author = file.author.as_ref().filter(|_| file.stream == Stream::AgentStdout);
                 let events = author.and_then(|author| self.events(author, &read.bytes));
-                let rows = rows_of_part(file, &read.bytes, events.as_deref());
-                Answer::Part { range: read.range, total: read.total, rows }
+                let rows = rows_of_text(file, &read.bytes, events.as_deref());
+                Answer::Text { rows, length: read.total, left_out: read.range.start }
             }
             Request::Iteration(commit) => Answer::Iteration(Box::new(self.iteration(commit)?)),
             Request::Session(id) => Answer::Session(Box::new(self.detail(id)?)),

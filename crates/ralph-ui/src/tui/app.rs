@@ -3,7 +3,6 @@
 mod act;
 mod typed;
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use crossterm::event::{Event, KeyEventKind};
@@ -11,11 +10,10 @@ use ratatui::layout::Rect;
 
 use crate::needs::count_words;
 use ralph_core::record::{Need, NeedKind, SessionId, TaskName, Timestamp};
-use ralph_store::Ask;
 
 use super::contents::{self, Cache, Scene, Subject, View};
 use super::layout::{Areas, Panel, Shape};
-use super::model::{Answer, DiffTarget, Feature, File, InFlight, Live, Night, Overview, Request, Stream};
+use super::model::{Answer, DiffTarget, Feature, File, InFlight, Live, Night, Overview, Request};
 use super::page::{Page, top_to_show};
 use super::row::{Look, Row, shown};
 use super::tree::{Line, Tree};
@@ -136,8 +134,6 @@ pub struct App {
     pub own_loop: OwnLoop,
     /// True if the loop that was started here was ever seen to run a session.
     pub has_begun: bool,
-    /// What could not be read, so that it is not asked for again and again.
-    failed: HashSet<(File, Ask)>,
 }
 
 impl App {
@@ -164,7 +160,6 @@ impl App {
             now,
             own_loop,
             has_begun: false,
-            failed: HashSet::new(),
         }
     }
 
@@ -218,8 +213,8 @@ impl App {
         }
         let was_live = self.live().is_some();
         self.overview = overview;
-        self.failed.clear();
-        self.cache.invalidate();
+        // What grows stands still while it is not read at its end.
+        self.cache.invalidate(self.page.sticks);
         self.has_begun |= self.own_session().is_some();
         if is_first {
             // Where nothing runs there is nothing to follow until it is asked for.
@@ -331,14 +326,8 @@ impl App {
         if self.shown.as_ref().is_some_and(|old| old.of == shown.of) {
             page.adopt(old);
         }
-        // The files that still grow are longer by now.
-        if let Some(running) = scene.in_flight() {
-            for (stream, length) in Stream::OF_A_RUN.into_iter().zip(running.lengths) {
-                let file = contents::live_file(&scene.night.id, running, stream);
-                page.grown(&file, length.unwrap_or_default());
-            }
-        }
         (self.page, self.shown) = (page, Some(shown));
+        self.cache.forget_texts();
         self.fit();
     }
 
@@ -350,32 +339,17 @@ impl App {
 
     /// Takes in what was read.
     pub fn answered(&mut self, request: Request, answer: anyhow::Result<Answer>) {
-        match (request, answer) {
-            (Request::Part(file, ask), Ok(Answer::Part { range, total, rows })) => {
-                self.page.take(&file, ask, range, total, rows);
-                self.fit();
-            }
-            (Request::Part(file, ask), Err(error)) => {
-                self.message = Row::failure(&error);
-                self.failed.insert((file, ask));
-            }
-            (request, answer) => {
-                if let (Err(error), false) = (&answer, matches!(request, Request::Diff(_))) {
-                    self.message = Row::failure(error);
-                }
-                self.cache.take(request, answer.map_err(|error| format!("{error:#}")));
-                self.compose();
-            }
+        if let (Err(error), false) = (&answer, matches!(request, Request::Diff(_) | Request::Text(_))) {
+            self.message = Row::failure(error);
         }
+        self.cache.take(request, answer.map_err(|error| format!("{error:#}")));
+        self.compose();
     }
 
     /// What to read next. The screen is laid out first.
     pub fn requests(&mut self) -> Vec<Request> {
         self.fit();
-        let height = usize::from(self.areas().area(Panel::Detail).height);
-        let part = self.page.request(height).filter(|part| !self.failed.contains(part));
-        let part = part.map(|(file, ask)| Request::Part(file, ask));
-        part.into_iter().chain(self.cache.wanted()).collect()
+        self.cache.wanted()
     }
 
     /// Time has passed.

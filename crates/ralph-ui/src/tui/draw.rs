@@ -141,7 +141,6 @@ impl App {
         match at {
             At::Title(place) => Row::of(Look::Dim, self.page.sections[place].mark()).then(row),
             At::More(place) => Row::of(Look::Dim, self.page.sections[place].more()),
-            At::Reading => reading(),
             At::Row(..) | At::Gap => row,
         }
     }

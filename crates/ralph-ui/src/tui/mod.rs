@@ -22,14 +22,12 @@ mod terminal;
 mod tests;
 mod tree;
 mod widgets;
-mod window;
 
 pub use app::{Opened, OwnLoop, Program};
-pub use contents::rows_of_part;
+pub use contents::rows_of_text;
 pub use keys::KEY_HELP;
 pub use model::{
     Answer, Attempt, Backend, DiffTarget, Feature, File, InFlight, Live, Night, Overview, Patch, Place,
     Request, SessionDetail, Stream, Unfinished,
 };
 pub use terminal::{Host, Left, run};
-pub use window::PART;

@@ -1,7 +1,6 @@
 //! What the screen asks for, and the values that it gets.
 
 use std::collections::HashMap;
-use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use anyhow::Result;
@@ -12,7 +11,7 @@ use ralph_core::record::{
     DiffStat, Exits, FailureClass, Iteration, IterationFacts, LogEntry, NeedKind, ObjectId, Outcome, Session,
     SessionId, SessionTotals, Status, StopReason, Summary, Task, TaskName, Timestamp, Waiting,
 };
-use ralph_store::{Ask, RemoteRun, SharedRow, names};
+use ralph_store::{RemoteRun, SharedRow, names};
 
 use super::row::Row;
 
@@ -27,8 +26,7 @@ pub trait Backend: Send + Sync {
 /// What is to be read.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Request {
-    /// A part of a file.
-    Part(File, Ask),
+    Text(File),
     /// `iteration.json` of a record.
     Iteration(ObjectId),
     Session(SessionId),
@@ -45,18 +43,21 @@ impl Request {
 
     /// Returns true if the answer may be another one later.
     pub fn is_volatile(&self) -> bool {
-        matches!(self, Self::Session(_) | Self::Unfinished(_))
+        match self {
+            Self::Text(file) => matches!(file.place, Place::Spool(..)),
+            _ => matches!(self, Self::Session(_) | Self::Unfinished(_)),
+        }
     }
 }
 
 /// What was read.
 #[derive(Debug, Clone)]
 pub enum Answer {
-    /// A part of a file in rows, and how long the file is.
-    Part {
-        range: Range<u64>,
-        total: u64,
+    /// A file in rows, its length in bytes, and how many of them before the rows were left out.
+    Text {
         rows: Vec<Row>,
+        length: u64,
+        left_out: u64,
     },
     Iteration(Box<Iteration>),
     Session(Box<SessionDetail>),

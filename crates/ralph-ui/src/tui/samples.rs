@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use anyhow::{Context, Result};
 use serde_json::json;
@@ -15,14 +14,13 @@ use ralph_core::record::{
     TestCounts, Timestamp, ToolCall, ToolKind,
 };
 use ralph_core::summary::summarize;
-use ralph_store::{Ask, FilePart, SharedRow};
+use ralph_store::SharedRow;
 
-use super::contents::rows_of_part;
+use super::contents::rows_of_text;
 use super::model::{
     Answer, Attempt, Backend, Feature, File, InFlight, Live, Night, Overview, Patch, Place, Request,
     SessionDetail, Stream, Unfinished,
 };
-use super::window::PART;
 
 /// 2026-11-21T22:41:00Z
 pub const START: i64 = 1_795_300_860;
@@ -32,15 +30,10 @@ pub struct Sample {
     pub overview: Overview,
     /// Whole files by the path of their stream.
     pub files: HashMap<&'static str, String>,
-    /// The size of the validation's stdout, where it is made up line by line.
-    pub huge: Option<u64>,
+    /// Bytes of each file before what is there of it.
+    pub left_out: u64,
     pub patch: Patch,
-    /// Bytes that were read of files.
-    pub read: AtomicU64,
 }
-
-/// Bytes of each line of a huge file.
-const LINE: u64 = 50;
 
 pub fn session_id(number: u32) -> SessionId {
     SessionId::new(Timestamp::from_seconds(START + i64::from(number) * 86_400), number)
@@ -188,9 +181,8 @@ impl Sample {
         Self {
             overview: Overview { features, ..Overview::default() },
             files: HashMap::new(),
-            huge: None,
+            left_out: 0,
             patch: Patch { text: PATCH.to_owned(), left_out: None },
-            read: AtomicU64::new(0),
         }
     }
 
@@ -200,11 +192,8 @@ impl Sample {
         self
     }
 
-    fn part(&self, file: &File, ask: Ask) -> FilePart {
-        if let Some(total) = self.huge.filter(|_| file.stream == Stream::ValidationStdout) {
-            return Self::huge_part(total, ask);
-        }
-        let text = self.files.get(file.stream.path()).cloned().unwrap_or_else(|| {
+    fn text(&self, file: &File) -> String {
+        self.files.get(file.stream.path()).cloned().unwrap_or_else(|| {
             let text = match file.stream {
                 Stream::Prompt => PROMPT,
                 Stream::ValidationStdout => VALIDATION,
@@ -212,30 +201,7 @@ impl Sample {
                 Stream::ValidationStderr | Stream::AgentStderr => "",
             };
             text.to_owned()
-        });
-        let bytes = text.into_bytes();
-        let total = bytes.len() as u64;
-        let place = |at: u64| usize::try_from(at.min(total)).unwrap();
-        let range = match ask {
-            Ask::From(start) => start.min(total)..total,
-            Ask::Before(end) => 0..end.min(total),
-        };
-        FilePart { bytes: bytes[place(range.start)..place(range.end)].to_vec(), range, total }
-    }
-
-    fn huge_part(total: u64, ask: Ask) -> FilePart {
-        let lines = PART / LINE;
-        let range = match ask {
-            Ask::From(start) => start..(start + lines * LINE).min(total),
-            Ask::Before(end) => {
-                let end = end.min(total);
-                end.saturating_sub(lines * LINE)..end
-            }
-        };
-        let text: String = (range.start / LINE..range.end / LINE)
-            .map(|number| format!("test case_{number:08} ... ok{}\n", " ".repeat(24)))
-            .collect();
-        FilePart { range, total, bytes: text.into_bytes() }
+        })
     }
 
     fn record(&self, commit: &ObjectId) -> Result<Iteration> {
@@ -253,14 +219,13 @@ impl Backend for Sample {
 
     fn read(&self, request: &Request) -> Result<Answer> {
         Ok(match request {
-            Request::Part(file, ask) => {
-                let read = self.part(file, *ask);
-                self.read.fetch_add(read.bytes.len() as u64, Ordering::Relaxed);
+            Request::Text(file) => {
+                let text = self.text(file);
                 let is_agent = file.stream == Stream::AgentStdout
                     && (matches!(file.place, Place::Record(_)) || !self.overview.live.is_empty());
-                let events = is_agent.then(|| events(&String::from_utf8_lossy(&read.bytes)));
-                let rows = rows_of_part(file, &read.bytes, events.as_deref());
-                Answer::Part { range: read.range, total: read.total, rows }
+                let events = is_agent.then(|| events(&text));
+                let rows = rows_of_text(file, text.as_bytes(), events.as_deref());
+                Answer::Text { rows, length: text.len() as u64, left_out: self.left_out }
             }
             Request::Iteration(commit) => Answer::Iteration(Box::new(self.record(commit)?)),
             Request::Session(id) => {

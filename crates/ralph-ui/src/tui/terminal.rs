@@ -300,7 +300,7 @@ fn obey(effect: Effect, app: &mut App, host: &mut dyn Host, screen: &mut Screen)
                 }
                 Err(error) => Row::failure(&error),
             };
-            app.cache.invalidate();
+            app.cache.invalidate(true);
             app.compose();
         }
         Effect::Start(arguments) => {

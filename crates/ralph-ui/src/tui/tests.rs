@@ -3,7 +3,6 @@
 //! `INSTA_UPDATE=always cargo test -p specify-ralph-ui tui` writes them anew; git shows what changed.
 
 use std::fmt::Write as _;
-use std::sync::atomic::Ordering;
 
 use anyhow::anyhow;
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
@@ -218,16 +217,13 @@ fn an_old_attempt_of_the_log_is_read_when_it_is_unfolded() {
 }
 
 #[test]
-fn a_huge_output_opens_with_a_part_of_it_and_its_end_is_a_jump_away() {
+fn of_a_long_output_the_end_is_shown_and_the_pager_has_it_all() {
     let mut sample = morning();
-    sample.huge = Some(100_000_000);
+    sample.left_out = 100_000_000;
     let mut scene = Scene::new(sample, (100, 24));
-    scene.keys("<Down>o").shows("case_00000000");
-    for _ in 0..30 {
-        scene.keys("<PgDn><PgDn><PgDn><PgDn>");
-    }
-    assert!(scene.backend.read.load(Ordering::Relaxed) < 8_000_000);
-    scene.keys("g").shows("case_00000000");
+    scene.keys("<Down>o").shows("… 100.0 MB before this: v opens all of it");
+    scene.keys("v");
+    assert!(matches!(&scene.effects[..], [Effect::Open(Program::Pager, Opened::File(_))]));
 }
 
 /// Keys, and what is chosen then.
@@ -464,16 +460,18 @@ fn a_text_is_searched_where_it_is_read() {
 }
 
 #[test]
-fn what_grows_stays_at_its_end() {
+fn what_grows_stays_at_its_end_until_it_is_read() {
     let mut scene = Scene::new(at_work().with("agent/stdout", "one\ntwo\n"), (120, 36));
     scene.shows("two");
-    let text: String = (0..500).map(|line| format!("line {line}\n")).collect();
-    let length = text.len() as u64;
-    scene.backend = at_work().with("agent/stdout", &text);
-    let live = scene.backend.overview.live.values_mut().next().unwrap();
-    live.in_flight.as_mut().unwrap().lengths[0] = Some(length);
+    let text = |count: u32| (0..count).map(|line| format!("line {line}\n")).collect::<String>();
+    scene.backend = at_work().with("agent/stdout", &text(500));
     scene.look();
     scene.shows("line 499");
+    // It stands still while it is read, until its end is asked for.
+    scene.keys("k").backend = at_work().with("agent/stdout", &text(800));
+    scene.look();
+    scene.shows("line 499");
+    scene.keys("G").shows("line 799");
 }
 
 #[test]

@@ -179,6 +179,9 @@ impl App {
             Panel::Detail | Panel::Now => {
                 self.page.go(step, lines);
                 self.follows &= lines > 0;
+                if self.page.sticks {
+                    self.cache.invalidate(true);
+                }
                 return;
             }
             Panel::Needs => {
@@ -344,10 +347,10 @@ impl App {
     /// What a pager or an editor would show: a file of the work tree, what was recorded, or the text of the view.
     fn opened(&self, program: Program) -> Opened {
         let section = self.page.section();
-        let mut windows = self.page.sections.iter().filter_map(|section| section.window.as_ref());
-        let first = windows.find(|window| window.total != Some(0));
-        if let Some(window) = section.and_then(|section| section.window.as_ref()).or(first) {
-            return Opened::File(window.file.clone());
+        let mut all = self.page.sections.iter().filter(|section| !section.rows.is_empty());
+        let first = all.find_map(|section| section.file.as_ref());
+        if let Some(file) = section.and_then(|section| section.file.as_ref()).or(first) {
+            return Opened::File(file.clone());
         }
         // What is at the cursor, else the last that the view names.
         let at_cursor = self.page.at(self.page.cursor).and_then(|at| self.page.row(at));

@@ -3,8 +3,7 @@
 use crate::tui::model::{Attempt, File, InFlight, Place, Stream};
 use crate::tui::page::{Fold, Section};
 use crate::tui::row::{Look, Row};
-use ralph_core::record::{Outcome, SessionId};
-use ralph_store::Ask;
+use ralph_core::record::Outcome;
 
 use super::Scene;
 use super::output::of_file;
@@ -39,8 +38,12 @@ fn before(scene: &Scene<'_>, attempt: &Attempt) -> Row {
 pub fn streams(scene: &Scene<'_>, running: &InFlight) -> impl Iterator<Item = Section> {
     let streams = Stream::OF_A_RUN.into_iter().zip(running.lengths).filter(|(_, length)| length.is_some());
     streams.map(|(stream, _)| {
-        let file = live_file(&scene.night.id, running, stream);
-        let section = of_file(file, Fold::Open, Ask::Before(u64::MAX));
+        let file = File {
+            place: Place::Spool(scene.night.id.clone(), running.number),
+            stream,
+            author: Some((scene.night.id.clone(), running.agent.clone())),
+        };
+        let section = of_file(scene, file, Fold::Open);
         // What the agent does needs no title.
         if stream == Stream::AgentStdout {
             Section { title: None, fold: Fold::Never, ..section }
@@ -48,13 +51,4 @@ pub fn streams(scene: &Scene<'_>, running: &InFlight) -> impl Iterator<Item = Se
             section
         }
     })
-}
-
-/// A file of a running iteration.
-pub fn live_file(session: &SessionId, running: &InFlight, stream: Stream) -> File {
-    File {
-        place: Place::Spool(session.clone(), running.number),
-        stream,
-        author: Some((session.clone(), running.agent.clone())),
-    }
 }

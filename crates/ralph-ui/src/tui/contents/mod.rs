@@ -23,10 +23,9 @@ use super::model::{
 use super::page::{Page, Section};
 use super::row::{Look, Row};
 
-pub use live::live_file;
 pub use log::{attempt_of, is_match};
 pub use night::max_cost;
-pub use output::rows_of_part;
+pub use output::rows_of_text;
 pub use words::{attempts_of, brief, state_of, usd, wait_for};
 
 /// What the detail is about, of the session that is shown.
@@ -89,12 +88,24 @@ impl Cache {
             self.known.retain(|request, _| request.is_volatile());
         }
         self.stale.remove(&request);
+        // It has just become a record: what was read of it stays until that is shown.
+        if let (Ok(Answer::Text { length: 0, .. }), true) = (&answer, self.known.contains_key(&request)) {
+            return;
+        }
         self.known.insert(request, answer);
     }
 
-    /// Has everything read again that may have changed.
-    pub fn invalidate(&mut self) {
-        self.stale.extend(self.known.keys().filter(|request| request.is_volatile()).cloned());
+    /// Has everything read again that may have changed; what grows only if it `follows` that.
+    pub fn invalidate(&mut self, follows: bool) {
+        let volatile = self.known.keys().filter(|request| request.is_volatile());
+        self.stale
+            .extend(volatile.filter(|request| follows || !matches!(request, Request::Text(_))).cloned());
+    }
+
+    /// Forgets the texts that are not on the page.
+    pub fn forget_texts(&mut self) {
+        let wanted = self.wanted.get_mut();
+        self.known.retain(|request, _| !matches!(request, Request::Text(_)) || wanted.contains(request));
     }
 
     /// Forgets what is wanted, before a page says anew what it needs.
@@ -326,14 +337,16 @@ fn sections(scene: &Scene<'_>, subject: &Subject, view: View, old: &Page) -> Vec
         (View::Nights, _) => night::list(scene),
         (View::Output, Some(running)) => live::streams(scene, running).collect(),
         (View::Output, None) => match attempt {
-            Some((night, attempt)) => output::sections(night, attempt),
+            Some((night, attempt)) => output::sections(scene, night, attempt),
             None => nothing("no output: nothing ran yet"),
         },
-        (View::Prompt, Some(running)) => output::prompt(Place::Spool(scene.night.id.clone(), running.number)),
+        (View::Prompt, Some(running)) => {
+            output::prompt(scene, Place::Spool(scene.night.id.clone(), running.number))
+        }
         (View::Prompt, None) => match attempt {
             Some((_, attempt)) => attempt
                 .entry()
-                .map_or_else(Vec::new, |entry| output::prompt(Place::Record(entry.commit.clone()))),
+                .map_or_else(Vec::new, |entry| output::prompt(scene, Place::Record(entry.commit.clone()))),
             None => nothing("no prompt was sent yet"),
         },
         (View::Diff, _) => match scene.diff_target(subject) {

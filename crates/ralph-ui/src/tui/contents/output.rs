@@ -1,19 +1,19 @@
 //! What was printed and what was asked.
 
-use crate::style::cut;
-use crate::tui::model::{Attempt, File, Night, Place, Stream};
-use crate::tui::page::{Fold, PREVIEW, Section};
+use crate::style::{cut, size};
+use crate::tui::model::{Answer, Attempt, File, Night, Place, Request, Stream};
+use crate::tui::page::{Fold, PREVIEW, Section, reading};
 use crate::tui::row::{Look, Row, shown};
 use ralph_core::record::AgentEvent;
-use ralph_store::Ask;
 
+use super::Scene;
 use super::words::{brief, exit, look_of_exit};
 
 /// Longest result of a tool call in its row.
 const MAX_RESULT: usize = 32;
 
-/// Turns a part of a file into rows; `events` are what an agent did by it, if it is no text.
-pub fn rows_of_part(file: &File, bytes: &[u8], events: Option<&[AgentEvent]>) -> Vec<Row> {
+/// Turns a file into rows; `events` are what an agent did by it, if it is no text.
+pub fn rows_of_text(file: &File, bytes: &[u8], events: Option<&[AgentEvent]>) -> Vec<Row> {
     let text = String::from_utf8_lossy(bytes);
     match events {
         Some(events) => transcript_rows(events),
@@ -23,7 +23,7 @@ pub fn rows_of_part(file: &File, bytes: &[u8], events: Option<&[AgentEvent]>) ->
 }
 
 /// What an attempt printed, the validation first if that is what failed.
-pub fn sections(night: &Night, attempt: &Attempt) -> Vec<Section> {
+pub fn sections(scene: &Scene<'_>, night: &Night, attempt: &Attempt) -> Vec<Section> {
     let Some(entry) = attempt.entry() else { return Vec::new() };
     let codes = [("validation", entry.exit.validation), ("agent", entry.exit.agent)];
     let head = codes.into_iter().fold(Row::new(), |row, (name, code)| match code {
@@ -39,13 +39,13 @@ pub fn sections(night: &Night, attempt: &Attempt) -> Vec<Section> {
     for stream in streams.into_iter().flatten() {
         let file = File { place: Place::Record(entry.commit.clone()), stream, author: author.clone() };
         let is_first = stream == streams[0][0];
-        sections.push(of_file(file, if is_first { Fold::Open } else { Fold::Closed(PREVIEW) }, Ask::From(0)));
+        sections.push(of_file(scene, file, if is_first { Fold::Open } else { Fold::Closed(PREVIEW) }));
     }
     sections
 }
 
-/// A section that is a window on a file.
-pub fn of_file(file: File, fold: Fold, ask: Ask) -> Section {
+/// A file below a title. Of a long one its end is shown.
+pub fn of_file(scene: &Scene<'_>, file: File, fold: Fold) -> Section {
     let agent = file.author.as_ref().map_or("agent", |(_, agent)| agent);
     let title = match file.stream {
         Stream::Prompt => "prompt".to_owned(),
@@ -54,13 +54,24 @@ pub fn of_file(file: File, fold: Fold, ask: Ask) -> Section {
         Stream::AgentStdout => format!("{}, what it did", shown(agent)),
         Stream::AgentStderr => format!("{}, stderr", shown(agent)),
     };
-    Section::file(Row::of(Look::Accent, title), fold, file, ask)
+    let title = Row::of(Look::Accent, title);
+    let key = title.text();
+    let rows = match scene.cache.get(Request::Text(file.clone())) {
+        Some(Ok(Answer::Text { rows, left_out: 0, .. })) => rows.clone(),
+        Some(Ok(Answer::Text { rows, left_out, .. })) => {
+            let words = format!("… {} before this: v opens all of it", size(*left_out));
+            [Row::of(Look::Dim, words)].into_iter().chain(rows.iter().cloned()).collect()
+        }
+        Some(Err(error)) => Row::failure_words(error),
+        None | Some(Ok(_)) => vec![reading()],
+    };
+    Section { key, title: Some(title), fold, rows, file: Some(file) }
 }
 
 /// The prompt, as the agent got it.
-pub fn prompt(place: Place) -> Vec<Section> {
+pub fn prompt(scene: &Scene<'_>, place: Place) -> Vec<Section> {
     let file = File { place, stream: Stream::Prompt, author: None };
-    vec![Section { title: None, ..of_file(file, Fold::Never, Ask::From(0)) }]
+    vec![Section { title: None, ..of_file(scene, file, Fold::Never) }]
 }
 
 /// What an agent did, in lines; what came of a call is at the right of it.

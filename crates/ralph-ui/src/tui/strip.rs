@@ -1,4 +1,4 @@
-//! A session as a time line: a column for each part of its time, low where a failure was solved later.
+//! A session as a time line: at least a column for each attempt, low where a failure was solved later.
 
 use ralph_core::record::{Outcome, Timestamp};
 
@@ -7,17 +7,16 @@ use crate::local_time::clock;
 use super::model::Night;
 use super::row::{Look, Row};
 
-/// A pause takes at most so large a part of the line, and one below the other part none.
-const MAX_PAUSE_PART: u64 = 16;
+/// A pause that is shorter than this part of the work has no column, and others have one.
 const MIN_PAUSE_PART: u64 = 60;
 
-/// What a column shows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What a column shows; of several attempts in one, what is worst.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Cell {
     Pause,
-    Solved,
-    Done,
     CutShort,
+    Done,
+    Solved,
     Failed,
     Runs,
 }
@@ -36,16 +35,15 @@ impl Cell {
     }
 }
 
-/// Returns the line, with the column of `chosen` marked, and the hours below it. `now` is the end of what runs.
+/// Returns the line, with the columns of `chosen` marked, and the hours below it. `now` is the end of what runs.
 pub fn rows(night: &Night, width: usize, now: Option<Timestamp>, chosen: Option<u32>) -> [Row; 2] {
     let runs: Vec<_> = night.attempts.iter().filter(|one| one.outcome != Outcome::Skipped).collect();
-    let last = runs.last().map_or(night.started_at, |one| one.ended_at);
-    let mut pieces: Vec<(Timestamp, Timestamp, Cell, u32)> = Vec::new();
+    let worked: u64 = runs.iter().map(|one| one.started_at.ms_until(one.ended_at)).sum();
+    let mut pieces: Vec<(Cell, Timestamp, u64, Option<u32>)> = Vec::new();
     let mut at = runs.first().map_or(night.started_at, |one| one.started_at);
     for one in &runs {
-        let (from, to) = (one.started_at, one.ended_at);
-        if at.ms_until(from) > 0 {
-            pieces.push((at, from, Cell::Pause, 0));
+        if at.ms_until(one.started_at) > worked / MIN_PAUSE_PART {
+            pieces.push((Cell::Pause, at, 0, None));
         }
         let cell = match one.outcome {
             Outcome::Success => Cell::Done,
@@ -53,57 +51,29 @@ pub fn rows(night: &Night, width: usize, now: Option<Timestamp>, chosen: Option<
             Outcome::Failure => Cell::Failed,
             Outcome::Interrupted | Outcome::Skipped | Outcome::Later(_) => Cell::CutShort,
         };
-        pieces.push((from, to, cell, one.number));
-        at = to;
+        pieces.push((cell, one.started_at, one.started_at.ms_until(one.ended_at), Some(one.number)));
+        at = one.ended_at;
     }
-    if let Some(now) = now {
-        pieces.push((last, now, Cell::Runs, 0));
-    }
-    let worked: u64 = pieces
-        .iter()
-        .filter(|(_, _, cell, _)| *cell != Cell::Pause)
-        .map(|(from, to, ..)| from.ms_until(*to))
-        .sum();
-    let longest = (worked / MAX_PAUSE_PART).max(1);
-    // Every attempt takes some time, so that none is without a column where there is room.
-    let least = (worked / (width.max(1) as u64 * 2)).max(1);
-    let weights = pieces.iter().map(|(from, to, cell, _)| match (cell, from.ms_until(*to)) {
-        (Cell::Pause, ms) if ms < worked / MIN_PAUSE_PART => 0,
-        (Cell::Pause, ms) => ms.min(longest),
-        (_, ms) => ms.max(least),
-    });
-    let weights: Vec<u64> = weights.collect();
-    let total = weights.iter().sum::<u64>().max(1);
-    // Of each column the piece that takes most of it, and when it begins.
-    let mut columns: Vec<(u64, Cell, Timestamp, bool)> =
-        vec![(0, Cell::Pause, night.started_at, false); width];
-    let mut start = 0;
-    for ((from, to, cell, number), weight) in pieces.iter().zip(weights) {
-        if weight == 0 {
-            continue;
+    pieces.extend(now.map(|now| (Cell::Runs, at, at.ms_until(now), None)));
+    let chunks: Vec<_> = pieces.chunks(pieces.len().div_ceil(width.max(1)).max(1)).collect();
+    let spare = width.saturating_sub(chunks.len()) as u64;
+    let total = pieces.iter().map(|(_, _, ms, _)| ms).sum::<u64>().max(1);
+    let (mut line, mut clocks, mut before) = (Row::new(), Vec::new(), 0_u64);
+    for chunk in chunks {
+        let ms: u64 = chunk.iter().map(|(_, _, ms, _)| ms).sum();
+        let [start, end] = [before, before + ms].map(|ms| ms.saturating_mul(spare) / total);
+        let columns = end - start + 1;
+        before += ms;
+        let worst = chunk.iter().map(|(cell, ..)| *cell).max().unwrap_or(Cell::Pause);
+        let is_chosen = chosen.is_some() && chunk.iter().any(|(.., number)| *number == chosen);
+        let (look, sign) = if is_chosen { (Look::Bold, "▒") } else { worst.sign() };
+        for column in 0..columns {
+            line = line.and(look, sign);
+            let into = i64::try_from(ms.saturating_mul(column) / columns).unwrap_or(0);
+            clocks.push(clock(Timestamp::from_ms(chunk[0].1.ms() + into)));
         }
-        let end = start + weight;
-        let [first, last] = [start, end - 1]
-            .map(|at| usize::try_from(at.saturating_mul(width as u64) / total).unwrap_or(width));
-        for (place, shown) in columns.iter_mut().enumerate().take(last + 1).skip(first) {
-            let [left, right] = [place, place + 1].map(|edge| edge as u64 * total / width as u64);
-            let share = right.min(end).saturating_sub(left.max(start));
-            // What still fails is not covered by what lasted longer.
-            let share = if *cell == Cell::Failed { share * 3 } else { share };
-            if share >= shown.0 {
-                let into = left.max(start) - start;
-                let ms = from.ms_until(*to).saturating_mul(into) / weight;
-                let when = Timestamp::from_ms(from.ms() + i64::try_from(ms).unwrap_or(0));
-                *shown = (share, *cell, when, chosen.is_some() && chosen == Some(*number));
-            }
-        }
-        start = end;
     }
-    let line = columns.iter().fold(Row::new(), |row, (_, cell, _, is_chosen)| {
-        let (look, sign) = cell.sign();
-        if *is_chosen { row.and(Look::Bold, "▒") } else { row.and(look, sign) }
-    });
-    [line, hours(&columns.iter().map(|(_, _, when, _)| clock(*when)).collect::<Vec<_>>())]
+    [line, hours(&clocks)]
 }
 
 /// Returns the time at the start, and each hour where it begins.

@@ -10,7 +10,7 @@ use crate::needs::{count_words, files_and_lines};
 use crate::style::{brief_duration, columns, rough};
 
 use super::app::{App, Field, Mode, OwnLoop};
-use super::contents::{Scene, Subject, View, brief, max_cost, state_of, usd};
+use super::contents::{Scene, Subject, View, brief, state_of, usd};
 use super::help;
 use super::layout::{Panel, Shape};
 use super::page::reading;
@@ -55,7 +55,8 @@ fn line(scene: &Scene<'_>) -> Row {
     if scene.shape == Shape::Narrow {
         return row;
     }
-    let limit = max_cost(scene).filter(|_| live.is_some());
+    let limit =
+        scene.detail().filter(|_| live.is_some()).and_then(|detail| detail.setting("max-cost")?.as_f64());
     let limit = limit.map_or(String::new(), |limit| format!(" of ${limit:.0}"));
     let cost = night.totals.cost.usd;
     let cost = cost.map(|cost| fact(scene, "cost", usd(Some(cost))).and(Look::Dim, limit));

@@ -24,7 +24,6 @@ use super::page::{Page, Section};
 use super::row::{Look, Row};
 
 pub use log::{attempt_of, is_match};
-pub use night::max_cost;
 pub use output::rows_of_text;
 pub use words::{attempts_of, brief, state_of, usd, wait_for};
 

@@ -52,7 +52,7 @@ fn facts(scene: &Scene<'_>) -> Vec<Row> {
     let cost = cost.map_or(String::new(), |cost| format!(", {} in failed attempts", usd(Some(cost))));
     let tokens = &totals.tokens;
     let cuts = cut_short(totals);
-    let facts: [(&str, Option<Row>); 13] = [
+    let facts: [(&str, Option<Row>); 9] = [
         ("Artifact", session.map(|session| artifact(&session.artifact))),
         ("Attempts", Some(attempts_of(night).into())),
         ("Cut short", (!cuts.is_empty()).then(|| cuts.join("; ").into())),
@@ -62,10 +62,6 @@ fn facts(scene: &Scene<'_>) -> Vec<Row> {
         ("Tokens", (!tokens.is_unknown()).then(|| tokens_told(tokens).into())),
         ("Changed", detail.and_then(|detail| detail.changes).map(|stat| files_and_lines(stat).into())),
         ("Agent", session.map(agent)),
-        ("Sandbox", session.map(sandbox)),
-        ("Validation", detail.map(|detail| brief(detail.validation().unwrap_or("none")).into())),
-        ("Limit", session.map(|session| limit(scene, session))),
-        ("Started", session.map(|session| started(scene, session))),
     ];
     facts.into_iter().filter_map(|(name, row)| Some(fact(name, row?))).collect()
 }
@@ -83,30 +79,11 @@ fn artifact(artifact: &Artifact) -> Row {
 
 fn agent(session: &Session) -> Row {
     let version = session.agent_version.as_deref().unwrap_or_default();
-    brief(format!("{} {version}", session.agent).trim_end()).into()
-}
-
-fn sandbox(session: &Session) -> Row {
-    let fence = session.sandbox.as_ref().map(|facts| brief(&facts.text()).into());
-    fence.unwrap_or_else(|| Row::of(Look::Warn, "no sandbox"))
-}
-
-fn limit(scene: &Scene<'_>, session: &Session) -> Row {
-    let attempts = counted(u64::from(session.max_iterations), "attempt");
-    let cost = max_cost(scene).map_or(String::new(), |cost| format!(", {}", usd(Some(cost))));
-    format!("{attempts}{cost}").into()
-}
-
-fn started(scene: &Scene<'_>, session: &Session) -> Row {
-    let branch = brief(session.branch.as_deref().unwrap_or("a detached HEAD"));
-    let place = if session.lane.is_some() { "in a lane on" } else { "on" };
-    let at = local_minute(scene.night.started_at);
-    format!("{at} {place} {branch}, {}", brief(&session.host)).into()
-}
-
-/// Returns the budget of the session in dollars.
-pub fn max_cost(scene: &Scene<'_>) -> Option<f64> {
-    scene.detail()?.setting("max-cost")?.as_f64()
+    let row = Row::from(format!("{}, ", brief(format!("{} {version}", session.agent).trim_end())));
+    match &session.sandbox {
+        Some(fence) => row.and(Look::Plain, brief(&fence.text())),
+        None => row.and(Look::Warn, "no sandbox"),
+    }
 }
 
 /// What needs somebody and is no task.

@@ -140,7 +140,6 @@ impl App {
         let row = self.page.row(at).cloned().unwrap_or_default();
         match at {
             At::Title(place) => Row::of(Look::Dim, self.page.sections[place].mark()).then(row),
-            At::More(place) => Row::of(Look::Dim, self.page.sections[place].more()),
             At::Row(..) | At::Gap => row,
         }
     }

@@ -6,9 +6,6 @@ use std::ops::Range;
 use super::model::File;
 use super::row::{Look, Row};
 
-/// What is shown of a folded file.
-pub const PREVIEW: usize = 12;
-
 /// How far a key moves; what is negative leads up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
@@ -60,8 +57,7 @@ pub struct Section {
 pub enum Fold {
     /// There is nothing to fold.
     Never,
-    /// The first lines are shown.
-    Closed(usize),
+    Closed,
     Open,
 }
 
@@ -70,8 +66,6 @@ pub enum Fold {
 pub enum At {
     Title(usize),
     Row(usize, usize),
-    /// The line that says how much is folded away.
-    More(usize),
     /// Between two sections.
     Gap,
 }
@@ -89,62 +83,44 @@ impl Section {
 
     /// Rows that are folded away below a title, found again by `key`.
     pub fn folded(key: String, title: Row, rows: Vec<Row>) -> Self {
-        Self { key, title: Some(title), fold: Fold::Closed(0), ..Self::plain(rows) }
+        Self { key, title: Some(title), fold: Fold::Closed, ..Self::plain(rows) }
     }
 
     /// In front of its title: whether it can be folded, and is.
     pub fn mark(&self) -> &'static str {
         match self.fold {
             Fold::Never => "",
-            Fold::Closed(_) if self.rows.is_empty() => "  ",
-            Fold::Closed(_) => "▸ ",
+            Fold::Closed if self.rows.is_empty() => "  ",
+            Fold::Closed => "▸ ",
             Fold::Open => "▾ ",
         }
     }
 
     /// Where there is nothing below a title, it is not shown either.
     fn is_hidden(&self) -> bool {
-        self.fold != Fold::Closed(0) && self.rows.is_empty()
+        self.fold != Fold::Closed && self.rows.is_empty()
     }
 
     fn shown_rows(&self) -> usize {
-        match self.fold {
-            Fold::Closed(preview) => self.rows.len().min(preview),
-            Fold::Never | Fold::Open => self.rows.len(),
-        }
+        if self.fold == Fold::Closed { 0 } else { self.rows.len() }
     }
 
     /// Lines on the page, without the gap behind it.
     fn len(&self) -> usize {
-        let lines = [self.title.is_some(), self.has_more()].map(usize::from);
-        if self.is_hidden() { 0 } else { lines[0] + self.shown_rows() + lines[1] }
-    }
-
-    /// Returns true if its last line says how much of it is folded away.
-    fn has_more(&self) -> bool {
-        matches!(self.fold, Fold::Closed(preview @ 1..) if preview < self.rows.len())
+        if self.is_hidden() { 0 } else { usize::from(self.title.is_some()) + self.shown_rows() }
     }
 
     fn at(&self, place: usize, line: usize) -> At {
         match line.checked_sub(usize::from(self.title.is_some())) {
             None => At::Title(place),
             Some(row) if row < self.shown_rows() => At::Row(place, row),
-            Some(row) if row == self.shown_rows() && self.has_more() => At::More(place),
             Some(_) => At::Gap,
         }
     }
 
     /// The blank line behind it.
     fn gap(&self) -> usize {
-        usize::from(self.fold != Fold::Closed(0) && self.len() > 0)
-    }
-
-    /// What its last line says where more of it is folded away.
-    pub fn more(&self) -> String {
-        match self.rows.len() - self.shown_rows() {
-            1 => "… 1 more line".to_owned(),
-            count => format!("… {count} more lines"),
-        }
+        usize::from(self.fold != Fold::Closed && self.len() > 0)
     }
 }
 
@@ -182,7 +158,7 @@ impl Page {
         match at {
             At::Title(section) => self.sections[section].title.as_ref(),
             At::Row(section, row) => self.sections[section].rows.get(row),
-            At::More(_) | At::Gap => None,
+            At::Gap => None,
         }
     }
 
@@ -213,7 +189,7 @@ impl Page {
         let start = self.start_of(place);
         let section = &mut self.sections[place];
         if section.fold == Fold::Open {
-            section.fold = Fold::Closed(if section.file.is_some() { PREVIEW } else { 0 });
+            section.fold = Fold::Closed;
             self.cursor = start;
         } else {
             section.fold = Fold::Open;

@@ -43,7 +43,7 @@ pub fn streams(scene: &Scene<'_>, running: &InFlight) -> impl Iterator<Item = Se
             stream,
             author: Some((scene.night.id.clone(), running.agent.clone())),
         };
-        let section = of_file(scene, file, Fold::Open);
+        let section = of_file(scene, file);
         // What the agent does needs no title.
         if stream == Stream::AgentStdout {
             Section { title: None, fold: Fold::Never, ..section }

@@ -2,7 +2,7 @@
 
 use crate::style::{cut, size};
 use crate::tui::model::{Answer, Attempt, File, Night, Place, Request, Stream};
-use crate::tui::page::{Fold, PREVIEW, Section, reading};
+use crate::tui::page::{Fold, Section, reading};
 use crate::tui::row::{Look, Row, shown};
 use ralph_core::record::AgentEvent;
 
@@ -38,14 +38,13 @@ pub fn sections(scene: &Scene<'_>, night: &Night, attempt: &Attempt) -> Vec<Sect
     let streams = if attempt.is_failed() { [of_validation, of_agent] } else { [of_agent, of_validation] };
     for stream in streams.into_iter().flatten() {
         let file = File { place: Place::Record(entry.commit.clone()), stream, author: author.clone() };
-        let is_first = stream == streams[0][0];
-        sections.push(of_file(scene, file, if is_first { Fold::Open } else { Fold::Closed(PREVIEW) }));
+        sections.push(of_file(scene, file));
     }
     sections
 }
 
 /// A file below a title. Of a long one its end is shown.
-pub fn of_file(scene: &Scene<'_>, file: File, fold: Fold) -> Section {
+pub fn of_file(scene: &Scene<'_>, file: File) -> Section {
     let agent = file.author.as_ref().map_or("agent", |(_, agent)| agent);
     let title = match file.stream {
         Stream::Prompt => "prompt".to_owned(),
@@ -65,13 +64,13 @@ pub fn of_file(scene: &Scene<'_>, file: File, fold: Fold) -> Section {
         Some(Err(error)) => Row::failure_words(error),
         None | Some(Ok(_)) => vec![reading()],
     };
-    Section { key, title: Some(title), fold, rows, file: Some(file) }
+    Section { key, title: Some(title), fold: Fold::Open, rows, file: Some(file) }
 }
 
 /// The prompt, as the agent got it.
 pub fn prompt(scene: &Scene<'_>, place: Place) -> Vec<Section> {
     let file = File { place, stream: Stream::Prompt, author: None };
-    vec![Section { title: None, ..of_file(scene, file, Fold::Never) }]
+    vec![Section { title: None, fold: Fold::Never, ..of_file(scene, file) }]
 }
 
 /// What an agent did, in lines; what came of a call is at the right of it.

@@ -1,6 +1,6 @@
 //! Lines of a page: text that a terminal shows and never obeys, in looks of ours and in colours of its own.
 
-use ratatui::style::{Color, Modifier, Style};
+use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use crate::sgr;
@@ -37,42 +37,8 @@ const MAX_COLUMNS: usize = 1000;
 /// The same in characters: combining marks take no column.
 const MAX_LETTERS: usize = 2 * MAX_COLUMNS;
 
-/// Least difference between the strongest and the weakest part of a colour that is no grey.
-const MIN_SATURATION: u8 = 64;
-
 pub fn style(look: Look) -> Style {
-    recorded(look.style())
-}
-
-/// Returns the style of recorded text as one that is readable on any background, so that no text can hide: each
-/// colour becomes the nearest of six, greys and backgrounds are left out.
-fn recorded(style: anstyle::Style) -> Style {
-    let effects = [
-        (anstyle::Effects::BOLD, Modifier::BOLD),
-        (anstyle::Effects::DIMMED, Modifier::DIM),
-        (anstyle::Effects::ITALIC, Modifier::ITALIC),
-        (anstyle::Effects::UNDERLINE, Modifier::UNDERLINED),
-        (anstyle::Effects::INVERT, Modifier::REVERSED),
-        (anstyle::Effects::STRIKETHROUGH, Modifier::CROSSED_OUT),
-    ];
-    let effects = effects.into_iter().filter(|(effect, _)| style.get_effects().contains(*effect));
-    let modifiers = effects.map(|(_, modifier)| modifier).collect();
-    Style { fg: style.get_fg_color().and_then(nearest), ..Style::new().add_modifier(modifiers) }
-}
-
-fn nearest(colour: anstyle::Color) -> Option<Color> {
-    let anstyle::RgbColor(red, green, blue) = sgr::rgb(colour);
-    let (high, low) = (red.max(green).max(blue), red.min(green).min(blue));
-    let middle = low + (high - low) / 2;
-    let colour = match (red > middle, green > middle, blue > middle) {
-        (true, false, false) => Color::Red,
-        (false, true, false) => Color::Green,
-        (true, true, false) => Color::Yellow,
-        (false, false, true) => Color::Blue,
-        (true, false, true) => Color::Magenta,
-        _ => Color::Cyan,
-    };
-    (high - low >= MIN_SATURATION).then_some(colour)
+    look.style().into()
 }
 
 impl Row {
@@ -145,7 +111,7 @@ impl Row {
     pub fn lines(text: &str, look: Look) -> Vec<Self> {
         let mut rows = Rows::default();
         for (colours, span) in sgr::spans(text) {
-            let style = style(look).patch(recorded(colours));
+            let style = style(look).patch(Style::from(colours));
             for line in span.split_inclusive('\n') {
                 match line.strip_suffix('\n') {
                     Some(line) => {
@@ -344,6 +310,7 @@ fn shown_from(text: &str, column: &mut usize) -> String {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use ratatui::style::{Color, Modifier};
 
     use super::*;
 
@@ -382,7 +349,7 @@ mod tests {
             ("\x1b[2Jgone\x1b[?25l", vec![(Style::new(), "␛[2Jgone␛[?25l")]),
             ("a\x1b[32m\tb", vec![(Style::new(), "a"), (style(Look::Good), "       b")]),
             ("\x1b[30;40mhidden", vec![(Style::new(), "hidden")]),
-            ("\x1b[38;5;208morange", vec![(style(Look::Warn), "orange")]),
+            ("\x1b[38;5;208morange", vec![(Style::new(), "orange")]),
             ("\x1b[38;2;1;2;3mhidden", vec![(Style::new(), "hidden")]),
             ("\x1b[7m FAIL ", vec![(Style::new().add_modifier(Modifier::REVERSED), " FAIL ")]),
         ] {

@@ -322,10 +322,8 @@ impl App {
         scene.cache.forget_wanted();
         // The first line needs it on every page.
         let _detail = scene.detail().is_some();
-        let mut page = contents::page(&scene, &self.subject, self.view, &old);
-        if self.shown.as_ref().is_some_and(|old| old.of == shown.of) {
-            page.adopt(old);
-        }
+        let is_same = self.shown.as_ref().is_some_and(|old| old.of == shown.of);
+        let page = contents::page(&scene, &self.subject, self.view, &old, is_same);
         (self.page, self.shown) = (page, Some(shown));
         self.cache.forget_texts();
         self.fit();

@@ -14,7 +14,7 @@ use super::bars;
 use super::contents::Scene;
 use super::help;
 use super::layout::Panel;
-use super::page::{At, reading};
+use super::page::reading;
 use super::panels;
 use super::row::{Look, Row, style};
 use super::widgets::{CURSOR, panel, scrollbar, text};
@@ -69,12 +69,12 @@ fn detail(frame: &mut Frame<'_>, app: &App, scene: &Scene<'_>, area: Rect) {
     let titles = [scene.title(&app.subject, app.view), scene.beside_title(&app.subject, app.view)];
     let inner = panel(frame, area, app.panel == Panel::Detail, titles);
     let mut rows = app.screen();
-    if app.page.sections.is_empty() {
+    if app.page.lines.is_empty() && !app.page.is_silent() {
         rows.push((0, reading()));
     }
     if app.page.is_silent() {
         let words = if app.page.sticks { "no output yet" } else { "no output" };
-        rows.push((app.page.len(), Row::of(Look::Dim, words)));
+        rows.push((app.page.lines.len(), Row::of(Look::Dim, words)));
     }
     let first = rows.first().map_or(0, |(line, _)| *line);
     let lines = rows.chunk_by(|(one, _), (other, _)| one == other);
@@ -83,10 +83,10 @@ fn detail(frame: &mut Frame<'_>, app: &App, scene: &Scene<'_>, area: Rect) {
         .highlight_symbol(Line::styled(CURSOR, style(Look::Accent)))
         .highlight_spacing(HighlightSpacing::Always)
         .repeat_highlight_symbol(true);
-    let has_cursor = app.panel == Panel::Detail && !app.page.sections.is_empty();
+    let has_cursor = app.panel == Panel::Detail && !app.page.lines.is_empty();
     let cursor = has_cursor.then(|| app.page.cursor.saturating_sub(first));
     frame.render_stateful_widget(widget, inner, &mut ListState::default().with_selected(cursor));
-    scrollbar(frame, area, app.page.len(), app.page.top);
+    scrollbar(frame, area, app.page.lines.len(), app.page.top);
 }
 
 fn nothing(frame: &mut Frame<'_>, app: &App) {
@@ -121,12 +121,11 @@ impl App {
         let height = usize::from(area.height.saturating_sub(2));
         let width = usize::from(area.width.saturating_sub(4));
         let mut rows = Vec::with_capacity(height);
-        for (line, at) in (self.page.top..).zip(self.page.lines(self.page.top, height)) {
-            let row = self.line(at);
+        for (line, (_, row)) in self.page.lines.iter().enumerate().skip(self.page.top).take(height) {
             if row.is_wrappable(width) {
                 rows.extend(row.wrapped(width).into_iter().map(|part| (line, part)));
             } else {
-                rows.push((line, row.fitted(width)));
+                rows.push((line, row.clone().fitted(width)));
             }
             if rows.len() >= height {
                 rows.truncate(height);
@@ -134,14 +133,6 @@ impl App {
             }
         }
         rows
-    }
-
-    fn line(&self, at: At) -> Row {
-        let row = self.page.row(at).cloned().unwrap_or_default();
-        match at {
-            At::Title(place) => Row::of(Look::Dim, self.page.sections[place].mark()).then(row),
-            At::Row(..) | At::Gap => row,
-        }
     }
 
     /// Returns the paths in the detail that lead to files, with their places on the screen and their styles.

@@ -1,7 +1,6 @@
 //! What stands on the right: sections that fold.
 
 use std::collections::HashMap;
-use std::ops::Range;
 
 use super::model::File;
 use super::row::{Look, Row};
@@ -33,8 +32,11 @@ impl Step {
 /// Sections, one below the other.
 #[derive(Debug, Clone, Default)]
 pub struct Page {
+    /// Their titles and rows are among the lines.
     pub sections: Vec<Section>,
-    /// The line that keys act on, counted over all sections.
+    /// What is to be seen, each line with the place of its section.
+    pub lines: Vec<(usize, Row)>,
+    /// The line that keys act on.
     pub cursor: usize,
     /// The first line on the screen.
     pub top: usize,
@@ -61,15 +63,6 @@ pub enum Fold {
     Open,
 }
 
-/// Where a line of a page comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum At {
-    Title(usize),
-    Row(usize, usize),
-    /// Between two sections.
-    Gap,
-}
-
 impl Section {
     /// Rows that neither fold nor have a title.
     pub fn plain(rows: Vec<Row>) -> Self {
@@ -86,113 +79,84 @@ impl Section {
         Self { key, title: Some(title), fold: Fold::Closed, ..Self::plain(rows) }
     }
 
-    /// In front of its title: whether it can be folded, and is.
-    pub fn mark(&self) -> &'static str {
-        match self.fold {
+    /// Puts its lines below others.
+    fn lay_out(&mut self, place: usize, lines: &mut Vec<(usize, Row)>) {
+        let rows = std::mem::take(&mut self.rows);
+        let mark = match self.fold {
+            // Where there is nothing below a title, it is not shown either.
+            Fold::Never | Fold::Open if rows.is_empty() => return,
             Fold::Never => "",
-            Fold::Closed if self.rows.is_empty() => "  ",
+            Fold::Closed if rows.is_empty() => "  ",
             Fold::Closed => "▸ ",
             Fold::Open => "▾ ",
+        };
+        let title = self.title.take().map(|title| Row::of(Look::Dim, mark).then(title));
+        lines.extend(title.map(|title| (place, title)));
+        if self.fold != Fold::Closed {
+            lines.extend(rows.into_iter().chain([Row::new()]).map(|row| (place, row)));
         }
-    }
-
-    /// Where there is nothing below a title, it is not shown either.
-    fn is_hidden(&self) -> bool {
-        self.fold != Fold::Closed && self.rows.is_empty()
-    }
-
-    fn shown_rows(&self) -> usize {
-        if self.fold == Fold::Closed { 0 } else { self.rows.len() }
-    }
-
-    /// Lines on the page, without the gap behind it.
-    fn len(&self) -> usize {
-        if self.is_hidden() { 0 } else { usize::from(self.title.is_some()) + self.shown_rows() }
-    }
-
-    fn at(&self, place: usize, line: usize) -> At {
-        match line.checked_sub(usize::from(self.title.is_some())) {
-            None => At::Title(place),
-            Some(row) if row < self.shown_rows() => At::Row(place, row),
-            Some(_) => At::Gap,
-        }
-    }
-
-    /// The blank line behind it.
-    fn gap(&self) -> usize {
-        usize::from(self.fold != Fold::Closed && self.len() > 0)
     }
 }
 
 impl Page {
-    /// The sections with their lines, and the gap behind them.
-    fn placed(&self) -> impl Iterator<Item = (Range<usize>, &Section)> {
-        let mut start = 0;
-        self.sections.iter().map(move |section| {
-            let lines = start..start + section.len() + section.gap();
-            start = lines.end;
-            (lines, section)
-        })
+    /// Lays out sections. What an `old` page on the same things had folded stays so, and the cursor where it was.
+    pub fn new(mut sections: Vec<Section>, sticks: bool, old: Option<&Self>) -> Self {
+        let folds = old.into_iter().flat_map(|old| &old.sections).map(|one| (one.key.as_str(), one.fold));
+        let folds: HashMap<&str, Fold> = folds.filter(|(_, fold)| *fold != Fold::Never).collect();
+        let mut lines = Vec::new();
+        for (place, section) in sections.iter_mut().enumerate() {
+            if section.fold != Fold::Never {
+                section.fold = folds.get(&*section.key).copied().unwrap_or(section.fold);
+            }
+            section.lay_out(place, &mut lines);
+        }
+        // The gap behind the last one.
+        lines.pop_if(|(place, _)| sections[*place].fold != Fold::Closed);
+        let mut page = Self { sections, lines, sticks, ..Self::default() };
+        if let Some(old) = old {
+            page.stand_as(old);
+        }
+        page
     }
 
-    pub fn len(&self) -> usize {
-        let total = self.placed().last().map_or(0, |(lines, _)| lines.end);
-        total - self.sections.iter().rev().find(|section| section.len() > 0).map_or(0, Section::gap)
-    }
-
-    /// The lines from `top` on, at most `height`.
-    pub fn lines(&self, top: usize, height: usize) -> Vec<At> {
-        let end = self.len().min(top + height);
-        let lines = self.placed().enumerate().flat_map(|(place, (lines, section))| {
-            (top.max(lines.start)..end.min(lines.end)).map(move |line| section.at(place, line - lines.start))
-        });
-        lines.collect()
-    }
-
-    pub fn at(&self, line: usize) -> Option<At> {
-        self.lines(line, 1).first().copied()
-    }
-
-    /// The row of a line; none for lines that are made where they are drawn.
-    pub fn row(&self, at: At) -> Option<&Row> {
-        match at {
-            At::Title(section) => self.sections[section].title.as_ref(),
-            At::Row(section, row) => self.sections[section].rows.get(row),
-            At::Gap => None,
+    fn stand_as(&mut self, old: &Self) {
+        (self.cursor, self.top, self.sticks) = (old.cursor, old.top, old.sticks);
+        // A line that was above comes below what is new.
+        let Some((was, _)) = old.lines.get(old.cursor) else { return };
+        let key = &old.sections[*was].key;
+        let section = self.sections.iter().position(|section| section.key == *key);
+        if let Some(section) = section.filter(|_| !key.is_empty()) {
+            let cursor = self.start_of(section) + old.cursor - old.start_of(*was);
+            self.top = (self.top + cursor).saturating_sub(self.cursor);
+            self.cursor = cursor;
         }
     }
 
     /// The line at which a section begins.
-    fn start_of(&self, wanted: usize) -> usize {
-        self.placed().nth(wanted).map_or(0, |(lines, _)| lines.start)
-    }
-
-    /// The section that a line is in.
-    fn section_at(&self, line: usize) -> Option<usize> {
-        self.placed().position(|(lines, _)| line < lines.end)
+    fn start_of(&self, section: usize) -> usize {
+        self.lines.partition_point(|(place, _)| *place < section)
     }
 
     /// The section that the cursor is in.
     pub fn section(&self) -> Option<&Section> {
-        self.sections.get(self.section_at(self.cursor)?)
+        let (place, _) = self.lines.get(self.cursor)?;
+        self.sections.get(*place)
     }
 
     /// Moves the cursor by a step, which is a number of lines.
     pub fn go(&mut self, step: Step, lines: isize) {
-        self.cursor = self.cursor.saturating_add_signed(lines).min(self.len().saturating_sub(1));
+        self.cursor = self.cursor.saturating_add_signed(lines).min(self.lines.len().saturating_sub(1));
         self.sticks = step == Step::End;
     }
 
-    /// Folds or unfolds the section at the cursor, or the next one that can be.
+    /// Folds the section at the cursor, or the next one that can be, or unfolds it. It is seen when the page is made anew.
     pub fn toggle(&mut self) {
         let Some(place) = self.foldable() else { return };
-        let start = self.start_of(place);
-        let section = &mut self.sections[place];
-        if section.fold == Fold::Open {
-            section.fold = Fold::Closed;
-            self.cursor = start;
+        if self.sections[place].fold == Fold::Open {
+            self.sections[place].fold = Fold::Closed;
+            self.cursor = self.start_of(place);
         } else {
-            section.fold = Fold::Open;
+            self.sections[place].fold = Fold::Open;
         }
     }
 
@@ -204,48 +168,26 @@ impl Page {
     }
 
     fn foldable(&self) -> Option<usize> {
-        let at = self.section_at(self.cursor)?;
-        (at..self.sections.len()).find(|place| {
-            let section = &self.sections[*place];
-            section.fold != Fold::Never && section.len() > 0
-        })
+        let mut below = self.lines.iter().skip(self.cursor).map(|(place, _)| *place);
+        below.find(|place| self.sections[*place].fold != Fold::Never)
     }
 
     /// Scrolls as little as possible to show the cursor on a screen of a number of lines.
     pub fn keep_in_view(&mut self, height: usize) {
-        let length = self.len();
-        let last = length.saturating_sub(1);
+        let last = self.lines.len().saturating_sub(1);
         self.cursor = if self.sticks { last } else { self.cursor.min(last) };
-        self.top = top_to_show(self.cursor, self.top, length, height);
+        self.top = top_to_show(self.cursor, self.top, self.lines.len(), height);
     }
 
-    /// Keeps of `old` what a newer page on the same things would have to unfold again.
-    pub fn adopt(&mut self, old: Self) {
-        let was = old.section_at(old.cursor);
-        let was = was.map(|place| (old.sections[place].key.clone(), old.cursor - old.start_of(place)));
-        (self.cursor, self.top, self.sticks) = (old.cursor, old.top, old.sticks);
-        let kept = old.sections.into_iter().map(|section| (section.key.clone(), section));
-        let mut kept: HashMap<String, Section> = kept.collect();
-        for new in &mut self.sections {
-            let Some(old) = kept.remove(&new.key) else { continue };
-            if new.fold != Fold::Never && old.fold != Fold::Never {
-                new.fold = old.fold;
-            }
-        }
-        // A line that was above comes below what is new.
-        if let Some((key, line)) = was.filter(|(key, _)| !key.is_empty())
-            && let Some(section) = self.sections.iter().position(|section| section.key == key)
-        {
-            let cursor = self.start_of(section) + line;
-            self.top = (self.top + cursor).saturating_sub(self.cursor);
-            self.cursor = cursor;
-        }
+    /// Returns the file that a line is of.
+    pub fn file(&self, (place, _): &(usize, Row)) -> Option<&File> {
+        self.sections[*place].file.as_ref()
     }
 
     /// Returns true if it has files, and all of them hold nothing.
     pub fn is_silent(&self) -> bool {
-        let mut files = self.sections.iter().filter(|section| section.file.is_some()).peekable();
-        files.peek().is_some() && files.all(Section::is_hidden)
+        let has_files = self.sections.iter().any(|section| section.file.is_some());
+        has_files && self.lines.iter().all(|line| self.file(line).is_none())
     }
 }
 

@@ -447,7 +447,7 @@ fn a_text_is_searched_where_it_is_read() {
     let mut scene = Scene::new(saying("one\ntwo\nONE more\nthree\n"), (100, 24));
     let at = |scene: &Scene| {
         let page = &scene.app.page;
-        page.at(page.cursor).and_then(|at| page.row(at)).map(super::row::Row::text)
+        page.lines.get(page.cursor).map(|(_, row)| row.text())
     };
     scene.keys("p/one");
     scene.shows("/ one▏");

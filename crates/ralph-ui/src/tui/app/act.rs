@@ -137,7 +137,6 @@ impl App {
             }
             Act::Fold => {
                 self.page.toggle();
-                // What is unfolded may have to be read.
                 self.compose();
             }
             Act::OpenIn(program) => {
@@ -262,7 +261,10 @@ impl App {
                     self.arrive();
                 }
             }
-            (Panel::Detail, ..) => self.page.open(),
+            (Panel::Detail, ..) => {
+                self.page.open();
+                self.compose();
+            }
             _ => self.panel = Panel::Detail,
         }
     }
@@ -346,27 +348,21 @@ impl App {
 
     /// What a pager or an editor would show: a file of the work tree, what was recorded, or the text of the view.
     fn opened(&self, program: Program) -> Opened {
-        let section = self.page.section();
-        let mut all = self.page.sections.iter().filter(|section| !section.rows.is_empty());
-        let first = all.find_map(|section| section.file.as_ref());
-        if let Some(file) = section.and_then(|section| section.file.as_ref()).or(first) {
+        let page = &self.page;
+        // What is at the cursor or above it in its section, else the first file, or the last link of the view.
+        let section = page.lines.get(page.cursor).map(|(place, _)| *place);
+        let above = page.lines.iter().take(page.cursor + 1).rev();
+        let above = above.take_while(|(place, _)| section == Some(*place));
+        if let Some(file) = above.clone().chain(&page.lines).find_map(|line| page.file(line)) {
             return Opened::File(file.clone());
         }
-        // What is at the cursor, else the last that the view names.
-        let at_cursor = self.page.at(self.page.cursor).and_then(|at| self.page.row(at));
-        let here = at_cursor.into_iter().chain(section.and_then(|section| section.title.as_ref()));
-        let here = here.filter(|_| self.panel == Panel::Detail);
-        let all = self.page.sections.iter().rev().flat_map(|section| section.rows.iter().rev());
-        let link = here.chain(all).find_map(|row| row.link.clone());
+        let above = above.filter(|_| self.panel == Panel::Detail);
+        let link = above.chain(page.lines.iter().rev()).find_map(|(_, row)| row.link.clone());
         let target = self.scene().and_then(|scene| scene.diff_target(&self.subject));
         match (program, self.view, link, target) {
             (Program::Editor, View::Detail | View::Diff, Some(path), _) => Opened::Own(path),
             (_, View::Diff, _, Some(target)) => Opened::Diff(target),
-            _ => {
-                let lines = self.page.lines(0, self.page.len());
-                let texts = lines.iter().map(|at| self.page.row(*at).map_or(String::new(), Row::text));
-                Opened::Text(texts.map(|text| text + "\n").collect())
-            }
+            _ => Opened::Text(page.lines.iter().map(|(_, row)| row.text() + "\n").collect()),
         }
     }
 }

@@ -50,10 +50,8 @@ impl App {
     pub(super) fn go_to_hit(&mut self, is_next: bool) -> Result<()> {
         ensure!(!self.search.is_empty(), "nothing is searched for: / in an output, a diff or a prompt");
         let wanted = self.search.to_lowercase();
-        let lines = self.page.lines(0, self.page.len()).into_iter().enumerate();
-        let hits = lines.filter(|(_, at)| {
-            self.page.row(*at).is_some_and(|row| row.text().to_lowercase().contains(&wanted))
-        });
+        let lines = self.page.lines.iter().enumerate();
+        let hits = lines.filter(|(_, (_, row))| row.text().to_lowercase().contains(&wanted));
         let hits: Vec<usize> = hits.map(|(line, _)| line).collect();
         let cursor = self.page.cursor;
         let found = if is_next {

@@ -320,11 +320,11 @@ impl<'a> Scene<'a> {
     }
 }
 
-/// Makes the page of a subject in a view.
-pub fn page(scene: &Scene<'_>, subject: &Subject, view: View, old: &Page) -> Page {
+/// Makes the page of a subject in a view; the `old` one may be of the same.
+pub fn page(scene: &Scene<'_>, subject: &Subject, view: View, old: &Page, is_same: bool) -> Page {
     let is_live = scene.is_live(subject);
     let sticks = is_live && matches!(view, View::Detail | View::Output);
-    Page { sections: sections(scene, subject, view, old), sticks, ..Page::default() }
+    Page::new(sections(scene, subject, view, old), sticks, Some(old).filter(|_| is_same))
 }
 
 fn sections(scene: &Scene<'_>, subject: &Subject, view: View, old: &Page) -> Vec<Section> {

@@ -120,6 +120,8 @@ pub struct App {
     pub tree: Tree,
     pub page: Page,
     shown: Option<Shown>,
+    /// True if more was read than the page is made of.
+    is_stale: bool,
     pub cache: Cache,
     pub mode: Mode,
     pub follows: bool,
@@ -150,6 +152,7 @@ impl App {
             tree: Tree::default(),
             page: Page::default(),
             shown: None,
+            is_stale: false,
             cache: Cache::default(),
             mode: Mode::Browse,
             follows: true,
@@ -315,6 +318,7 @@ impl App {
     /// Makes the page anew, with what was read and unfolded as it was where it is of the same.
     pub fn compose(&mut self) {
         let old = std::mem::take(&mut self.page);
+        self.is_stale = false;
         let (Some(shown), Some(scene)) = (self.to_show(), self.scene()) else {
             self.shown = None;
             return;
@@ -341,12 +345,21 @@ impl App {
             self.message = Row::failure(error);
         }
         self.cache.take(request, answer.map_err(|error| format!("{error:#}")));
-        self.compose();
+        self.is_stale = true;
     }
 
-    /// What to read next. The screen is laid out first.
+    /// Makes the page of what was read.
+    pub fn refresh(&mut self) {
+        if self.is_stale {
+            self.compose();
+        }
+    }
+
+    /// What to read next. A page is made when all is read that the last one wanted.
     pub fn requests(&mut self) -> Vec<Request> {
-        self.fit();
+        if self.cache.wanted().is_empty() {
+            self.refresh();
+        }
         self.cache.wanted()
     }
 

@@ -212,7 +212,7 @@ pub fn run(backend: &Arc<dyn Backend>, host: &mut dyn Host, paint: Paint, has_li
     let mut screen = Screen::take()?;
     let size = screen.terminal.size().context("ask the terminal for its size")?;
     let mut app = App::new(Rect::new(0, 0, size.width, size.height), host.now(), host.own_loop());
-    let mut turned = Instant::now();
+    let (mut turned, mut drawn) = (Instant::now(), None::<Instant>);
     let (mut is_awaiting, mut is_stale) = (true, true);
     loop {
         if let Some(signal) = host.signal() {
@@ -233,7 +233,10 @@ pub fn run(backend: &Arc<dyn Backend>, host: &mut dyn Host, paint: Paint, has_li
         let mut wait = if is_awaiting { AWAITING } else { Duration::ZERO };
         loop {
             match news.recv_timeout(wait) {
-                Ok(News::Look(Ok(overview))) => app.looked(overview),
+                Ok(News::Look(Ok(overview))) => {
+                    app.looked(overview);
+                    drawn = None;
+                }
                 Ok(News::Look(Err(error))) => app.message = Row::failure(&error),
                 Ok(News::Answer(place, request, answer)) => {
                     readers[place].at = None;
@@ -265,15 +268,17 @@ pub fn run(backend: &Arc<dyn Backend>, host: &mut dyn Host, paint: Paint, has_li
             readers[usize::from(request.is_slow())].ask(request)?;
         }
         is_awaiting = !app.is_known || readers.iter().any(|reader| reader.at.is_some());
-        if is_stale {
+        // Of many things that are read at once, not each is drawn.
+        if is_stale && (!is_awaiting || drawn.is_none_or(|drawn| drawn.elapsed() >= TURN)) {
+            app.refresh();
             let address: Address<'_> = &|path| host.address(path);
             screen.draw(&app, paint, has_links.then_some(address))?;
-            is_stale = false;
+            (is_stale, drawn) = (false, Some(Instant::now()));
         }
         let mut wait = if is_awaiting { Duration::ZERO } else { IDLE };
         while event::poll(wait).context("wait for a key")? {
             wait = NEXT;
-            is_stale = true;
+            (is_stale, drawn) = (true, None);
             let effect = app.event(&event::read().context("read a key")?);
             match effect {
                 None => {}

@@ -61,9 +61,10 @@ pub fn fingerprint(question: &str) -> String {
     hex(&Sha256::digest(format!("question\0{}", normalized(question)))[..FINGERPRINT_BYTES])
 }
 
-/// Returns a question in one spelling: equal if only capitals, digits, quotes and punctuation differ.
+/// Returns a question in one spelling: equal if only capitals, digits, quotes, punctuation and what follows it differ.
 fn normalized(question: &str) -> String {
-    let words = question.split(|c: char| !c.is_alphabetic()).filter(|word| !word.is_empty());
+    let asked = question.rsplit_once(['?', '？', '؟']).map_or(question, |(asked, _)| asked);
+    let words = asked.split(|c: char| !c.is_alphabetic()).filter(|word| !word.is_empty());
     words.map(str::to_lowercase).collect::<Vec<_>>().join(" ")
 }
 
@@ -251,6 +252,7 @@ mod tests {
     fn a_question_is_known_again() {
         assert_eq!(normalized("Semicolons, or **commas**?"), normalized("semicolons or commas"));
         assert_eq!(normalized("Which port: 80?"), normalized("which port, 8080?"));
+        assert_eq!(normalized("Tabs or blanks? The spec names both."), normalized("Tabs or blanks? I wait."));
         assert_ne!(normalized("Which port?"), normalized("Which host?"));
     }
 }

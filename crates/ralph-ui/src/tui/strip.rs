@@ -7,8 +7,8 @@ use crate::local_time::clock;
 use super::model::Night;
 use super::row::{Look, Row};
 
-/// A pause that is shorter than this part of the work has no column, and others have one.
-const MIN_PAUSE_PART: u64 = 60;
+/// A shorter pause has no column, and others have one.
+const MIN_PAUSE_MS: u64 = 15 * 60_000;
 
 /// What a column shows; of several attempts in one, what is worst.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -37,12 +37,10 @@ impl Cell {
 
 /// Returns the line, with the columns of `chosen` marked, and the hours below it. `now` is the end of what runs.
 pub fn rows(night: &Night, width: usize, now: Option<Timestamp>, chosen: Option<u32>) -> [Row; 2] {
-    let runs: Vec<_> = night.attempts.iter().filter(|one| one.outcome != Outcome::Skipped).collect();
-    let worked: u64 = runs.iter().map(|one| one.started_at.ms_until(one.ended_at)).sum();
     let mut pieces: Vec<(Cell, Timestamp, u64, Option<u32>)> = Vec::new();
-    let mut at = runs.first().map_or(night.started_at, |one| one.started_at);
-    for one in &runs {
-        if at.ms_until(one.started_at) > worked / MIN_PAUSE_PART {
+    let mut at = night.started_at;
+    for one in night.attempts.iter().filter(|one| one.outcome != Outcome::Skipped) {
+        if at.ms_until(one.started_at) > MIN_PAUSE_MS {
             pieces.push((Cell::Pause, at, 0, None));
         }
         let cell = match one.outcome {

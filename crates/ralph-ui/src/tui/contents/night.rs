@@ -6,7 +6,9 @@ use crate::needs::{false_claims, files_and_lines};
 use crate::style::{counted, duration, grouped, tokens_told};
 use crate::tui::page::Section;
 use crate::tui::row::{Look, Row};
-use ralph_core::record::{Artifact, ArtifactStatus, FailureCause, NeedKind, RALPH, Session, join_truncated};
+use ralph_core::record::{
+    Artifact, ArtifactStatus, FailureCause, Need, NeedKind, RALPH, Session, join_truncated,
+};
 
 use super::words::{attempts_of, brief, fact, state_of, usd};
 use super::{Scene, Subject};
@@ -22,6 +24,7 @@ pub fn sections(scene: &Scene<'_>) -> Vec<Section> {
         Row::of(Look::Bold, ending::tasks(summary.tasks)),
     ];
     let causes = summary.causes.list.iter().filter(|cause| !cause.is_solved || cause.times > 1);
+    let causes = causes.take(MAX_LISTED).map(|one| cause(one, &summary.needs_you));
     let learned = scene.detail().map(|detail| detail.learnings.as_slice()).unwrap_or_default();
     let learned = learned.iter().take(MAX_LISTED).map(|(number, words)| {
         let number = format!("#{number}");
@@ -30,13 +33,18 @@ pub fn sections(scene: &Scene<'_>) -> Vec<Section> {
     vec![
         Section::plain(head),
         Section::plain(facts(scene)),
-        Section::titled(Row::of(Look::Bold, "Causes"), causes.take(MAX_LISTED).map(cause).collect()),
+        Section::titled(Row::of(Look::Bold, "Causes"), causes.collect()),
         Section::titled(Row::of(Look::Bold, "Learned"), learned.collect()),
     ]
 }
 
-fn cause(cause: &FailureCause) -> Row {
-    let (look, is) = if cause.is_solved { (Look::Dim, "solved") } else { (Look::Bad, "still fails") };
+fn cause(cause: &FailureCause, needs: &[Need]) -> Row {
+    let is_asked = needs.iter().any(|need| need.why == NeedKind::Asks && need.cause == cause.cause);
+    let (look, is) = match cause.is_solved {
+        true => (Look::Dim, "solved"),
+        false if is_asked => (Look::Warn, "not answered"),
+        false => (Look::Bad, "still fails"),
+    };
     let tasks = brief(&join_truncated(&cause.tasks, 3));
     let right = Row::of(Look::Dim, format!("{} × {tasks}  ", cause.times)).and(look, is);
     let words = brief(cause.cause.as_deref().unwrap_or("no cause recorded"));

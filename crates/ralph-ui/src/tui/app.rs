@@ -15,6 +15,7 @@ use super::contents::{self, Cache, Scene, Subject, View};
 use super::layout::{Areas, Panel, Shape};
 use super::model::{Answer, DiffTarget, Feature, File, InFlight, Live, Night, Overview, Request};
 use super::page::{Page, top_to_show};
+use super::panels::need_rows;
 use super::row::{Look, Row, shown};
 use super::tree::{Line, Tree};
 
@@ -380,16 +381,14 @@ impl App {
     }
 
     pub fn areas(&self) -> Areas {
-        let needs = self.needs().len();
-        let is_wide = Shape::of(self.size) == Shape::Wide;
-        let waiting = self.night().map_or(0, |(feature, _)| {
-            let tasks = feature.summary.needs_you.iter().filter_map(|need| need.task.as_ref());
-            tasks.filter(|task| is_wide && feature.waiting_for(task).next().is_some()).count()
-        });
+        let scene = self.scene();
+        let needs = scene
+            .iter()
+            .flat_map(|scene| self.needs().iter().map(|need| need_rows(scene, need, self.size.width).len()));
         // Rows of attempts and sessions have more to say than fits beside the lists.
         let is_full = matches!(self.view, View::Log | View::Nights);
         let panels = (self.panel, self.left);
-        Areas::of(self.size, panels, self.live().is_some(), needs + waiting, is_full)
+        Areas::of(self.size, panels, self.live().is_some(), needs.sum(), is_full)
     }
 
     /// Puts on the screen what the cursors are on.

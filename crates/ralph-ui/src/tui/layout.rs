@@ -135,8 +135,7 @@ fn narrow(body: Rect, panel: Panel, needs: u16) -> Panels {
         return only(body, panel);
     }
     let now = if panel == Panel::Now { 4 } else { 0 };
-    // A question takes two lines where it is not cut.
-    let needs = (needs * 2 - 2).max(3).min(body.height.saturating_sub(now + 5));
+    let needs = needs.min(body.height.saturating_sub(now + 5));
     let [now, needs, tasks] = column(body, [Some(now), Some(needs), None]);
     [now, needs, tasks, Rect::ZERO, Rect::ZERO]
 }

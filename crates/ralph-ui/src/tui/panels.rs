@@ -22,6 +22,9 @@ use super::widgets::{list, panel, text};
 /// Most cells that stand for tasks of a phase, one each.
 const CELLS: usize = 8;
 
+/// Most lines for what a task asks, or why it fails, on a narrow screen.
+const MAX_LINES: usize = 3;
+
 /// Most crosses for failures.
 const MAX_CROSSES: usize = 5;
 
@@ -76,7 +79,7 @@ pub fn needs(frame: &mut Frame<'_>, app: &App, scene: &Scene<'_>, area: Rect) {
     let (items, chosen) = if needs.is_empty() {
         (vec![vec![Row::of(Look::Dim, nothing_needed(scene))]], None)
     } else {
-        let items = needs.iter().map(|need| need_rows(scene, need)).collect();
+        let items = needs.iter().map(|need| need_rows(scene, need, area.width)).collect();
         (items, (app.left == Panel::Needs).then_some(app.need))
     };
     let is_focused = app.panel == Panel::Needs;
@@ -94,7 +97,8 @@ fn nothing_needed(scene: &Scene<'_>) -> String {
     }
 }
 
-fn need_rows(scene: &Scene<'_>, need: &Need) -> Vec<Row> {
+/// What is said of a need in a panel of a number of columns.
+pub fn need_rows(scene: &Scene<'_>, need: &Need, width: u16) -> Vec<Row> {
     let feature = scene.feature;
     let cause = brief(need.cause.as_deref().unwrap_or_default());
     let (look, sign) = need_sign(need.why);
@@ -129,7 +133,10 @@ fn need_rows(scene: &Scene<'_>, need: &Need) -> Vec<Row> {
         }
         Shape::Narrow => {
             let row = row.and(Look::Plain, title).with_right(cost.into());
-            vec![row, Row::of(look, format!("  {words}"))]
+            let words = Row::of(look, format!("  {words}")).indented(2);
+            // Without the border, and the blanks inside of it.
+            let words = words.wrapped(usize::from(width.saturating_sub(4))).into_iter();
+            [row].into_iter().chain(words.take(MAX_LINES)).collect()
         }
     }
 }

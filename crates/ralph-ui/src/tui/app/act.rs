@@ -288,6 +288,7 @@ impl App {
         self.renew();
         self.arrive();
         self.page.go(Step::End, 0);
+        self.cache.invalidate(true);
         if self.live().is_none() {
             self.say(Look::Dim, "nothing runs now: the next session is followed");
         }

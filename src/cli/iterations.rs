@@ -7,7 +7,7 @@ use camino::Utf8Path;
 
 use ralph_core::record::{IterationName, LeftOut, LogEntry, ObjectId, RALPH, Timestamp, Which, did_you_mean};
 use ralph_os::platform::repo_path;
-use ralph_store::{Remote, SessionLog, Store, cleaned_refs};
+use ralph_store::{SessionLog, Store, cleaned_refs};
 use ralph_ui::style::one_line;
 
 use super::commits::{self, Commit, Moment};
@@ -100,8 +100,7 @@ impl Point {
     fn how_to_fetch(&self, store: &Store) -> String {
         let name = self.log.refs.snapshot();
         let is_cleaned = cleaned_refs(store.repository()).is_ok_and(|cleaned| cleaned.contains(&name));
-        let has_remote = Remote::names(store.repository()).is_ok_and(|remotes| !remotes.is_empty());
-        let way = match (is_cleaned, has_remote) {
+        let way = match (is_cleaned, sessions::has_remote(store)) {
             (false, true) => {
                 format!("`{RALPH} sync --snapshots` fetches it, if it was pushed with --snapshots")
             }
@@ -207,7 +206,7 @@ fn of_task(store: &Store, task: &str, log: &SessionLog, choice: &SessionChoice) 
     if choice.session.is_some() {
         return Ok(None);
     }
-    for other in sessions::of_feature(store, log.feature())?.iter().rev() {
+    for other in sessions::of_feature(store, log.feature(), None)?.iter().rev() {
         if let Some(point) = last_of(store, other, task)? {
             return Ok(Some(point));
         }

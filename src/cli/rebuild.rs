@@ -10,7 +10,7 @@ use serde::Serialize;
 use ralph_core::progress::progress_txt::{self, Difference};
 use ralph_core::record::{IfThere, RALPH, SessionId};
 use ralph_project::project_files::{MAX_PROGRESS_BYTES, ProjectFiles, Refused, explain, refused};
-use ralph_store::{SessionLog, Store, folders, last_written, stays_inside};
+use ralph_store::{SessionLog, SessionQuery, Store, folders, last_written, stays_inside};
 use ralph_ui::style::one_line;
 
 use super::args::ReadArgs;
@@ -73,7 +73,7 @@ pub fn settle(read: &ReadArgs, context: &Context, is_repair: bool) -> Result<Opt
 /// Returns true if no session is recorded of the feature that is worked on here.
 fn is_without_session(context: &Context) -> Result<bool> {
     let Ok(feature) = context.feature(None, None) else { return Ok(false) };
-    Ok(sessions::newest_of_feature(context.store()?, &feature.path)?.is_none())
+    Ok(sessions::newest_of(context.store()?, SessionQuery::of_feature(&feature.path))?.is_none())
 }
 
 fn load<'a>(choice: &SessionChoice, is_of_all: bool, context: &'a Context) -> Result<Journal<'a>> {
@@ -110,7 +110,7 @@ fn picked(choice: &SessionChoice, context: &Context, store: &Store) -> Result<Se
     {
         return Ok(log);
     }
-    if let Some(log) = sessions::newest_of_feature(store, &feature.path)? {
+    if let Some(log) = sessions::newest_of(store, SessionQuery::of_feature(&feature.path))? {
         return Ok(log);
     }
     // If nothing at all is recorded, that is what there is to say.

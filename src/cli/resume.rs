@@ -4,9 +4,7 @@ use anyhow::Result;
 use clap::Args;
 
 use ralph_core::config::Config;
-use ralph_core::record::{
-    Budget, IterationFacts, RALPH, Refusal, Scope, Session, SessionName, SessionTotals, Status, StopReason,
-};
+use ralph_core::record::{Budget, RALPH, Refusal, Scope, Session, SessionName, Status, StopReason};
 use ralph_os::process::host_name;
 use ralph_project::feature::Feature;
 use ralph_project::tasks;
@@ -132,8 +130,7 @@ impl Resumption {
         }
         let feature = context.recorded_feature(&path)?;
         let settings = layers.config().map_err(refusal)?.settings;
-        let iterations = log.iter().flat_map(SessionLog::iterations).filter_map(IterationFacts::of_entry);
-        let totals = SessionTotals::fold(&refs.session, iterations);
+        let totals = log.as_ref().map(sessions::totals).unwrap_or_default();
         let budget = Budget {
             cost: totals.cost.usd,
             max_cost: settings.max_cost,

@@ -2,10 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use anyhow::{Context, Error, Result, bail};
+use anyhow::{Context, Error, Result, anyhow, bail};
 use clap::Args;
 
-use ralph_core::record::{RALPH, Session, SessionId, SessionName, Status, did_you_mean, join_truncated};
+use ralph_core::record::{
+    IterationFacts, RALPH, Session, SessionId, SessionName, SessionTotals, Status, did_you_mean,
+    join_truncated,
+};
 use ralph_project::feature;
 use ralph_store::{
     Holder, Listing, LoopLock, Remote, RemoteRun, SessionLog, SessionQuery, SessionRefs, Store, cleaned_refs,
@@ -91,13 +94,8 @@ fn recorded_feature<'a>(
         [only] => Ok(only),
         [] if recorded.is_empty() => bail!("{}", nothing_recorded(store)),
         [] => {
-            let near = did_you_mean(
-                wanted,
-                recorded
-                    .iter()
-                    .copied()
-                    .chain(recorded.iter().map(|path| path.rsplit('/').next().unwrap_or_default())),
-            );
+            let names = recorded.iter().copied().chain(recorded.iter().map(|path| last_part(path)));
+            let near = did_you_mean(wanted, names);
             let near = near.map_or(String::new(), |near| format!("did you mean {}? ", one_line(near)));
             let features: Vec<_> = recorded.into_iter().collect();
             bail!(
@@ -166,18 +164,13 @@ fn only(store: &Store, name: &SessionName, found: &[SessionId]) -> Result<Sessio
 /// Returns the sessions that a choice leaves, oldest first.
 pub fn chosen(store: &Store, choice: &SessionChoice) -> Result<Vec<SessionLog>> {
     let sessions = with_warnings(|unreadable| readable(store, choice, unreadable))?;
-    sessions.iter().filter(|log| log.is_shallow()).for_each(|log| warn_about_missing(log.id()));
+    sessions.iter().for_each(warn_if_shallow);
     Ok(sessions)
 }
 
-/// Returns the sessions of the feature at a path, oldest first.
-pub fn of_feature(store: &Store, path: &str) -> Result<Vec<SessionLog>> {
-    with_warnings(|unreadable| store.sessions(&SessionQuery::of_feature(path), unreadable))
-}
-
-/// Returns those after the session `id`.
-pub fn of_feature_after(store: &Store, path: &str, id: &SessionId) -> Result<Vec<SessionLog>> {
-    let query = SessionQuery { after: Some(id.clone()), ..SessionQuery::of_feature(path) };
+/// Returns the sessions of the feature at a path, oldest first; those after `after`, if that is set.
+pub fn of_feature(store: &Store, path: &str, after: Option<SessionId>) -> Result<Vec<SessionLog>> {
+    let query = SessionQuery { after, ..SessionQuery::of_feature(path) };
     with_warnings(|unreadable| store.sessions(&query, unreadable))
 }
 
@@ -200,6 +193,12 @@ fn with_warnings<T>(read: impl FnOnce(&mut Vec<Error>) -> Result<T>) -> Result<T
 
 fn warn_left_out(error: &Error) {
     warn(&format!("left out: {error:#}"));
+}
+
+fn warn_if_shallow(log: &SessionLog) {
+    if log.is_shallow() {
+        warn_about_missing(log.id());
+    }
 }
 
 /// Says that the beginning of a session is not here.
@@ -227,11 +226,6 @@ pub fn listing(store: &Store, choice: &SessionChoice) -> Result<(Listing, Sessio
         settled.feature = Some(recorded_feature(wanted, features, store)?.to_owned());
     }
     Ok((listing, settled))
-}
-
-/// The latest session of a feature, by its path, if it has one.
-pub fn newest_of_feature(store: &Store, path: &str) -> Result<Option<SessionLog>> {
-    newest_of(store, SessionQuery::of_feature(path))
 }
 
 /// Returns the sessions of a feature, oldest first, with the place of the one to show: that of `named`, or the latest.
@@ -265,16 +259,15 @@ pub fn with_shown(
             warn_left_out(error);
         }
     }
-    if let Some(log) = shown.filter(|log| named.is_none() && log.is_shallow()) {
-        warn_about_missing(log.id());
-    }
+    shown.into_iter().filter(|_| named.is_none()).for_each(warn_if_shallow);
     Ok((sessions, place))
 }
 
-fn newest_of(store: &Store, query: SessionQuery) -> Result<Option<SessionLog>> {
+/// Returns the latest of the sessions that are meant.
+pub fn newest_of(store: &Store, query: SessionQuery) -> Result<Option<SessionLog>> {
     let query = SessionQuery { newest: true, ..query };
     let newest = with_warnings(|unreadable| store.sessions(&query, unreadable))?.pop();
-    newest.iter().filter(|log| log.is_shallow()).for_each(|log| warn_about_missing(log.id()));
+    newest.iter().for_each(warn_if_shallow);
     Ok(newest)
 }
 
@@ -285,15 +278,7 @@ pub fn one(store: &Store, refs: &SessionRefs) -> Result<Option<SessionLog>> {
 
 /// The latest session of a choice.
 pub fn latest(store: &Store, choice: &SessionChoice) -> Result<SessionLog> {
-    match newest_of(store, choice.settle(store)?)? {
-        Some(log) => Ok(log),
-        None => bail!("{}", nothing_recorded(store)),
-    }
-}
-
-/// The session of that name.
-pub fn named(store: &Store, name: &SessionName) -> Result<SessionLog> {
-    latest(store, &SessionChoice { session: Some(name.clone()), feature: None })
+    newest_of(store, choice.settle(store)?)?.ok_or_else(|| anyhow!(nothing_recorded(store)))
 }
 
 /// That history is empty, and how to come by one.
@@ -305,13 +290,10 @@ pub fn nothing_recorded(store: &Store) -> String {
         (Ok(_), 0) => format!("no session is recorded here\n{}", nothing_here(store)),
         (Ok(_), count) => {
             let (are, their) = if count == 1 { ("session is", "its") } else { ("sessions are", "their") };
-            let fetch = if has_remote(store) {
-                format!("; `{RALPH} sync` fetches what the remote has")
-            } else {
-                String::new()
-            };
+            let fetch = has_remote(store).then(|| format!("; `{RALPH} sync` fetches what the remote has"));
             format!(
-                "{count} {are} recorded here, and {their} newest record cannot be read\nhint: `{RALPH} fsck` shows what is missing{fetch}"
+                "{count} {are} recorded here, and {their} newest record cannot be read\nhint: `{RALPH} fsck` shows what is missing{}",
+                fetch.unwrap_or_default()
             )
         }
         (Err(error), _) => format!("what is recorded here cannot be read: {error:#}"),
@@ -321,13 +303,11 @@ pub fn nothing_recorded(store: &Store) -> String {
 /// Returns what to say where history is empty: a plain clone does not bring it.
 fn nothing_here(store: &Store) -> String {
     if cleaned_refs(store.repository()).is_ok_and(|cleaned| !cleaned.is_empty()) {
-        let fetch = if has_remote(store) {
-            format!("`{RALPH} sync --cleaned` fetches those that the remote has, ")
-        } else {
-            String::new()
-        };
+        let fetch = has_remote(store)
+            .then(|| format!("`{RALPH} sync --cleaned` fetches those that the remote has, "));
         format!(
-            "hint: `clean` removed sessions: {fetch}`{RALPH} sync --fetch-only --cleaned FILE` fetches those in a bundle of git"
+            "hint: `clean` removed sessions: {}`{RALPH} sync --fetch-only --cleaned FILE` fetches those in a bundle of git",
+            fetch.unwrap_or_default()
         )
     } else if has_remote(store) {
         format!(
@@ -341,7 +321,7 @@ fn nothing_here(store: &Store) -> String {
     }
 }
 
-fn has_remote(store: &Store) -> bool {
+pub fn has_remote(store: &Store) -> bool {
     Remote::names(store.repository()).is_ok_and(|remotes| !remotes.is_empty())
 }
 
@@ -356,6 +336,11 @@ pub fn status(store: &Store, log: &SessionLog, running: &[Holder]) -> (Status, O
     let elsewhere = if is_running { None } else { store.elsewhere(log) };
     let status = if elsewhere.is_some() { Status::Running } else { log.status(is_running) };
     (status, elsewhere)
+}
+
+/// Returns what the iterations of a session come to.
+pub fn totals(log: &SessionLog) -> SessionTotals {
+    SessionTotals::fold(log.id(), log.iterations().filter_map(IterationFacts::of_entry))
 }
 
 /// Returns a session with what its log says of it by now: `session.json` is of its start if it has no end.
@@ -374,17 +359,14 @@ pub fn describe(store: &Store, log: &SessionLog, running: &[Holder]) -> Result<S
     // A resumption may have another.
     let last = log.entries.iter().rfind(|entry| entry.kind.begins());
     session.sandbox = last.and_then(|begin| store.readable_session(begin)).and_then(|begun| begun.sandbox);
-    for entry in log.iterations() {
-        let closed = entry.closed.iter();
-        session.tasks_completed += closed.filter(|&task| session.closed.insert(task.clone())).count();
-        session.tasks_done = entry.tasks_done;
-        session.tasks_remaining = entry.tasks_open;
-        session.duration_ms = session.duration_ms.plus(&entry.duration_ms);
-        session.tokens = session.tokens.plus(&entry.tokens);
-        let cost = session.cost().plus(entry.cost());
-        (session.cost_usd, session.cost_is_partial) = (cost.usd, cost.is_partial);
+    if let Some(last) = log.iterations().next_back() {
+        (session.tasks_done, session.tasks_remaining) = (last.tasks_done, last.tasks_open);
     }
-    let runs = log.iterations().filter(|entry| entry.is_run()).count();
-    session.iterations_run = u32::try_from(runs).unwrap_or(u32::MAX);
+    let totals = totals(log);
+    (session.duration_ms, session.tokens) = (totals.took, totals.tokens);
+    let cost = totals.cost.total();
+    (session.cost_usd, session.cost_is_partial) = (cost.usd, cost.is_partial);
+    session.iterations_run = u32::try_from(totals.attempts).unwrap_or(u32::MAX);
+    (session.tasks_completed, session.closed) = (totals.closed.len(), totals.closed);
     Ok(session)
 }

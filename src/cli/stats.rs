@@ -7,7 +7,7 @@ use ralph_core::history::captures::{Captured, captured};
 use ralph_core::history::later_attempts::LaterAttempts;
 use ralph_core::history::state::CumulativeState;
 use ralph_core::history::stats::Stats;
-use ralph_core::record::{IterationFacts, SessionId, SessionTotals, Summary};
+use ralph_core::record::{SessionId, SessionTotals, Summary};
 use ralph_store::{SessionLog, Store};
 use ralph_ui::stats::{write, write_captured};
 
@@ -43,11 +43,11 @@ pub fn run(args: &ReadArgs, context: &Context) -> Result<ExitCode> {
     let summary = summary::of_newest(context, latest.map(|log| (log.feature(), log.id())))?;
     let mut totals = SessionTotals::default();
     for log in &logs {
-        totals.add(&SessionTotals::fold(log.id(), log.entries.iter().filter_map(IterationFacts::of_entry)));
+        totals.add(&sessions::totals(log));
     }
     let report = Report { stats, later_attempts, session, state, captured, summary };
     emit(args.json, &report, |out| {
-        write(out, &report.stats, &totals, report.later_attempts, context.paint)?;
+        write(out, &report.stats, &totals, report.later_attempts)?;
         write_captured(out, &report.captured)
     })
 }

@@ -1,6 +1,5 @@
 //! `specify ralph status`: where the feature and its latest session stand.
 
-use std::collections::BTreeSet;
 use std::io::{IsTerminal, Write, stdout};
 use std::thread;
 use std::time::Duration;
@@ -12,13 +11,14 @@ use redact_stream::Redactor;
 use tasklist::Group;
 
 use ralph_agent::answer::recorded_parser;
-use ralph_core::record::{AgentEvent, Cost, Hint, LogEntry, Outcome, SessionId, Status, Summary, TaskName};
-use ralph_git::worktree::WorkTree;
+use ralph_core::record::{AgentEvent, Hint, LogEntry, Outcome, SessionId, Status, Summary};
 use ralph_project::feature::Feature;
 use ralph_project::tasks;
-use ralph_store::{Ask, Begin, Control, Holder, SessionLog, SessionRefs, Spool, Store, names};
+use ralph_store::{Ask, Begin, Control, SessionLog, SessionRefs, Spool, names};
 use ralph_ui::json::write_line;
-use ralph_ui::status::{Counts, FeatureStatus, InFlight, LeftRunning, SessionStatus, Shown, lines};
+use ralph_ui::status::{
+    Counts, FeatureStatus, InFlight, LeftRunning, SessionStatus, Shown, lines, time_left,
+};
 use ralph_ui::style::{cut, one_line};
 
 use super::args::ReadArgs;
@@ -43,9 +43,6 @@ pub struct StatusArgs {
 
 /// Most attempts that the screen names.
 const MAX_LAST: usize = 3;
-
-/// Fewest tasks of which the pace of a session is known.
-const MIN_CLOSED: usize = 3;
 
 /// The end of an agent's output in which it is looked for what it does, in bytes.
 const MAX_OUTPUT_BYTES: u64 = 64 << 10;
@@ -151,8 +148,7 @@ fn look(
     session: Option<&SessionRefs>,
     redactor: Option<&Redactor>,
 ) -> Result<FeatureStatus> {
-    let (store, work_tree) = (context.store()?, context.work_tree().ok());
-    let running = sessions::running(store)?;
+    let store = context.store()?;
     let (sessions, place) = sessions::with_shown(store, &feature.path, session)?;
     let log = place.map(|place| &sessions[place]);
     // A plan is made before there are tasks.
@@ -162,15 +158,9 @@ fn look(
     }
     .map_err(refusal)?;
     let shown = log.map(SessionLog::id);
-    let waiting = summary::hints(store, &feature.path);
-    let summary = summary::of_entries(context, &feature.path, &sessions, &tasks, &waiting, shown)?;
-    let attempts = summary.session.as_ref().map_or(0, |part| part.totals.attempts);
-    let session = log.map(|log| -> Result<SessionStatus> {
-        let mut session = session_status(store, work_tree, &running, log, attempts, &waiting);
-        session.shown = shown_of(context, log, &session, &running, &summary, redactor)?;
-        Ok(session)
-    });
-    let session = session.transpose()?;
+    let hints = summary::hints(store, &feature.path);
+    let summary = summary::of_entries(context, &feature.path, &sessions, &tasks, &hints, shown)?;
+    let session = log.map(|log| session_status(context, log, &summary, &hints, redactor)).transpose()?;
     let counts = summary.tasks;
     Ok(FeatureStatus {
         feature: feature.path.clone(),
@@ -183,42 +173,72 @@ fn look(
 }
 
 fn session_status(
-    store: &Store,
-    work_tree: Option<&WorkTree>,
-    running: &[Holder],
+    context: &Context,
     log: &SessionLog,
-    attempts: usize,
+    summary: &Summary,
     hints: &[Hint],
-) -> SessionStatus {
-    let (id, tip) = (log.id().clone(), log.tip());
-    let holder = running.iter().find(|holder| holder.session == id);
-    let left = Control::of(store.repository(), &id);
-    let stop = left.look().unwrap_or_default();
-    let control = holder.map(|_| left);
-    let in_flight = Spool::in_flight(store.repository(), &id);
+    redactor: Option<&Redactor>,
+) -> Result<SessionStatus> {
+    let store = context.store()?;
+    let running = sessions::running(store)?;
+    let (id, tip) = (log.id(), log.tip());
+    let holder = running.iter().find(|holder| holder.session == *id);
+    let (status, elsewhere) = sessions::status(store, log, &running);
+    let is_running = status == Status::Running;
+    let control = holder.map(|_| Control::of(store.repository(), id));
+    let in_flight = Spool::in_flight(store.repository(), id);
     let begun = store.first_readable_session(log);
-    let elsewhere = if holder.is_some() { None } else { store.elsewhere(log) };
-    let is_running = holder.is_some() || elsewhere.is_some();
-    let left_running = if is_running { Vec::new() } else { left_running(work_tree, &id) };
+    let lane = begun.as_ref().and_then(|begun| begun.lane);
+    let branch = begun.and_then(|begun| begun.branch);
     let waiting = control.as_ref().and_then(Control::waiting);
     let phase = match &waiting {
         Some(_) => Some("waiting".to_owned()),
         None => control.as_ref().and_then(Control::phase),
     };
-    SessionStatus {
-        id,
-        lane: begun.as_ref().and_then(|begun| begun.lane),
-        branch: begun.and_then(|begun| begun.branch),
-        status: if elsewhere.is_some() { Status::Running } else { log.status(holder.is_some()) },
+    let last = log.iterations().next_back();
+    let task = in_flight.as_ref().map(|begin| begin.task.name.clone()).or_else(|| last?.task.clone());
+    let totals = summary.session.as_ref().map(|part| part.totals.clone()).unwrap_or_default();
+    let budget = sessions::describe(store, log, &running).map(|session| session.budget()).unwrap_or_default();
+    let in_lane = branch.as_ref().filter(|_| lane.is_some());
+    let unmerged = in_lane.map(|branch| lane::unmerged(branch, context)).transpose().unwrap_or_default();
+    let begun_at = log.entries.iter().rfind(|entry| entry.kind.begins()).map(|entry| entry.ended_at);
+    let mut shown = Shown {
+        begun_at,
+        unmerged: unmerged.flatten().map(|(commits, command, _)| (commits, command)),
+        max_cost: budget.max_cost,
+        resume_flags: budget.flags_to_go_on(),
+        is_newest: store.newest_session()?.as_ref() == Some(id),
+        ..Shown::default()
+    };
+    if is_running {
+        let ran: Vec<&LogEntry> = log.iterations().filter(|entry| entry.is_run()).collect();
+        let last = ran.iter().rev();
+        let last = last.filter_map(|entry| Some((entry.outcome?, entry.task.clone()?, entry.ended_at)));
+        shown.last = last.take(MAX_LAST).collect();
+        let failures = ran.iter().filter(|entry| entry.outcome == Some(Outcome::Failure));
+        let failures = failures.filter(|entry| entry.task == task);
+        shown.failures = failures.map(|entry| entry.cause.clone().unwrap_or_default()).collect();
+        let open = summary.tasks.open + summary.tasks.waits;
+        shown.left_ms = time_left(totals.took.total().unwrap_or_default(), totals.closed.len(), open);
+        if let Some(begin) = &in_flight {
+            shown.attempt = begin.attempt;
+            shown.doing = doing(context, log, begin, redactor);
+        }
+    } else {
+        // What cannot be counted is left out.
+        shown.changes = session_changes::with_commits(context, log).unwrap_or_default();
+    }
+    Ok(SessionStatus {
+        id: id.clone(),
+        lane,
+        branch,
+        status,
         elsewhere,
         stop_reason: tip.stop_reason,
-        iterations: attempts,
-        cost: log.iterations().fold(Cost::default(), |cost, entry| cost.plus(entry.cost())),
+        iterations: totals.attempts,
+        cost: totals.cost.total(),
         pid: holder.map(|holder| holder.pid),
-        task: in_flight
-            .as_ref()
-            .map(|begin| begin.task.name.clone())
-            .or_else(|| log.iterations().next_back()?.task.clone()),
+        task,
         started_at: log.entries[0].started_at,
         ended_at: (!is_running).then_some(tip.ended_at),
         in_flight: in_flight.filter(|_| holder.is_some()).map(|begin| InFlight {
@@ -228,67 +248,15 @@ fn session_status(
         }),
         phase,
         waiting,
-        is_stopping: stop.is_some() && control.is_some(),
+        is_stopping: control.is_some_and(|control| control.look().is_ok_and(|asked| asked.is_some())),
         // Those in the prompt of a running iteration do not wait.
         hints: hints
             .iter()
             .filter(|hint| !running.iter().any(|holder| hint.session.as_ref() == Some(&holder.session)))
             .count(),
-        left_running,
-        shown: Shown::default(),
-    }
-}
-
-/// Returns what the screen says beside the JSON.
-fn shown_of(
-    context: &Context,
-    log: &SessionLog,
-    session: &SessionStatus,
-    running: &[Holder],
-    summary: &Summary,
-    redactor: Option<&Redactor>,
-) -> Result<Shown> {
-    let store = context.store()?;
-    let budget = sessions::describe(store, log, running).map(|session| session.budget()).unwrap_or_default();
-    let begun_at = log.entries.iter().rfind(|entry| entry.kind.begins()).map(|entry| entry.ended_at);
-    let in_lane = session.branch.as_ref().filter(|_| session.lane.is_some());
-    let unmerged = in_lane.map(|branch| lane::unmerged(branch, context)).transpose().unwrap_or_default();
-    let mut shown = Shown {
-        begun_at,
-        unmerged: unmerged.flatten().map(|(commits, command, _)| (commits, command)),
-        max_cost: budget.max_cost,
-        resume_flags: budget.flags_to_go_on(),
-        is_newest: store.newest_session()?.as_ref() == Some(log.id()),
-        ..Shown::default()
-    };
-    if session.status != Status::Running {
-        // What cannot be counted is left out.
-        shown.changes = session_changes::with_commits(context, log).unwrap_or_default();
-        for entry in log.iterations() {
-            shown.took = shown.took.plus(&entry.duration_ms);
-            shown.tokens = shown.tokens.plus(&entry.tokens);
-        }
-        return Ok(shown);
-    }
-    let ran: Vec<&LogEntry> = log.iterations().filter(|entry| entry.is_run()).collect();
-    let last =
-        ran.iter().rev().filter_map(|entry| Some((entry.outcome?, entry.task.clone()?, entry.ended_at)));
-    shown.last = last.take(MAX_LAST).collect();
-    let closed: BTreeSet<&TaskName> = ran.iter().flat_map(|entry| &entry.closed).collect();
-    let took: u64 = ran.iter().filter_map(|entry| entry.duration_ms.total()).sum();
-    let open = (summary.tasks.open + summary.tasks.waits) as u64;
-    shown.left_ms =
-        (closed.len() >= MIN_CLOSED && open > 0).then(|| (took / closed.len() as u64).saturating_mul(open));
-    shown.failures = ran
-        .iter()
-        .filter(|entry| entry.outcome == Some(Outcome::Failure) && entry.task == session.task)
-        .map(|entry| entry.cause.clone().unwrap_or_default())
-        .collect();
-    if let Some(begin) = Spool::in_flight(store.repository(), log.id()) {
-        shown.attempt = begin.attempt;
-        shown.doing = doing(context, log, &begin, redactor);
-    }
-    Ok(shown)
+        left_running: if is_running { Vec::new() } else { left_running(context, id) },
+        shown,
+    })
 }
 
 /// Returns what an agent does, by the end of its output; `None` if it did not say.
@@ -307,7 +275,7 @@ fn doing(context: &Context, log: &SessionLog, begin: &Begin, redactor: Option<&R
 }
 
 /// If processes cannot be listed, the rest is still worth showing.
-fn left_running(work_tree: Option<&WorkTree>, session: &SessionId) -> Vec<LeftRunning> {
-    let left = work_tree.and_then(|here| ralph_engine::left_running(here, session).ok()).unwrap_or_default();
-    left.into_iter().map(|(pid, name)| LeftRunning { pid, name }).collect()
+fn left_running(context: &Context, session: &SessionId) -> Vec<LeftRunning> {
+    let left = context.work_tree().and_then(|here| ralph_engine::left_running(here, session));
+    left.unwrap_or_default().into_iter().map(|(pid, name)| LeftRunning { pid, name }).collect()
 }

@@ -85,7 +85,7 @@ pub fn afterwards(store: &Store, log: &SessionLog, entry: &LogEntry) -> Result<O
 
 /// Returns which iteration of a later session of the feature closed a task.
 fn done_later(store: &Store, log: &SessionLog, task: &str) -> Result<Option<String>> {
-    let later = sessions::of_feature_after(store, log.feature(), log.id())?;
+    let later = sessions::of_feature(store, log.feature(), Some(log.id().clone()))?;
     Ok(later.iter().find_map(|other| {
         let done = other.iterations().find(|entry| entry.closed.iter().any(|name| name == task))?;
         Some(format!("{}:{}", other.id(), done.iteration.unwrap_or_default()))
@@ -94,7 +94,7 @@ fn done_later(store: &Store, log: &SessionLog, task: &str) -> Result<Option<Stri
 
 /// Returns why there is no attempt at a task of the feature's list; `None` if the list has no such task.
 pub fn why_not_tried(store: &Store, feature: &str, task: &str) -> Result<Option<Error>> {
-    let logs = sessions::of_feature(store, feature)?;
+    let logs = sessions::of_feature(store, feature, None)?;
     let Some(newest) = logs.last() else { return Ok(None) };
     let Some(list) = newest_list(&store.reader()?, newest)? else { return Ok(None) };
     let Some((name, standing)) = standing(&list, task) else { return Ok(None) };

@@ -115,7 +115,8 @@ fn write(target: &[SessionName], root: &str, context: &Context) -> Result<String
             index_page(&report_sessions::index(store, context, &logs, &unreadable)?, medium)
         }
         [name, ..] => {
-            let log = sessions::named(store, name)?;
+            let choice = SessionChoice { session: Some(name.clone()), feature: None };
+            let log = sessions::latest(store, &choice)?;
             page(&report::read(store, &log, context, LIMITS, false, true)?, LIMITS, medium)
         }
     }

@@ -8,11 +8,10 @@ use ralph_core::history::stats::{Counts, Stats};
 use ralph_core::record::SessionTotals;
 
 use super::ending::{attempts, cost};
-use super::style::{Look, Paint, counted, cut, duration, grouped, joined, one_line};
+use super::style::{counted, cut, duration, grouped, joined, one_line};
 
 /// Widest name or value of what was captured, in characters.
 const CAPTURED_WIDTH: usize = 24;
-const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
 /// Writes the numbers of all sessions, whose records come to `totals`.
 pub fn write(
@@ -20,32 +19,27 @@ pub fn write(
     stats: &Stats,
     totals: &SessionTotals,
     later: LaterAttempts,
-    paint: Paint,
 ) -> io::Result<()> {
     let Stats { counts, tokens, duration_ms, .. } = stats;
     let Counts { runs, success, failure, repeated, .. } = counts;
     let sessions = counted(stats.sessions as u64, "session");
     writeln!(out, "{} in {sessions}: {success} succeeded, {failure} failed", attempts(totals))?;
-    let again = stats.repeat_failure_rate.map(percent);
+    let again = stats
+        .repeat_failure_rate
+        .map(|rate| format!("{repeated} of the failures had come before ({:.0} %)", rate * 100.0));
     let tokens = tokens.total().map(|total| {
         let each = total.checked_div(*runs as u64).unwrap_or_default();
         format!("{} ({} an attempt)", grouped(total), grouped(each))
     });
     let [time, agent, validation] = [duration_ms.total(), duration_ms.agent, duration_ms.validation]
         .map(|ms| duration(ms.unwrap_or_default()));
-    let over_time: String = stats.over_time.iter().map(|step| level(step.success, step.runs)).collect();
-    let over_time = paint.paint(Look::Good, &over_time);
     let flags = stats.flags.iter().map(|(code, times)| Some(format!("{times} {code}")));
     let facts = [
-        ("repeated", again.map(|rate| format!("{repeated} of the failures had come before ({rate})"))),
+        ("repeated", again),
         ("retries", retries(later)),
         ("tokens", tokens),
         ("cost", cost(&totals.cost)),
         ("time", Some(format!("{time} (agent {agent}, validation {validation})"))),
-        (
-            "success",
-            stats.success_rate.map(|rate| format!("{over_time}  {}, the newest last", percent(rate))),
-        ),
         ("flags", joined(flags, ", ")),
     ];
     let mut known = facts.into_iter().filter_map(|(name, words)| Some((name, words?)));
@@ -86,32 +80,14 @@ pub fn write_captured(out: &mut impl Write, captured: &[Captured]) -> io::Result
     Ok(())
 }
 
-fn percent(rate: f64) -> String {
-    format!("{:.0} %", rate * 100.0)
-}
-
-/// A column as high as `part` is of `all`.
-fn level(part: usize, all: usize) -> char {
-    let step = (part * (LEVELS.len() - 1)).checked_div(all).unwrap_or(0);
-    LEVELS[step.min(LEVELS.len() - 1)]
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_column_is_as_high_as_the_share_that_it_shows() {
-        let columns: String = (0..=7).map(|part| level(part, 7)).collect();
-        assert_eq!(columns, "▁▂▃▄▅▆▇█");
-        assert_eq!(level(0, 0), '▁');
-    }
-
-    #[test]
     fn nothing_recorded_is_told_in_two_lines() {
         let mut out = Vec::new();
-        write(&mut out, &Stats::of(&[]), &SessionTotals::default(), LaterAttempts::default(), Paint::Plain)
-            .unwrap();
+        write(&mut out, &Stats::of(&[]), &SessionTotals::default(), LaterAttempts::default()).unwrap();
         let text = String::from_utf8(out).unwrap();
         assert_eq!(text.lines().count(), 2, "{text}");
     }

@@ -4,8 +4,8 @@ use serde::Serialize;
 use tasklist::Group;
 
 use ralph_core::record::{
-    Changes, Cost, Durations, FailureClass, Outcome, RALPH, SessionId, Status, StopReason, Summary, TaskName,
-    Timestamp, Tokens, Waiting,
+    Changes, Cost, FailureClass, Outcome, RALPH, SessionId, Status, StopReason, Summary, TaskName, Timestamp,
+    Waiting,
 };
 use ralph_store::RemoteRun;
 
@@ -97,9 +97,6 @@ pub struct Shown {
     pub failures: Vec<String>,
     /// The last attempts, the newest first.
     pub last: Vec<(Outcome, TaskName, Timestamp)>,
-    /// What all its attempts took, and read and wrote.
-    pub took: Durations,
-    pub tokens: Tokens,
     /// How long the rest takes at the pace of the session, in milliseconds.
     pub left_ms: Option<u64>,
 }
@@ -124,6 +121,9 @@ const MAX_PHASE: usize = 24;
 
 const INDENT: &str = "  ";
 
+/// Fewest tasks of which the pace is known.
+const MIN_CLOSED: usize = 3;
+
 /// Returns the lines of the screen, of at most `width` columns.
 pub fn lines(status: &FeatureStatus, now: Timestamp, screen: Screen) -> Vec<String> {
     let running = status.session.as_ref().filter(|session| is_running(session));
@@ -145,7 +145,7 @@ pub fn lines(status: &FeatureStatus, now: Timestamp, screen: Screen) -> Vec<Stri
 }
 
 fn session_facts(session: &SessionStatus, summary: &Summary, screen: Screen) -> Vec<String> {
-    let Shown { changes, unmerged, took, tokens, .. } = &session.shown;
+    let Shown { changes, unmerged, .. } = &session.shown;
     let mut facts = Vec::new();
     if let Some(changes) = changes.filter(|_| !is_running(session)) {
         facts.extend(screen.hanging(INDENT, &changed_and_committed(changes)));
@@ -161,15 +161,15 @@ fn session_facts(session: &SessionStatus, summary: &Summary, screen: Screen) -> 
     if is_running(session) {
         let without = part.and_then(|part| cost_without(&part.totals.cost));
         facts.extend(without.iter().flat_map(|words| screen.hanging(INDENT, words)));
-    } else if let Some(part) = part.filter(|part| part.totals.attempts > 0) {
-        facts.extend(screen.hanging(INDENT, &attempts_and_failures(&part.totals, summary)));
-        let spans = [(took.agent, "agents"), (took.validation, "validations")]
+    } else if let Some(totals) = part.map(|part| &part.totals).filter(|totals| totals.attempts > 0) {
+        facts.extend(screen.hanging(INDENT, &attempts_and_failures(totals, summary)));
+        let spans = [(totals.took.agent, "agents"), (totals.took.validation, "validations")]
             .into_iter()
             .filter_map(|(took, who)| Some(format!("{who} {}", clock_span(took.filter(|ms| *ms >= 1000)?))));
-        let spans: Vec<String> = spans.chain(cut_short(&part.totals)).collect();
+        let spans: Vec<String> = spans.chain(cut_short(totals)).collect();
         facts.extend(screen.parts(INDENT, &spans));
-        if !tokens.is_unknown() {
-            facts.extend(screen.hanging(INDENT, &format!("tokens {}", tokens_told(tokens))));
+        if !totals.tokens.is_unknown() {
+            facts.extend(screen.hanging(INDENT, &format!("tokens {}", tokens_told(&totals.tokens))));
         }
     }
     if session.hints > 0 {
@@ -193,6 +193,13 @@ fn next(session: &SessionStatus, summary: &Summary) -> Option<String> {
         }),
         _ => Some(next_commands(named, summary, resume_flags).join(", then ")),
     }
+}
+
+/// Returns how long `open` tasks take at the pace of those that were closed, in milliseconds; `None` if these are too few
+/// to know it.
+pub fn time_left(took_ms: u64, closed: usize, open: usize) -> Option<u64> {
+    let each = took_ms.checked_div(closed as u64).filter(|_| closed >= MIN_CLOSED && open > 0)?;
+    Some(each.saturating_mul(open as u64))
 }
 
 fn is_running(session: &SessionStatus) -> bool {

@@ -1,13 +1,13 @@
 //! What sessions come to: the numbers that every screen and every JSON shows.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
 use super::{
-    Cost, Exits, FailureClass, FlagCode, LOST, LogEntry, Outcome, RecordKind, SessionId, StopReason,
-    TaskName, Timestamp, Tokens,
+    Cost, Durations, Exits, FailureClass, FlagCode, LOST, LogEntry, Outcome, RecordKind, SessionId,
+    StopReason, TaskName, Timestamp, Tokens,
 };
 
 /// A feature over all of its sessions, with its present task list.
@@ -56,6 +56,11 @@ pub struct SessionTotals {
     pub task_costs: BTreeMap<TaskName, f64>,
     #[serde(skip)]
     pub tokens: Tokens,
+    #[serde(skip)]
+    pub took: Durations,
+    /// Tasks that went from open to done.
+    #[serde(skip)]
+    pub closed: BTreeSet<TaskName>,
     /// The iterations of one session whose agent said that something is done which was not.
     #[serde(skip)]
     pub false_claims: Vec<u32>,
@@ -74,6 +79,13 @@ pub struct CostTotals {
     pub unreported: usize,
     /// The same among what was cut short.
     pub unreported_cut_short: usize,
+}
+
+impl CostTotals {
+    /// Returns the cost of everything, which is partial if an agent did not say what it cost.
+    pub fn total(&self) -> Cost {
+        Cost { usd: self.usd, is_partial: self.unreported + self.unreported_cut_short > 0 }
+    }
 }
 
 /// An agent run that got no verdict.
@@ -281,6 +293,7 @@ pub struct IterationFacts<'a> {
     pub fingerprint: Option<Cow<'a, str>>,
     pub cost: Cost,
     pub tokens: Tokens,
+    pub took: Durations,
     /// True if its agent said that something is done which was not.
     pub has_false_claim: bool,
     pub cause: Option<Cow<'a, str>>,
@@ -310,6 +323,7 @@ impl<'a> IterationFacts<'a> {
             exit: entry.exit,
             cost: entry.cost(),
             tokens: entry.tokens,
+            took: entry.duration_ms,
             has_false_claim: !entry.false_claim.is_empty(),
             cause: entry.cause.as_deref().map(Cow::from),
             closed: entry.closed.iter().map(Cow::from).collect(),

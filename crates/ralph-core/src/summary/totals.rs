@@ -43,6 +43,8 @@ impl SessionTotals {
             });
         }
         self.tokens = self.tokens.plus(&facts.tokens);
+        self.took = self.took.plus(&facts.took);
+        self.closed.extend(facts.closed.iter().map(ToString::to_string));
         self.false_claims.extend(facts.has_false_claim.then_some(facts.iteration));
         let (cost, usd) = (&mut self.cost, facts.cost.usd);
         cost.usd = sum(cost.usd, usd);
@@ -71,6 +73,9 @@ impl SessionTotals {
         self.succeeded += later.succeeded;
         self.failed += later.failed;
         self.cut_short.extend_from_slice(&later.cut_short);
+        self.tokens = self.tokens.plus(&later.tokens);
+        self.took = self.took.plus(&later.took);
+        self.closed.extend(later.closed.iter().cloned());
         for (task, usd) in &later.task_costs {
             *self.task_costs.entry(task.clone()).or_default() += usd;
         }

@@ -182,6 +182,7 @@ impl<'a> Row<'a> {
             first_flag: self.first_flag(),
             cost: Cost::of_run(exit.agent, usd),
             tokens,
+            took: self.duration_ms,
             has_false_claim,
             cause: self.cause(),
             started_at: started.map(Timestamp::from_ms),

@@ -1,6 +1,7 @@
 //! What goes on right now, in a few words: the events since the last one that began something.
 
 use crate::local_time::clock;
+use crate::status::time_left;
 use crate::style::{bar, clock_span, columns, cut, one_line, rough};
 use ralph_core::record::{AgentEvent, Cost, Event, Phase};
 
@@ -12,9 +13,6 @@ const WIDTH: usize = 200;
 /// Between the parts of the second line, and cells of its bar.
 const GAP: &str = "   ";
 const BAR: usize = 9;
-
-/// Fewest tasks of which the pace is known.
-const MIN_CLOSED: usize = 3;
 
 /// What an event changes in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,7 +64,9 @@ impl Now {
         let drawn = counts.as_ref().map(|counts| format!("{counts} {full}{rest}"));
         let limit = self.max_cost.map_or(String::new(), |usd| format!(" of {}", Cost::of(usd)));
         let cost = self.cost.usd.map(|usd| format!("{}{limit}", Cost::of(usd)));
-        let left = self.left().map_or(String::new(), |left| format!(", {left}"));
+        // At the pace of this run.
+        let left = time_left(self.took_ms, done.saturating_sub(self.done_before), all.saturating_sub(done));
+        let left = left.map_or(String::new(), |left| format!(", about {} left", rough(left)));
         let time = Some(format!("{}{left}", clock_span(elapsed_ms)));
         let keys = keys.map(|_| "s stop · h hint".to_owned());
         // The narrower the window, the less is said.
@@ -90,14 +90,6 @@ impl Now {
     /// What is done about it: `Edit src/lib.rs`
     pub fn doing(&self) -> &str {
         &self.doing
-    }
-
-    /// How long the rest takes at the pace of this run.
-    fn left(&self) -> Option<String> {
-        let (done, all) = self.tasks;
-        let closed = done.saturating_sub(self.done_before);
-        let each = self.took_ms.checked_div(closed as u64).filter(|_| closed >= MIN_CLOSED && all > done)?;
-        Some(format!("about {} left", rough(each.saturating_mul((all - done) as u64))))
     }
 
     pub fn take(&mut self, event: &Event) -> Redraw {

@@ -115,6 +115,7 @@ pub fn report(iterations: Vec<ReportIteration>, tasks: &str) -> Report {
                 first_flag: record.flags().first().map(|flag| flag.text.as_str().into()),
                 cost: record.cost(),
                 tokens: record.tokens,
+                took: record.duration_ms,
                 has_false_claim: !record.false_claim.is_empty(),
                 cause: record.cause.as_deref().map(Into::into),
                 started_at: Some(record.started_at),

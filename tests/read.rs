@@ -213,7 +213,7 @@ fn what_is_not_there_is_an_error_that_says_where_to_look() {
         }
     }
     read(&scene, "log --feature 001-lgin").code(1).stderr_has("hint: did you mean 001-login?");
-    read(&scene, "log --json --task T003").code(1).stdout("").stderr_has("hint: did you mean T001?");
+    read(&scene, "log --json --task T003").code(1).stdout("").stderr_has("the tasks are T001, T002");
     read(&scene, "show t002").code(0).stdout_has("T002");
     scene.write("specs/002-logout/tasks.md", "- [ ] T001 One\n");
     scene.ralph("--feature 002-logout").code(0);

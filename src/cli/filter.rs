@@ -9,9 +9,9 @@ use clap::Args;
 use regex::bytes::Regex;
 
 use ralph_core::history::failure_key::FailureKey;
-use ralph_core::record::{Exits, Outcome, Timestamp, did_you_mean, join_truncated};
+use ralph_core::record::{Exits, Outcome, Timestamp, join_truncated};
 use ralph_store::{Row, SessionRows};
-use ralph_ui::style::{counted, one_line};
+use ralph_ui::style::one_line;
 
 use super::Context;
 use super::grep::SearchedPart;
@@ -157,7 +157,9 @@ impl<'a> Filter<'a> {
             require(agents.contains(wanted), "--agent", wanted, "agents", agents.iter().cloned())?;
         }
         for wanted in &self.args.task {
-            self.tasks.extend(named(wanted, &known)?.into_iter().cloned());
+            let tasks = named(wanted, &known);
+            require(!tasks.is_empty(), "--task", wanted, "tasks", known.iter().cloned())?;
+            self.tasks.extend(tasks.into_iter().cloned());
         }
         Ok(())
     }
@@ -231,28 +233,11 @@ fn numbered(phase: &str) -> String {
 }
 
 /// Returns the recorded tasks of that name; letter case counts only if a task matches exactly.
-fn named<'a>(wanted: &str, known: &'a BTreeSet<String>) -> Result<Vec<&'a String>> {
-    if let Some(task) = known.get(wanted) {
-        return Ok(vec![task]);
+fn named<'a>(wanted: &str, known: &'a BTreeSet<String>) -> Vec<&'a String> {
+    match known.get(wanted) {
+        Some(task) => vec![task],
+        None => known.iter().filter(|task| task.eq_ignore_ascii_case(wanted)).collect(),
     }
-    let found: Vec<_> = known.iter().filter(|task| task.eq_ignore_ascii_case(wanted)).collect();
-    if !found.is_empty() {
-        return Ok(found);
-    }
-    let hint = match (did_you_mean(wanted, known.iter().map(String::as_str)), known.first(), known.last()) {
-        (Some(near), ..) => format!("did you mean {}?", one_line(near)),
-        (None, Some(first), Some(last)) if first != last => {
-            format!(
-                "they worked on {}, from {} to {}",
-                counted(known.len() as u64, "task"),
-                one_line(first),
-                one_line(last)
-            )
-        }
-        (None, Some(only), _) => format!("they worked on {} alone", one_line(only)),
-        (None, None, _) => "no recorded iteration matches".to_owned(),
-    };
-    bail!("no attempt at a task `{}`\nhint: {hint}", one_line(wanted))
 }
 
 #[cfg(test)]
@@ -260,23 +245,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_task_is_named_in_any_letter_case_and_a_wrong_name_says_which_there_are() {
+    fn a_task_is_named_in_any_letter_case() {
         let known: BTreeSet<String> = ["T001", "T002", "t002", "a"].map(str::to_owned).into();
         for (wanted, found) in
-            [("T001", &["T001"][..]), ("t001", &["T001"]), ("t002", &["t002"]), ("A", &["a"])]
+            [("T001", &["T001"][..]), ("t001", &["T001"]), ("t002", &["t002"]), ("A", &["a"]), ("b", &[])]
         {
-            assert_eq!(named(wanted, &known).unwrap(), found, "{wanted}");
-        }
-        let two = ["T001", "T002"].map(str::to_owned).into();
-        let one = ["T001"].map(str::to_owned).into();
-        for (wanted, known, hint) in [
-            ("T003", &two, "did you mean T001?"),
-            ("whatever", &two, "they worked on 2 tasks, from T001 to T002"),
-            ("whatever", &one, "they worked on T001 alone"),
-            ("T001", &BTreeSet::new(), "no recorded iteration matches"),
-        ] {
-            let message = named(wanted, known).unwrap_err().to_string();
-            assert_eq!(message, format!("no attempt at a task `{wanted}`\nhint: {hint}"));
+            assert_eq!(named(wanted, &known), found, "{wanted}");
         }
     }
 

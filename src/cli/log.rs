@@ -15,7 +15,7 @@ use ralph_os::platform::repo_path;
 use ralph_os::process::Tool;
 use ralph_store::{Listing, RecordReader, Row, SessionQuery, SessionRows, Store};
 use ralph_ui::json::{write_line, write_pretty};
-use ralph_ui::log::{Listed, SessionHead, attempts_of, heads, names, sessions_json, write_json};
+use ralph_ui::log::{Listed, attempts_of, heads, names, sessions_json, write_json};
 
 use super::filter::{Filter, FilterArgs, failure_key};
 use super::grep::{Grep, regex};
@@ -169,6 +169,7 @@ fn listed<'a>(
     let pattern = grep.as_ref().map(|pattern| regex(pattern, *ignore_case)).transpose()?;
     let find = |bytes: &[u8]| Some(pattern.as_ref()?.find(bytes)?.range());
     let mut grep = pattern.is_some().then(|| Grep::new(store, searched, &find)).transpose()?;
+    let is_open = is_open && args.paths.is_empty() && args.max_count.is_none();
     let mut left = args.max_count.unwrap_or(usize::MAX);
     let mut listed = Vec::new();
     for session in listing.sessions().rev() {
@@ -179,16 +180,51 @@ fn listed<'a>(
         }
         let id = &session.refs.session;
         let is_running = running.iter().any(|holder| holder.session == *id);
-        let mut all: Vec<Row<'a>> = Vec::with_capacity(session.count());
-        all.extend(session.rows());
+        let all: Vec<Row<'a>> = session.rows().collect();
+        let (mut rows, mut matches) = (Vec::new(), HashMap::new());
+        if args.sessions {
+            left -= 1;
+        } else {
+            for row in all.iter().rev() {
+                if grep.is_none() && rows.len() == left {
+                    break;
+                } else if takes(row)? {
+                    rows.push(*row);
+                }
+            }
+            if let Some(grep) = &mut grep {
+                let found = grep.matches(&session, rows, left)?;
+                matches = found.iter().map(|(row, line)| (row.iteration, line.clone())).collect();
+                rows = found.into_iter().map(|(row, _)| row).collect();
+            }
+            left -= rows.len();
+        }
+        if !args.sessions && !is_open && rows.is_empty() {
+            continue;
+        }
+        let (mut summary, mut changed) = (None, None);
+        let (mut repeated, mut solved) = (HashMap::new(), HashMap::new());
+        if is_for_people(args) {
+            // The newest alone: of older ones, what was left was done later, or is left there, too.
+            if is_open && listed.is_empty() {
+                summary = Some(summary::of_listing(context, listing, session.feature, Some(id))?);
+                // What cannot be counted is left out: the rows are what was asked for.
+                changed = changes(store, &session, &all).unwrap_or_default();
+            }
+            // What was given up is said of what needs somebody; its record has no work.
+            let wants_skips = args.filter.outcome.contains(&Outcome::Skipped);
+            rows.retain(|row| wants_skips || row.outcome != Some(Outcome::Skipped));
+            solved = what_solved(store, &rows)?;
+            repeated = repeats(all.iter().map(|row| (row.iteration, failure_key(row))));
+        }
         let tip = session.tip().map(|tip| tip.entry()).transpose()?;
         let present = if is_running { Status::Running } else { Status::Interrupted };
-        let elsewhere =
-            tip.as_ref().filter(|tip| tip.kind != RecordKind::End && !is_running).and_then(|tip| {
-                let begin = all.iter().rfind(|row| row.kind.begins())?.entry().ok()?;
-                store.elsewhere_since(session.refs, &begin, tip)
-            });
-        let mut head = SessionHead {
+        let open_tip = tip.as_ref().filter(|tip| tip.kind != RecordKind::End && !is_running);
+        let elsewhere = open_tip.and_then(|tip| {
+            let begin = all.iter().rfind(|row| row.kind.begins())?.entry().ok()?;
+            store.elsewhere_since(session.refs, &begin, tip)
+        });
+        listed.push(Listed {
             id: id.clone(),
             feature: session.feature.to_owned(),
             // As `status` and the page: its record is written a moment later.
@@ -199,61 +235,23 @@ fn listed<'a>(
             totals: SessionTotals::fold(id, all.iter().filter_map(Row::facts)),
             tasks: session.tasks()?,
             elsewhere,
-            summary: None,
-            changes: None,
-        };
-        let (mut chosen, mut matches) = (Vec::new(), HashMap::new());
-        if args.sessions {
-            left -= 1;
-        } else {
-            for row in all.iter().rev() {
-                if grep.is_none() && chosen.len() == left {
-                    break;
-                } else if takes(row)? {
-                    chosen.push(*row);
-                }
-            }
-            if let Some(grep) = &mut grep {
-                let found = grep.matches(&session, chosen, left)?;
-                matches = found.iter().map(|(row, line)| (row.iteration, line.clone())).collect();
-                chosen = found.into_iter().map(|(row, _)| row).collect();
-            }
-            left -= chosen.len();
-        }
-        let is_open = is_open && args.paths.is_empty() && args.max_count.is_none();
-        if args.sessions || is_open || !chosen.is_empty() {
-            // The newest alone: of older ones, what was left was done later, or is left there, too.
-            if is_for_people(args) && is_open && listed.is_empty() {
-                let summary = summary::of_listing(context, listing, session.feature, Some(id))?;
-                head.summary = Some(summary);
-                // What cannot be counted is left out: the rows are what was asked for.
-                head.changes = changes(store, &session, &all).unwrap_or_default();
-            }
-            let mut solved = HashMap::new();
-            if is_for_people(args) {
-                // What was given up is said of what needs somebody; its record has no work.
-                let wants_skips = args.filter.outcome.contains(&Outcome::Skipped);
-                chosen.retain(|row| wants_skips || row.outcome != Some(Outcome::Skipped));
-                solved = what_solved(store, &chosen)?;
-            }
-            let causes = all.iter().filter(|_| is_for_people(args));
-            let causes = causes.map(|row| (row.iteration, failure_key(row)));
-            listed.push(Listed { head, rows: chosen, repeats: repeats(causes), solved, matches });
-        }
+            summary,
+            changes: changed,
+            rows,
+            repeats: repeated,
+            solved,
+            matches,
+        });
     }
     Ok(listed)
 }
 
 /// Returns what agents said of successes after failures, as far as there are few.
 fn what_solved(store: &Store, rows: &[Row<'_>]) -> Result<HashMap<u32, String>> {
-    let later: Vec<&Row<'_>> = rows
-        .iter()
-        .filter(|row| row.outcome == Some(Outcome::Success) && row.attempt.is_some_and(|attempt| attempt > 1))
-        .take(MAX_SOLVED)
-        .collect();
+    let later = rows.iter().filter(|row| row.outcome == Some(Outcome::Success) && row.attempt > Some(1));
     let reader = store.reader()?;
     let mut solved = HashMap::new();
-    for row in later {
+    for row in later.take(MAX_SOLVED) {
         // What cannot be read has its title.
         let Ok(record) = reader.iteration(&row.entry()?) else { continue };
         let words = first_sentence(&record.facts.final_message);

@@ -17,7 +17,7 @@ use ralph_store::{RemoteRun, Row};
 use super::ending::{attempts, cost, cut_short_words, failure, feature_name, state};
 use super::evidence::FLAG;
 use super::json::write_pretty;
-use super::local_time::{self, day, day_and_clock, span_of};
+use super::local_time::{day, day_and_clock, describe_remote_run, span_of};
 use super::needs::{false_claims, files_and_lines, needs_you, rows};
 use super::style::{Look, Paint, Screen, brief_duration, columns, cut, one_line, padded, phase_name, sign};
 
@@ -30,10 +30,23 @@ const MIN_TEXT: usize = 24;
 /// In front of what belongs to a row.
 const INDENT: &str = "      ";
 
-/// One session with the iterations of it that are to be listed.
+/// A session, counted from its records, with the iterations of it that are to be listed.
 #[derive(Debug)]
 pub struct Listed<'a> {
-    pub head: SessionHead,
+    pub id: SessionId,
+    pub feature: String,
+    pub started_at: Option<Timestamp>,
+    pub last_at: Option<Timestamp>,
+    pub status: Status,
+    pub stop_reason: Option<StopReason>,
+    pub totals: SessionTotals,
+    pub tasks: TaskCounts,
+    /// Set if it runs on another machine.
+    pub elsewhere: Option<RemoteRun>,
+    /// What is said below its rows; `None` where nothing is said.
+    pub summary: Option<Summary>,
+    /// `None` without snapshots.
+    pub changes: Option<DiffStat>,
     pub rows: Vec<Row<'a>>,
     /// For an iteration that failed like an earlier one of its session, the first of these.
     pub repeats: HashMap<u32, u32>,
@@ -45,25 +58,6 @@ pub struct Listed<'a> {
 
 /// A line that a search found, behind where it stands: `validation`, `answer`, or the path of a file that changed.
 pub type MatchingLine = (String, String);
-
-/// What is said of a session in one line, counted from its records.
-#[derive(Debug)]
-pub struct SessionHead {
-    pub id: SessionId,
-    pub feature: String,
-    pub started_at: Option<Timestamp>,
-    pub last_at: Option<Timestamp>,
-    pub status: Status,
-    pub stop_reason: Option<StopReason>,
-    pub totals: SessionTotals,
-    pub tasks: TaskCounts,
-    /// Set if it runs on another machine.
-    pub elsewhere: Option<RemoteRun>,
-    /// What is said below its line; `None` where nothing is said.
-    pub summary: Option<Summary>,
-    /// `None` without snapshots.
-    pub changes: Option<DiffStat>,
-}
 
 /// A row of the list; its texts are safe on a terminal.
 struct ListRow {
@@ -147,7 +141,7 @@ fn what_happened(listed: &Listed<'_>, row: &Row<'_>) -> String {
         }
         Some(Outcome::Skipped) => "given up".to_owned(),
         Some(Outcome::Interrupted) => {
-            let cut_short = listed.head.totals.cut_short.iter().find(|cut| cut.iteration == row.iteration);
+            let cut_short = listed.totals.cut_short.iter().find(|cut| cut.iteration == row.iteration);
             cut_short.map_or_else(|| "cut short".to_owned(), cut_short_words)
         }
         Some(Outcome::Later(_)) | None => story(&row.subject()).to_owned(),
@@ -156,9 +150,9 @@ fn what_happened(listed: &Listed<'_>, row: &Row<'_>) -> String {
 
 /// Attempts under the session that they belong to, each in one line as wide as the screen at most.
 pub fn attempts_of(sessions: &[Listed<'_>], screen: Screen) -> Vec<String> {
-    let sessions = sessions.iter().map(|listed| {
-        [head(&listed.head, screen), listed_rows(listed, screen), below(&listed.head, screen)].concat()
-    });
+    let sessions = sessions
+        .iter()
+        .map(|listed| [head(listed, screen), listed_rows(listed, screen), below(listed, screen)].concat());
     sessions.collect::<Vec<_>>().join(&String::new())
 }
 
@@ -169,7 +163,7 @@ fn listed_rows(listed: &Listed<'_>, screen: Screen) -> Vec<String> {
     if screen.width < usize::MAX && !rows.is_empty() {
         lines.push(screen.paint(Look::Dim, &columns_of.header()));
     }
-    let start = listed.head.started_at.map(day);
+    let start = listed.started_at.map(day);
     let (mut day, mut phase) = (start.as_ref(), None);
     for (row, of) in rows.iter().zip(&listed.rows) {
         let new_day = Some(&row.day).filter(|_| day != Some(&row.day));
@@ -265,12 +259,12 @@ fn match_line((place, line): &MatchingLine, screen: Screen) -> String {
 }
 
 pub fn heads(sessions: &[Listed<'_>], screen: Screen) -> Vec<String> {
-    sessions.iter().flat_map(|listed| head(&listed.head, screen)).collect()
+    sessions.iter().flat_map(|listed| head(listed, screen)).collect()
 }
 
 /// A line for each iteration, which begins with what `show`, `diff` and `restore` take.
 pub fn names(sessions: &[Listed<'_>], screen: Screen) -> Vec<String> {
-    let rows = sessions.iter().flat_map(|listed| listed.rows.iter().map(|row| (&listed.head.id, row)));
+    let rows = sessions.iter().flat_map(|listed| listed.rows.iter().map(|row| (&listed.id, row)));
     let lines = rows.map(|(session, row)| {
         let name = format!("{session}:{}", row.iteration);
         let (look, mark) = row.outcome.map_or((Look::Dim, " "), sign);
@@ -282,30 +276,29 @@ pub fn names(sessions: &[Listed<'_>], screen: Screen) -> Vec<String> {
 }
 
 /// Which session it is, when it was, and how it went.
-fn head(head: &SessionHead, screen: Screen) -> Vec<String> {
-    let state = match &head.elsewhere {
-        Some(elsewhere) => one_line(&local_time::describe_remote_run(elsewhere)),
-        None => state(head.status, head.stop_reason, &head.totals.given_up),
+fn head(listed: &Listed<'_>, screen: Screen) -> Vec<String> {
+    let Listed { feature, totals, tasks, .. } = listed;
+    let state = match &listed.elsewhere {
+        Some(elsewhere) => one_line(&describe_remote_run(elsewhere)),
+        None => state(listed.status, listed.stop_reason, &totals.given_up),
     };
-    let name = one_line(feature_name(&head.feature));
-    let span = head.started_at.zip(head.last_at).map(|(from, to)| span_of(from, to));
-    let tasks = head.tasks;
+    let span = listed.started_at.zip(listed.last_at).map(|(from, to)| span_of(from, to));
     let done = format!("{} of {} done", tasks.done, tasks.done + tasks.open);
     let mut parts: Vec<String> = span.into_iter().chain([done, state]).collect();
-    parts.extend(head.summary.as_ref().and_then(needs_you));
-    parts.push(attempts(&head.totals));
-    parts.extend(cost(&head.totals.cost));
-    parts.extend(head.changes.map(files_and_lines));
-    parts.push(head.id.to_string());
-    screen.named_parts(&name, &parts)
+    parts.extend(listed.summary.as_ref().and_then(needs_you));
+    parts.push(attempts(totals));
+    parts.extend(cost(&totals.cost));
+    parts.extend(listed.changes.map(files_and_lines));
+    parts.push(listed.id.to_string());
+    screen.named_parts(&one_line(feature_name(feature)), &parts)
 }
 
 /// What needs somebody, and what was claimed in vain, behind a blank line.
-fn below(head: &SessionHead, screen: Screen) -> Vec<String> {
-    let Some(summary) = &head.summary else { return Vec::new() };
+fn below(listed: &Listed<'_>, screen: Screen) -> Vec<String> {
+    let Some(summary) = &listed.summary else { return Vec::new() };
     let mut lines = rows(summary, screen);
-    lines
-        .extend(false_claims(&head.totals.false_claims).iter().flat_map(|words| screen.hanging("  ", words)));
+    let claims = false_claims(&listed.totals.false_claims);
+    lines.extend(claims.iter().flat_map(|words| screen.hanging("  ", words)));
     if !lines.is_empty() {
         lines.insert(0, String::new());
     }
@@ -424,7 +417,7 @@ mod tests {
         let mut shown = String::new();
         for (width, name) in [(80, "80 columns"), (40, "40 columns"), (usize::MAX, "piped")] {
             let rows: Vec<Row<'_>> = lines.iter().map(|line| Row::read(line).unwrap()).collect();
-            let head = SessionHead {
+            let listed = Listed {
                 id: session.id.clone(),
                 feature: session.feature.clone(),
                 started_at: Some(rows[0].ended_at),
@@ -436,9 +429,6 @@ mod tests {
                 elsewhere: None,
                 summary: Some(summary()),
                 changes: Some(DiffStat { files: 53, added: 1411, removed: 0 }),
-            };
-            let listed = Listed {
-                head,
                 rows,
                 repeats: HashMap::from([(3, 2)]),
                 solved: HashMap::from([(4, "Tests use an in-memory database now.".to_owned())]),

@@ -129,7 +129,7 @@ impl<'a> SessionRows<'a> {
     }
 
     /// Returns how many records it has here.
-    pub fn count(&self) -> usize {
+    fn count(&self) -> usize {
         self.texts().map(|text| text.bytes().filter(|byte| *byte == b'\n').count()).iter().sum()
     }
 

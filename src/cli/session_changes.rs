@@ -84,15 +84,14 @@ pub fn between(
         return Ok(None);
     }
     let snapshots = (store.first_snapshot_of(refs, oldest)?, last);
-    let files = changed_files(store, &files_of(store, &first.feature, Some(first)), snapshots)?;
-    Ok(files.as_deref().map(stat))
+    let own = files_of(store, &first.feature, Some(first));
+    Ok(changed_files(store, &own, snapshots)?.as_deref().map(stat))
 }
 
 /// The same by its records.
 pub fn of_log(store: &Store, log: &SessionLog) -> Result<Option<DiffStat>> {
     let snapshots = (store.first_snapshot(log)?, last_snapshot(log));
-    let files = changed_files(store, &files(store, log), snapshots)?;
-    Ok(files.as_deref().map(stat))
+    Ok(changed_files(store, &files(store, log), snapshots)?.as_deref().map(stat))
 }
 
 fn last_snapshot(log: &SessionLog) -> Option<ObjectId> {
@@ -116,15 +115,9 @@ pub fn with_commits(context: &Context, log: &SessionLog) -> Result<Option<Change
         Some(tip) => Some(tip),
         None => context.work_tree()?.head()?,
     };
-    let differing = match head {
-        Some(head) => changed_files(store, &own, (Some(head), last))?,
-        None => None,
-    };
-    let uncommitted_files = changed
-        .iter()
-        .filter(|file| {
-            differing.as_ref().is_none_or(|differing| differing.iter().any(|other| other.path == file.path))
-        })
-        .count();
-    Ok(Some(Changes { stat: stat(&changed), uncommitted_files }))
+    let differing = changed_files(store, &own, (head, last))?;
+    let uncommitted = changed.iter().filter(|file| {
+        differing.as_ref().is_none_or(|differing| differing.iter().any(|other| other.path == file.path))
+    });
+    Ok(Some(Changes { stat: stat(&changed), uncommitted_files: uncommitted.count() }))
 }

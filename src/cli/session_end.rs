@@ -4,7 +4,6 @@
 use std::io::{IsTerminal, Write, stderr};
 use std::time::Duration;
 
-use anyhow::{Result, bail};
 use camino::Utf8Path;
 
 use ralph_core::config::Notify;
@@ -58,31 +57,22 @@ pub fn run_hook(
     code: ExitCode,
     fence: Option<&Fence>,
 ) {
-    if let Err(error) = try_run(command, root, &variables(feature, session, code), fence) {
-        warn(&format!("hooks.on-finish: {error:#}"));
-    }
-}
-
-fn try_run(
-    command: &str,
-    root: &Utf8Path,
-    variables: &[(&str, String)],
-    fence: Option<&Fence>,
-) -> Result<()> {
     let mut tool = Tool::shell(command, root).limit(HOOK_TIMEOUT).after_the_session();
-    for (name, value) in variables {
+    for (name, value) in variables(feature, session, code) {
         tool = tool.env(name, value);
     }
     // It may run a script of the project's, which an agent may have written.
-    let tool = match fence {
-        Some(fence) => tool.inside(fence),
-        None => tool,
-    };
-    let ended = tool.run()?;
-    if !ended.is_success() {
-        bail!("`{command}` exited {}: {}", ended.code, ended.complaint());
+    if let Some(fence) = fence {
+        tool = tool.inside(fence);
     }
-    Ok(())
+    match tool.run() {
+        Ok(ended) if ended.is_success() => {}
+        Ok(ended) => {
+            let complaint = ended.complaint();
+            warn(&format!("hooks.on-finish: `{command}` exited {}: {complaint}", ended.code));
+        }
+        Err(error) => warn(&format!("hooks.on-finish: {error:#}")),
+    }
 }
 
 /// `RALPH_SESSION` is not among them: it marks what belongs to a running session, and a hook may start the next.

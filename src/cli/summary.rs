@@ -14,7 +14,7 @@ use super::Context;
 /// command shows.
 pub fn of_feature(context: &Context, feature: &str, shown: Option<&SessionId>) -> Result<Summary> {
     // What cannot be read is reported where records are listed.
-    of_rows(context, &context.store()?.listing(|_| true, &mut Vec::new())?, feature, shown)
+    of_listing(context, &context.store()?.listing(|_| true, &mut Vec::new())?, feature, shown)
 }
 
 /// The same, by a listing that a command has read already, if that is of all sessions.
@@ -24,34 +24,17 @@ pub fn of_listing(
     feature: &str,
     shown: Option<&SessionId>,
 ) -> Result<Summary> {
-    if listing.is_of_all() {
-        of_rows(context, listing, feature, shown)
-    } else {
-        of_feature(context, feature, shown)
+    if !listing.is_of_all() {
+        return of_feature(context, feature, shown);
     }
-}
-
-fn of_rows(
-    context: &Context,
-    listing: &Listing,
-    feature: &str,
-    shown: Option<&SessionId>,
-) -> Result<Summary> {
     let store = context.store()?;
     let sessions: Vec<_> = listing.sessions().rev().filter(|session| session.feature == feature).collect();
     let newest = sessions.first().and_then(|session| session.rows().rfind(Row::has_run)?.entry().ok());
     let commits =
         sessions.iter().flat_map(|session| session.rows().rev()).filter_map(|row| row.commit.parse().ok());
     let list = list(context, store, feature, commits);
-    of_facts(
-        context,
-        feature,
-        &listing.facts_of(feature),
-        newest.as_ref(),
-        &list,
-        &hints(store, feature),
-        shown,
-    )
+    let (facts, hints) = (listing.facts_of(feature), hints(store, feature));
+    of_facts(context, feature, &facts, newest.as_ref(), &list, &hints, shown)
 }
 
 /// The same, by what is counted of all sessions and the newest record of a run, with a list and hints.
@@ -107,16 +90,11 @@ pub fn list(
     feature: &str,
     commits: impl Iterator<Item = ObjectId>,
 ) -> TaskList {
-    present_list(context, feature).or_else(|| recorded_list(store, commits)).unwrap_or_default()
-}
-
-fn present_list(context: &Context, feature: &str) -> Option<TaskList> {
-    let feature = context.recorded_feature(feature).ok()?;
-    tasks::read(&feature.files, &feature.tasks_path).ok()
-}
-
-/// Returns the newest recorded list: a clone may have the records alone.
-fn recorded_list(store: &Store, commits: impl Iterator<Item = ObjectId>) -> Option<TaskList> {
-    let mut lists = commits.filter_map(|commit| store.file(&commit, "tasks.md").ok().flatten());
-    lists.next().and_then(|bytes| tasks::parse(&bytes).ok())
+    let present = context.recorded_feature(feature);
+    if let Ok(list) = present.and_then(|feature| tasks::read(&feature.files, &feature.tasks_path)) {
+        return list;
+    }
+    // A clone may have the records alone.
+    let mut recorded = commits.filter_map(|commit| store.file(&commit, "tasks.md").ok().flatten());
+    recorded.next().and_then(|bytes| tasks::parse(&bytes).ok()).unwrap_or_default()
 }

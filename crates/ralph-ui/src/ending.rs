@@ -3,8 +3,8 @@
 use indexmap::IndexMap;
 
 use ralph_core::record::{
-    Closing, Cost, CostTotals, CutShort, FailureClass, Interruption, Limit, NotDone, Session, SessionTotals,
-    Status, StopReason, Summary, TaskName, TaskStates,
+    Closing, Cost, CostTotals, CutShort, FailureClass, Interruption, Limit, NotDone, Outcome, Session,
+    SessionTotals, Status, StopReason, Summary, TaskName, TaskStates,
 };
 
 use super::local_time::clock;
@@ -103,6 +103,12 @@ pub fn why_cut_short(by: Interruption, failure_class: Option<FailureClass>) -> &
         (Interruption::Limit, Some(class)) if !class.is_transient() => "the agent failed",
         (Interruption::Limit, _) => "usage limit",
     }
+}
+
+/// Returns what cut an agent run short, by what is recorded of its end.
+pub fn interruption(failure_class: Option<FailureClass>, agent_exit: Option<i32>) -> &'static str {
+    let by = Interruption::of(Outcome::Interrupted, failure_class, agent_exit);
+    why_cut_short(by.unwrap_or(Interruption::Person), failure_class)
 }
 
 /// `asks: may a card belong to two boards?`: what a failure says of itself.

@@ -3,12 +3,12 @@
 use indexmap::IndexMap;
 
 use ralph_core::record::{
-    ExitReason, FailureClass, FileChange, Interruption, Iteration, Outcome, RALPH, SandboxFacts, SecondRun,
-    SessionId, StreamCounts, Timestamp, hint_command, join_truncated,
+    ExitReason, FailureClass, FileChange, Iteration, Outcome, RALPH, SandboxFacts, SecondRun, SessionId,
+    StreamCounts, Timestamp, hint_command, join_truncated,
 };
 
-use super::ending::{capital, why_cut_short};
-use super::evidence::{FLAG, compared, false_claim, validation};
+use super::ending::{capital, interruption};
+use super::evidence::{FLAG, false_claim, validation};
 use super::left_behind;
 use super::local_time::{clock_or_date, local_with_offset};
 use super::markdown::render;
@@ -91,7 +91,11 @@ pub fn lines(shown: &ShownAttempt<'_>, now: Timestamp, screen: Screen) -> Vec<St
     let look = sign(iteration.outcome).0;
     let mut below = Vec::new();
     if iteration.outcome == Outcome::Interrupted {
-        below.push(interruption(iteration));
+        let why = interruption(iteration.failure_class, iteration.exit.agent);
+        below.push(match iteration.failure_class {
+            Some(_) => format!("Cut short: {}", one_line(&iteration.cause())),
+            None => format!("{}.", capital(why)),
+        });
     } else if iteration.outcome != Outcome::Success {
         let cause = one_line(&iteration.cause());
         below.push(if is_question { format!("The agent asks: {cause}") } else { cause });
@@ -144,23 +148,11 @@ fn headline(shown: &ShownAttempt<'_>, screen: Screen) -> String {
         Some(session) => format!("{session}:{}", iteration.iteration),
         None => format!("#{}", iteration.iteration),
     };
-    let fixed = columns(mark) + columns(&task) + columns(&attempt) + columns(&number) + 4;
-    let title = cut(&title, screen.width.saturating_sub(fixed).max(8));
-    let gap = match screen.width {
-        usize::MAX => 2,
-        width => width.saturating_sub(fixed + columns(&title)) + 2,
-    };
+    let beside = columns(mark) + columns(&task) + columns(&number) + 4;
+    let title = cut(&title, screen.width.saturating_sub(beside + columns(&attempt)).max(8));
+    let title = screen.filled(&format!("{title}{attempt}"), beside, 8);
     let name = screen.paint(look, &format!("{mark} {task}"));
-    format!("{name} {title}{attempt}{}{}", " ".repeat(gap), screen.paint(Look::Dim, &number))
-}
-
-/// What stopped an agent that got no verdict.
-fn interruption(iteration: &Iteration) -> String {
-    match (iteration.failure_class, iteration.exit.agent) {
-        (Some(_), _) => format!("Cut short: {}", one_line(&iteration.cause())),
-        (None, None) => format!("{}.", capital(why_cut_short(Interruption::Crash, None))),
-        (None, Some(_)) => capital(&one_line(&iteration.cause())),
-    }
+    format!("{name} {title}  {}", screen.paint(Look::Dim, &number))
 }
 
 /// What is known of an attempt in a line each.
@@ -170,7 +162,7 @@ fn attempt_facts(shown: &ShownAttempt<'_>, now: Timestamp) -> Facts {
     if iteration.validation_command.is_some() {
         facts.push(("validation", validation(iteration)));
     }
-    facts.extend(judged(iteration).into_iter().filter(|(name, _)| *name != "tests"));
+    facts.extend(judged(iteration));
     if let Some(changed) = changed {
         let files: Vec<String> = changed.iter().map(changed_lines).collect();
         let place = if is_in_tree && !files.is_empty() { "   still in the tree" } else { "" };
@@ -252,7 +244,6 @@ pub fn beside(iteration: &Iteration) -> Facts {
 fn judged(iteration: &Iteration) -> Facts {
     let mut facts = Facts::new();
     if let Some(evidence) = &iteration.evidence {
-        facts.extend(compared(evidence).map(|tests| ("tests", tests)));
         let known = evidence.tests.as_ref().and_then(|tests| tests.failing.as_ref());
         let failing = known.filter(|names| !names.is_empty());
         facts.extend(failing.map(|names| ("failing", one_line(&join_truncated(names, MAX_NAMED)))));
@@ -536,7 +527,6 @@ mod tests {
         assert_eq!(
             lines,
             [
-                "tests: 39 passed, 1 failed (before: 41 passed)",
                 "failing: a::b",
                 "refused: skip",
                 "flags: ⚑ changed check.sh",

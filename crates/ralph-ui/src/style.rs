@@ -132,6 +132,13 @@ impl Screen {
         self.paint_start(Look::Bold, name, self.parts(&format!("{name}   "), parts))
     }
 
+    /// Cuts `text` to what `beside` columns leave of a line, but not below `least`, and pads it to that; where there are no
+    /// columns, nothing is done to it.
+    pub fn filled(self, text: &str, beside: usize, least: usize) -> String {
+        let room = self.width.saturating_sub(beside).max(least);
+        if self.width == usize::MAX { text.to_owned() } else { padded(&cut(text, room), room) }
+    }
+
     /// Colours `words` in the first of some lines, where they come first.
     pub fn paint_start(self, look: Look, words: &str, mut lines: Vec<String>) -> Vec<String> {
         if let Some(first) = lines.first_mut() {

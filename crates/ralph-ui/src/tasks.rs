@@ -8,7 +8,7 @@ use serde_json::json;
 use tasklist::{Group, Item, Kind, TaskList};
 
 use super::json::write_line;
-use super::style::one_line;
+use super::style::{joined, one_line};
 
 /// Columns that indent a sub-task below its parent.
 const INDENT: usize = 2;
@@ -58,17 +58,16 @@ fn of_done(group: &Group) -> String {
 }
 
 fn write_item(out: &mut dyn Write, item: &Item, width: usize) -> Result<()> {
-    let label = label(item);
-    let padding = " ".repeat(width - label.chars().count());
     let indent = " ".repeat(INDENT * (item.depth + 1));
-    let mut notes = Vec::new();
-    notes.extend((item.kind == Kind::Struck).then(|| "struck".to_owned()));
-    notes.extend(item.copy_of.map(|line| format!("a copy of line {line}")));
-    notes.extend(item.parallel.then(|| "parallel".to_owned()));
-    notes.extend(item.story.clone());
-    notes.extend((!item.depends_on.is_empty()).then(|| format!("waits for {}", item.depends_on.join(", "))));
-    let notes = if notes.is_empty() { String::new() } else { format!(" ({})", notes.join("; ")) };
-    let line = format!("{indent}[{}] {label}{padding}  {}{notes}", item.mark, item.text);
+    let notes = [
+        (item.kind == Kind::Struck).then(|| "struck".to_owned()),
+        item.copy_of.map(|line| format!("a copy of line {line}")),
+        item.parallel.then(|| "parallel".to_owned()),
+        item.story.clone(),
+        (!item.depends_on.is_empty()).then(|| format!("waits for {}", item.depends_on.join(", "))),
+    ];
+    let notes = joined(notes, "; ").map_or(String::new(), |notes| format!(" ({notes})"));
+    let line = format!("{indent}[{}] {:<width$}  {}{notes}", item.mark, label(item), item.text);
     writeln!(out, "{}", one_line(line.trim_end()))?;
     Ok(())
 }

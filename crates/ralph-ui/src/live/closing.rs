@@ -6,7 +6,7 @@ use super::header::USUAL;
 use crate::ending::{attempts_and_failures, cut_short, verdict};
 use crate::evidence::{FLAG, flagged};
 use crate::needs::{changed_and_committed, need_sign, others, show_command, waiters};
-use crate::style::{Look, Screen, clock_span, columns, counted, cut, grouped, one_line, task_title};
+use crate::style::{Look, Screen, clock_span, columns, counted, grouped, one_line, task_title};
 use ralph_core::record::{
     Closing, Cost, NeedKind, NotDone, RALPH, Session, SessionTotals, Status, Unfinished, hint_command,
     join_truncated,
@@ -18,178 +18,133 @@ const MAX_NAMED: usize = 10;
 /// Between what a line says and the command that shows more of it.
 const GAP: &str = "     ";
 
-/// How the lines are written.
-#[derive(Debug, Clone, Copy)]
-pub struct ClosingCard {
-    pub screen: Screen,
-    /// True if a command checks what agents say.
-    pub is_validated: bool,
-}
-
-impl ClosingCard {
-    pub fn lines(self, session: &Session, closing: &Closing) -> Vec<String> {
-        let look = if session.status == Status::Completed { Look::Good } else { Look::Warn };
-        let screen = self.screen;
-        let mut lines = screen.paint_lines(look, &screen.parts("", &first_line(session, closing)));
-        let nothing = SessionTotals::default();
-        let totals = closing.summary.session.as_ref().map_or(&nothing, |part| &part.totals);
-        lines.extend(self.plain(&attempts_and_failures(totals, &closing.summary)));
-        lines.extend(screen.paint_lines(Look::Dim, &screen.parts("", &cut_short(totals))));
-        if session.loop_type != USUAL {
-            let artifact = &session.artifact;
-            lines.extend(self.plain(&format!("{} is {}", one_line(&artifact.path), artifact.status)));
-        }
-        if let Some(changes) = closing.changes {
-            let command = format!("{RALPH} diff 0 .. --stat");
-            let words = changed_and_committed(changes);
-            if changes.stat.files == 0 {
-                lines.extend(self.plain(&words));
-            } else {
-                let dim = self.screen.paint(Look::Dim, &command);
-                lines.extend(self.side_by_side(&words, &dim, columns(&command)));
-            }
-        }
-        lines.extend(closing.why.iter().flat_map(|why| self.plain(&one_line(why))));
-        lines.extend(closing.hint.iter().flat_map(|hint| self.screen.hanging("hint: ", &one_line(hint))));
-        let mut needing: Vec<&NotDone> = closing.not_done.iter().filter(|task| task.needs_you()).collect();
-        needing.sort_by_key(|task| task.is_skipped);
-        for task in needing.iter().take(MAX_NAMED) {
-            lines.push(String::new());
-            lines.extend(self.needing(task, closing));
-        }
-        let more = needing.len().saturating_sub(MAX_NAMED);
-        lines.extend((more > 0).then(|| format!("and {} more", counted(more as u64, "task"))));
-        let facts = self.facts(closing);
-        if !facts.is_empty() {
-            lines.push(String::new());
-            lines.extend(facts);
-        }
-        lines.push(String::new());
-        lines.extend(self.next(session, closing));
-        lines
-    }
-
-    /// A task that needs somebody: its name, what it took, why, what was tried, and what to do.
-    fn needing(self, task: &NotDone, closing: &Closing) -> Vec<String> {
-        let none = Unfinished::default();
-        let unfinished = closing.unfinished.iter().find(|known| known.task == task.task).unwrap_or(&none);
-        let asks = task.asks && !task.is_skipped;
-        let (look, mark) = need_sign(if asks { NeedKind::Asks } else { NeedKind::Fails });
-        let cost = task.cost_usd.map_or(String::new(), |usd| format!("{:>8}", Cost::of(usd).to_string()));
-        let tail = format!("{}{cost}", counted(u64::from(task.attempts), "attempt"));
-        let name = format!("{}  ", one_line(&task.task));
-        let lead = columns(mark) + 1 + columns(&name);
-        let title = one_line(task_title(&task.title));
-        let head = match self.screen.width {
-            usize::MAX => format!("{name}{title}  {}", tail.replace("  ", " ")),
-            width => {
-                let room = width.saturating_sub(lead + 2 + columns(&tail)).max(1);
-                let title = cut(&title, room);
-                format!("{name}{title}{}{tail}", " ".repeat(room + 2 - columns(&title)))
-            }
-        };
-        let mut lines = vec![format!("{} {head}", self.screen.paint(look, mark))];
-        let cause = task.cause.as_deref().map_or(String::new(), one_line);
-        let same = if unfinished.is_same && !asks { ", the same each time" } else { "" };
-        let cause = if asks { format!("The agent asks: {cause}") } else { format!("{cause}{same}") };
-        lines.extend(self.screen.painted(look, "  ", &cause));
-        if !unfinished.tried.is_empty() {
-            let tried: Vec<String> = unfinished.tried.iter().map(|item| one_line(item)).collect();
-            lines
-                .extend(self.screen.hanging("  ", &format!("Tried: {}.", join_truncated(&tried, MAX_NAMED))));
-        }
-        lines.extend(
-            in_the_tree(unfinished).map(|words| self.screen.hanging("  ", &words)).unwrap_or_default(),
-        );
-        let waiters = waiters(&closing.summary, &task.task);
-        lines.extend(waiters.iter().flat_map(|names| self.screen.hanging("  ", &format!("{names} for it."))));
-        let command =
-            if asks { hint_command(RALPH, &task.task) } else { show_command(&task.task, task.iteration) };
-        lines.push(format!("  → {command}"));
-        lines
-    }
-
-    /// What else a person should know.
-    fn facts(self, closing: &Closing) -> Vec<String> {
-        let mut lines = others(&closing.summary, self.screen);
-        let tried = closing.not_done.iter().filter(|task| !task.needs_you() && task.attempts > 0);
-        for task in tried.take(MAX_NAMED) {
-            let cause = task.cause.as_deref().map_or(String::new(), |cause| format!(": {}", one_line(cause)));
-            let attempts = counted(u64::from(task.attempts), "attempt");
-            let words = format!("not done after {attempts}{cause}");
-            lines.extend(self.screen.hanging(&format!("· {}  ", one_line(&task.task)), &words));
-        }
-        let mut warnings: Vec<(&str, String)> = Vec::new();
-        warnings.extend(flagged(&closing.summary.flagged).map(|words| (FLAG, words)));
-        if !closing.uncommitted.is_empty() {
-            let are = if closing.uncommitted.len() == 1 {
-                "is done, and its work is"
-            } else {
-                "are done, and their work is"
-            };
-            let names = one_line(&join_truncated(&closing.uncommitted, MAX_NAMED));
-            warnings.push(("!", format!("{names} {are} not committed")));
-        }
-        if !closing.left_out.is_empty() {
-            let names = one_line(&join_truncated(&closing.left_out, MAX_NAMED));
-            warnings.push(("!", format!("left out of the commits: {names}")));
-        }
-        if !self.is_validated {
-            warnings.push(("!", "nothing checks the agent's word: --validate CMD".to_owned()));
-        }
-        for (sign, words) in warnings {
-            lines.extend(self.screen.painted(Look::Warn, &format!("{sign} "), &words));
-        }
-        if !closing.unrecognised.is_empty() {
-            lines.extend(self.screen.hanging("! ", "boxes with unknown marks, which no agent will tick:"));
-            let boxes = closing.unrecognised.iter();
-            lines.extend(boxes.flat_map(|line| self.screen.hanging("    ", &one_line(line))));
-        }
-        lines
-    }
-
-    /// `then   specify ralph resume            look   specify ralph report --open`
-    fn next(self, session: &Session, closing: &Closing) -> Vec<String> {
-        let mut lines = Vec::new();
-        lines.extend(closing.next.iter().map(|command| format!("first  {command}")));
-        let look = format!("look   {RALPH} report --open");
-        if session.status == Status::Completed {
-            lines.push(look);
-            return lines;
-        }
-        let resume = format!("{RALPH} resume{}", session.budget().flags_to_go_on());
-        // A hint that names it says what comes first.
-        if closing.hint.iter().any(|hint| hint.contains(&resume)) {
-            lines.push(look);
-        } else {
-            lines.extend(self.side_by_side(&format!("then   {resume}"), &look, columns(&look)));
-        }
-        lines
-    }
-
-    /// Two texts in a line, or in two where there is no room for that.
-    fn side_by_side(self, left: &str, right: &str, right_columns: usize) -> Vec<String> {
-        if columns(left) + GAP.len() + right_columns <= self.screen.width {
-            vec![format!("{left}{GAP}{right}")]
-        } else {
-            [left, right].map(str::to_owned).into()
-        }
-    }
-
-    fn plain(self, words: &str) -> Vec<String> {
-        self.screen.hanging("", words)
-    }
-}
-
-/// The verdict, what it cost, and how long it took.
-fn first_line(session: &Session, closing: &Closing) -> Vec<String> {
-    let mut parts = verdict(session, closing);
-    let usd = closing.summary.session.as_ref().and_then(|part| part.totals.cost.usd);
-    parts.extend(usd.map(|usd| Cost::of(usd).to_string()));
+/// `is_validated`: a command checks what agents say.
+pub fn lines(session: &Session, closing: &Closing, is_validated: bool, screen: Screen) -> Vec<String> {
+    let look = if session.status == Status::Completed { Look::Good } else { Look::Warn };
+    let nothing = SessionTotals::default();
+    let totals = closing.summary.session.as_ref().map_or(&nothing, |part| &part.totals);
+    let mut first = verdict(session, closing);
+    first.extend(totals.cost.usd.map(|usd| Cost::of(usd).to_string()));
     // From start to end, as on the page: what agents and validations took alone leaves out the waits.
     let span = session.ended_at.map_or(0, |at| session.started_at.ms_until(at));
-    parts.extend((span >= 1000).then(|| clock_span(span)));
-    parts
+    first.extend((span >= 1000).then(|| clock_span(span)));
+    let mut lines = screen.paint_lines(look, &screen.parts("", &first));
+    lines.extend(screen.hanging("", &attempts_and_failures(totals, &closing.summary)));
+    lines.extend(screen.paint_lines(Look::Dim, &screen.parts("", &cut_short(totals))));
+    if session.loop_type != USUAL {
+        let artifact = &session.artifact;
+        lines.extend(screen.hanging("", &format!("{} is {}", one_line(&artifact.path), artifact.status)));
+    }
+    if let Some(changes) = closing.changes {
+        let words = changed_and_committed(changes);
+        lines.extend(match changes.stat.files {
+            0 => screen.hanging("", &words),
+            _ => side_by_side(&words, Look::Dim, &format!("{RALPH} diff 0 .. --stat"), screen),
+        });
+    }
+    lines.extend(closing.why.iter().flat_map(|why| screen.hanging("", &one_line(why))));
+    lines.extend(closing.hint.iter().flat_map(|hint| screen.hanging("hint: ", &one_line(hint))));
+    let mut needy: Vec<&NotDone> = closing.not_done.iter().filter(|task| task.needs_you()).collect();
+    needy.sort_by_key(|task| task.is_skipped);
+    for task in needy.iter().take(MAX_NAMED) {
+        lines.push(String::new());
+        lines.extend(needing(task, closing, screen));
+    }
+    let more = needy.len().saturating_sub(MAX_NAMED);
+    lines.extend((more > 0).then(|| format!("and {} more", counted(more as u64, "task"))));
+    let facts = facts(closing, is_validated, screen);
+    for part in [facts, next(session, closing, screen)].into_iter().filter(|part| !part.is_empty()) {
+        lines.push(String::new());
+        lines.extend(part);
+    }
+    lines
+}
+
+/// A task that needs somebody: its name, what it took, why, what was tried, and what to do.
+fn needing(task: &NotDone, closing: &Closing, screen: Screen) -> Vec<String> {
+    let none = Unfinished::default();
+    let unfinished = closing.unfinished.iter().find(|known| known.task == task.task).unwrap_or(&none);
+    let asks = task.asks && !task.is_skipped;
+    let (look, mark) = need_sign(if asks { NeedKind::Asks } else { NeedKind::Fails });
+    let cost = task.cost_usd.map_or(String::new(), |usd| format!("{:>8}", Cost::of(usd).to_string()));
+    let mut tail = format!("  {}{cost}", counted(u64::from(task.attempts), "attempt"));
+    if screen.width == usize::MAX {
+        tail = tail.replace("   ", "  ");
+    }
+    let name = one_line(&task.task);
+    let title = one_line(task_title(&task.title));
+    let title = screen.filled(&title, columns(mark) + columns(&name) + 3 + columns(&tail), 1);
+    let mut lines = vec![format!("{} {name}  {title}{tail}", screen.paint(look, mark))];
+    let cause = task.cause.as_deref().map_or(String::new(), one_line);
+    let same = if unfinished.is_same && !asks { ", the same each time" } else { "" };
+    let cause = if asks { format!("The agent asks: {cause}") } else { format!("{cause}{same}") };
+    lines.extend(screen.painted(look, "  ", &cause));
+    let tried: Vec<String> = unfinished.tried.iter().map(|item| one_line(item)).collect();
+    let facts = [
+        (!tried.is_empty()).then(|| format!("Tried: {}.", join_truncated(&tried, MAX_NAMED))),
+        in_the_tree(unfinished),
+        waiters(&closing.summary, &task.task).map(|names| format!("{names} for it.")),
+    ];
+    lines.extend(facts.iter().flatten().flat_map(|words| screen.hanging("  ", words)));
+    let command =
+        if asks { hint_command(RALPH, &task.task) } else { show_command(&task.task, task.iteration) };
+    lines.push(format!("  → {command}"));
+    lines
+}
+
+/// What else a person should know.
+fn facts(closing: &Closing, is_validated: bool, screen: Screen) -> Vec<String> {
+    let mut lines = others(&closing.summary, screen);
+    let tried = closing.not_done.iter().filter(|task| !task.needs_you() && task.attempts > 0);
+    for task in tried.take(MAX_NAMED) {
+        let cause = task.cause.as_deref().map_or(String::new(), |cause| format!(": {}", one_line(cause)));
+        let attempts = counted(u64::from(task.attempts), "attempt");
+        let words = format!("not done after {attempts}{cause}");
+        lines.extend(screen.hanging(&format!("· {}  ", one_line(&task.task)), &words));
+    }
+    let are = if closing.uncommitted.len() == 1 { "is done, and its" } else { "are done, and their" };
+    let [uncommitted, left_out] =
+        [&closing.uncommitted, &closing.left_out].map(|names| one_line(&join_truncated(names, MAX_NAMED)));
+    let warnings = [
+        (FLAG, flagged(&closing.summary.flagged)),
+        ("!", (!uncommitted.is_empty()).then(|| format!("{uncommitted} {are} work is not committed"))),
+        ("!", (!left_out.is_empty()).then(|| format!("left out of the commits: {left_out}"))),
+        ("!", (!is_validated).then(|| "nothing checks the agent's word: --validate CMD".to_owned())),
+    ];
+    for (sign, words) in warnings {
+        let lead = format!("{sign} ");
+        lines.extend(words.iter().flat_map(|words| screen.painted(Look::Warn, &lead, words)));
+    }
+    if !closing.unrecognised.is_empty() {
+        lines.extend(screen.hanging("! ", "boxes with unknown marks, which no agent will tick:"));
+        let boxes = closing.unrecognised.iter();
+        lines.extend(boxes.flat_map(|line| screen.hanging("    ", &one_line(line))));
+    }
+    lines
+}
+
+/// `then   specify ralph resume            look   specify ralph report --open`
+fn next(session: &Session, closing: &Closing, screen: Screen) -> Vec<String> {
+    let mut lines: Vec<String> = closing.next.iter().map(|command| format!("first  {command}")).collect();
+    let look = format!("look   {RALPH} report --open");
+    let resume = format!("{RALPH} resume{}", session.budget().flags_to_go_on());
+    // A hint that names it says what comes first.
+    if session.status == Status::Completed || closing.hint.iter().any(|hint| hint.contains(&resume)) {
+        lines.push(look);
+    } else {
+        lines.extend(side_by_side(&format!("then   {resume}"), Look::Plain, &look, screen));
+    }
+    lines
+}
+
+/// Two texts in a line, or in two where there is no room for that.
+fn side_by_side(left: &str, look: Look, right: &str, screen: Screen) -> Vec<String> {
+    let shown = screen.paint(look, right);
+    if columns(left) + GAP.len() + columns(right) <= screen.width {
+        vec![format!("{left}{GAP}{shown}")]
+    } else {
+        vec![left.to_owned(), shown]
+    }
 }
 
 /// What became of what failed attempts changed.
@@ -199,13 +154,11 @@ fn in_the_tree(unfinished: &Unfinished) -> Option<String> {
     }
     let folders =
         unfinished.files.iter().map(|file| file.rsplit_once('/').map_or(&**file, |(folder, _)| folder));
-    let folders: BTreeSet<&str> = folders.collect();
-    let folders: Vec<String> = folders.into_iter().map(one_line).collect();
-    (unfinished.lines > 0).then(|| {
-        let are = if unfinished.lines == 1 { "line of it is" } else { "lines of it are" };
-        let places = join_truncated(&folders, MAX_NAMED);
-        format!("{} unfinished {are} in your work tree ({places}).", grouped(unfinished.lines))
-    })
+    let folders: BTreeSet<String> = folders.map(one_line).collect();
+    let places = join_truncated(&Vec::from_iter(folders), MAX_NAMED);
+    let are = if unfinished.lines == 1 { "line of it is" } else { "lines of it are" };
+    (unfinished.lines > 0)
+        .then(|| format!("{} unfinished {are} in your work tree ({places}).", grouped(unfinished.lines)))
 }
 
 #[cfg(test)]
@@ -219,9 +172,7 @@ mod tests {
     };
 
     fn text(session: &Session, closing: &Closing, width: usize) -> String {
-        ClosingCard { screen: Screen { paint: Paint::Plain, width }, is_validated: true }
-            .lines(session, closing)
-            .join("\n")
+        lines(session, closing, true, Screen { paint: Paint::Plain, width }).join("\n")
     }
 
     fn task(name: &str, title: &str, cause: &str) -> NotDone {
@@ -366,9 +317,8 @@ then   specify ralph resume     look   specify ralph report --open"
             text(&completed, &Closing::default(), 80),
             "all 3 tasks done · 1 h 0 min\n0 attempts\n\nlook   specify ralph report --open"
         );
-        let unchecked =
-            ClosingCard { screen: Screen { paint: Paint::Plain, width: 60 }, is_validated: false };
-        let unchecked = unchecked.lines(&completed, &Closing::default()).join("\n");
+        let screen = Screen { paint: Paint::Plain, width: 60 };
+        let unchecked = lines(&completed, &Closing::default(), false, screen).join("\n");
         assert!(
             unchecked.contains("\n\n! nothing checks the agent's word: --validate CMD\n\n"),
             "{unchecked}"

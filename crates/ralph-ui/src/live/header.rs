@@ -1,7 +1,7 @@
 //! The first lines of a run: where it begins, who works, what checks the work, and when it stops.
 
 use crate::style::{Look, Paint, counted, cut, duration, one_line};
-use ralph_core::record::{Baseline, Event, join_truncated};
+use ralph_core::record::{Baseline, Event, TaskCounts, join_truncated};
 
 /// The type of loop that goes without saying.
 pub const USUAL: &str = "implement";
@@ -42,17 +42,15 @@ pub fn lines(event: &Event, paint: Paint, width: usize) -> Vec<String> {
         return Vec::new();
     };
     let verb = if *is_resumed { "resumes" } else { "starts" };
-    let all = counted((tasks.done + tasks.open) as u64, "task");
     let so_far =
-        if tasks.done + tasks.open == 0 { String::new() } else { format!(": {} of {all} done", tasks.done) };
+        if tasks.done + tasks.open == 0 { String::new() } else { format!(": {}", done_of_all(*tasks)) };
     let mut lines = vec![paint.paint(Look::Bold, &format!("ralph {verb} on {}{so_far}", one_line(feature)))];
     if loop_type != USUAL {
         lines.push(line("loop", &format!("{}: {}", one_line(loop_type), one_line(artifact))));
     }
     if let (Some(scope), Some(tasks)) = (scope, scope_tasks) {
-        let all = counted((tasks.done + tasks.open) as u64, "task");
         let scope = cut(&one_line(&scope.to_string()), width);
-        lines.push(line("only", &format!("{scope}: {} of {all} done", tasks.done)));
+        lines.push(line("only", &format!("{scope}: {}", done_of_all(*tasks))));
     }
     let version = agent_version.as_ref().map_or(String::new(), |version| format!(" {}", one_line(version)));
     let fence = match sandbox {
@@ -62,11 +60,13 @@ pub fn lines(event: &Event, paint: Paint, width: usize) -> Vec<String> {
     };
     let agent = one_line(agent);
     lines.push(line("agent", &format!("{agent}{version}, {permissions} permissions, {fence}")));
-    let checked = validation.as_ref().map(|command| {
-        let command = cut(&one_line(command), width);
-        format!("{command}{}", baseline_words(baseline.as_ref(), *is_known_to_pass))
-    });
-    lines.push(line("validation", checked.as_deref().unwrap_or("none: nothing checks the agent's word")));
+    let checked = match validation {
+        Some(command) => {
+            cut(&one_line(command), width) + &baseline_words(baseline.as_ref(), *is_known_to_pass)
+        }
+        None => "none: nothing checks the agent's word".to_owned(),
+    };
+    lines.push(line("validation", &checked));
     if !validation_files.is_empty() {
         let files = cut(&one_line(&validation_files.join(", ")), width);
         lines.push(line("", &format!("its own files: {files}")));
@@ -93,6 +93,10 @@ pub fn lines(event: &Event, paint: Paint, width: usize) -> Vec<String> {
         lines.push(format!("  unit: {unit}, because the list asks for tests that fail first"));
     }
     lines
+}
+
+fn done_of_all(tasks: TaskCounts) -> String {
+    format!("{} of {} done", tasks.done, counted((tasks.done + tasks.open) as u64, "task"))
 }
 
 fn line(name: &str, words: &str) -> String {
@@ -124,7 +128,7 @@ fn stops(max_iterations: u32, open: usize) -> String {
 #[cfg(test)]
 pub mod tests {
     use super::*;
-    use ralph_core::record::{Cost, SandboxFacts, SessionId, TaskCounts, Timestamp};
+    use ralph_core::record::{Cost, SandboxFacts, SessionId, Timestamp};
 
     pub fn started() -> Event {
         Event::SessionStarted {

@@ -2,12 +2,11 @@
 
 use ralph_core::progress::first_sentence;
 use ralph_core::record::{
-    AgentEvent, Event, FailureClass, Interruption, Iteration, Outcome, RALPH, Status, Timestamp, Waiting,
-    without_escapes,
+    AgentEvent, Event, FailureClass, Iteration, Outcome, RALPH, Status, Timestamp, Waiting, without_escapes,
 };
 
-use super::header;
-use crate::ending::{failure, why_cut_short};
+use super::{closing, header};
+use crate::ending::{failure, interruption};
 use crate::evidence::{FLAG, false_claim, outcome};
 use crate::left_behind::{lost, undone};
 use crate::local_time::clock;
@@ -15,8 +14,6 @@ use crate::status::waiting_words;
 use crate::style::{
     Look, Paint, Screen, brief_duration, columns, counted, cut, duration, one_line, padded, phase_title, sign,
 };
-
-use super::closing::ClosingCard;
 
 /// How much is said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -93,11 +90,9 @@ impl Lines {
             Event::SessionStarted { .. } => header::lines(event, self.screen.paint, self.width),
             Event::IterationStarted { task, .. } => {
                 self.told = None;
-                let mut lines: Vec<String> = self.phase_heading(task.phase.as_deref()).into_iter().collect();
-                if is_verbose {
-                    lines.extend(self.started(event));
-                }
-                lines
+                let heading = self.phase_heading(task.phase.as_deref());
+                let started = if is_verbose { self.started(event) } else { Vec::new() };
+                heading.into_iter().chain(started).collect()
             }
             Event::HistoryIncluded { failures, scanned, tokens, .. } if is_verbose => {
                 let why = failures.map_or(String::new(), |failures| {
@@ -156,16 +151,11 @@ impl Lines {
                     .collect()
             }
             Event::SessionEnded { session, closing, .. } => {
-                let card = ClosingCard { screen: self.screen, is_validated: self.is_validated };
+                let card = closing::lines(session, closing, self.is_validated, self.screen);
                 let blank = (self.detail != Detail::Quiet).then(String::new);
-                blank.into_iter().chain(card.lines(session, closing)).collect()
+                blank.into_iter().chain(card).collect()
             }
         }
-    }
-
-    /// Columns of the window that are left of a line with these words.
-    fn room_beside(&self, words: &str) -> usize {
-        self.screen.width.saturating_sub(columns(words)).max(1)
     }
 
     /// The name of a phase of the list where it begins.
@@ -186,8 +176,8 @@ impl Lines {
         let again = if *attempt > 1 { format!(" {attempt}") } else { String::new() };
         let number = format!("#{iteration}");
         let name = format!("{}{again}", one_line(&task.name));
-        let title = self.words(&task.text);
-        let title = cut(&title, self.room_beside(&format!("{number}  {name}  ")));
+        let room = self.screen.width.saturating_sub(columns(&number) + columns(&name) + 4).max(1);
+        let title = cut(&self.words(&task.text), room);
         let mut lines = vec![format!("\n{}  {name}  {title}", self.screen.paint(Look::Bold, &number))];
         if !unit_tasks.is_empty() {
             lines.push(format!("  asked for  {}", self.words(&unit_tasks.join(", "))));
@@ -215,12 +205,12 @@ impl Lines {
             width => {
                 let name = self.screen.paint(look, &format!("{mark} {}", padded(&task, TASK)));
                 let tail = format!("  {time:>5} {cost:>7}");
-                let room = width.saturating_sub(BELOW + task.len().saturating_sub(TASK) + tail.len());
-                let tail = if room < LEAST { String::new() } else { tail };
-                let room = if room < LEAST { width.saturating_sub(BELOW) } else { room };
-                let what = cut(&what, room);
-                let blank = if tail.is_empty() { 0 } else { room - columns(&what) };
-                format!(" {at}  {name}  {what}{}{}", " ".repeat(blank), self.dim(&tail))
+                let beside = BELOW + task.len().saturating_sub(TASK) + tail.len();
+                if width.saturating_sub(beside) < LEAST {
+                    format!(" {at}  {name}  {}", cut(&what, width.saturating_sub(BELOW)))
+                } else {
+                    format!(" {at}  {name}  {}{}", self.screen.filled(&what, beside, 0), self.dim(&tail))
+                }
             }
         };
         let cause = match record.outcome {
@@ -246,9 +236,8 @@ impl Lines {
     }
 
     fn agent_event(&mut self, event: &AgentEvent) -> Option<String> {
-        if self.detail != Detail::Verbose
-            && !matches!(event, AgentEvent::Error { .. } | AgentEvent::Retry { .. })
-        {
+        let is_trouble = matches!(event, AgentEvent::Error { .. } | AgentEvent::Retry { .. });
+        if self.detail != Detail::Verbose && !is_trouble {
             return None;
         }
         let line = match event {
@@ -311,32 +300,22 @@ fn is_trouble(event: &Event) -> bool {
 fn what_happened(record: &Iteration, root: &str) -> String {
     match record.outcome {
         Outcome::Success | Outcome::Failure => {
-            let is_solved =
-                record.outcome == Outcome::Success && record.attempt.is_some_and(|attempt| attempt > 1);
-            let said = if is_solved {
-                first_sentence(&record.facts.final_message.replace(root, ""))
-            } else {
-                String::new()
-            };
-            match one_line(&without_escapes(&said)) {
-                said if said.is_empty() => one_line(record.task_text.as_deref().unwrap_or_default()),
-                said => format!("solved: {said}"),
+            let is_solved = record.outcome == Outcome::Success && record.attempt > Some(1);
+            let said = is_solved.then(|| first_sentence(&record.facts.final_message.replace(root, "")));
+            match said.map(|said| one_line(&without_escapes(&said))).filter(|said| !said.is_empty()) {
+                None => one_line(record.task_text.as_deref().unwrap_or_default()),
+                Some(said) => format!("solved: {said}"),
             }
         }
         Outcome::Skipped if record.restored_to.is_some() => "given up; changes undone".to_owned(),
         Outcome::Skipped => "given up".to_owned(),
-        Outcome::Interrupted => interrupted(record),
+        Outcome::Interrupted => {
+            // When the agent can be used again, if it said so.
+            let until = record.resets_at.map_or(String::new(), |at| format!(" until {}", clock(at)));
+            format!("{}{until}", interruption(record.failure_class, record.exit.agent))
+        }
         Outcome::Later(_) => one_line(&record.cause()),
     }
-}
-
-/// What cut an agent run short, and when the agent can be used again, if it said so.
-fn interrupted(record: &Iteration) -> String {
-    let Some(by) = Interruption::of(record.outcome, record.failure_class, record.exit.agent) else {
-        return one_line(&record.cause());
-    };
-    let what = why_cut_short(by, record.failure_class);
-    record.resets_at.map_or_else(|| what.to_owned(), |at| format!("{what} until {}", clock(at)))
 }
 
 /// A pause of ours, part of which has passed already: `5 min`.

@@ -1,12 +1,12 @@
 //! Words that several views use.
 
-use crate::ending::why_cut_short;
+use crate::ending::interruption;
 use crate::local_time::{clock, describe_remote_run};
 use crate::status::how_it_ended;
 use crate::style::{brief_duration, counted, cut, duration, grouped, sign};
 use crate::tui::model::{Attempt, Feature, Live, Night};
 use crate::tui::row::{Look, Row, shown};
-use ralph_core::record::{Interruption, Outcome, Status, join_truncated};
+use ralph_core::record::{Outcome, Status, join_truncated};
 
 use super::Scene;
 
@@ -73,10 +73,7 @@ pub fn outcome_of(attempt: &Attempt) -> (Look, &'static str, String) {
             brief(attempt.entry().and_then(|entry| entry.cause.as_deref()).unwrap_or("failed"))
         }
         Outcome::Skipped => "given up".to_owned(),
-        Outcome::Interrupted => {
-            let by = Interruption::of(attempt.outcome, attempt.failure_class, attempt.exit.agent);
-            why_cut_short(by.unwrap_or(Interruption::Person), attempt.failure_class).to_owned()
-        }
+        Outcome::Interrupted => interruption(attempt.failure_class, attempt.exit.agent).to_owned(),
         Outcome::Later(word) => word.as_str().to_owned(),
     };
     let look = if attempt.is_failed() && attempt.is_solved { Look::Dim } else { look };

@@ -49,7 +49,7 @@ fn the_page_tells_the_session_and_what_comes_from_outside_is_text() {
         "<span class=\"tag bad\">✘ Fails</span><b><bdi>T002</bdi></b> <bdi>Ask @somebody about #12</bdi> <span class=\"s\">3 attempts</span>",
         "<code class=\"command\">specify ralph hint --task T002 ",
         "<dd class=\"v\">1 file, +2 −0</dd><dd class=\"s\"><span class=\"am\">not committed</span>",
-        "<dd class=\"v\">5</dd><dd class=\"s\">4 failed, 1 of them solved by later ones</dd>",
+        "<dd class=\"v\">5</dd><dd class=\"s\">4 failed, 1 of them solved later</dd>",
         "<bdi>hello.txt</bdi></span><span class=\"for\">T001</span><span class=\"num ok\">+2</span>",
         "<b>diff --git a/hello.txt b/hello.txt\n",
         "given up after it",

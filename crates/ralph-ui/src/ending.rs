@@ -47,28 +47,31 @@ pub fn attempts(totals: &SessionTotals) -> String {
     if words.is_empty() { attempts } else { format!("{attempts} ({})", words.join("; ")) }
 }
 
-/// `47 attempts, 15 failed, 9 of them solved by later ones ($27.76 in failed ones)`
+/// `47 attempts, 15 failed, 9 of them solved later ($27.76 in failed ones)`
 pub fn attempts_and_failures(totals: &SessionTotals, summary: &Summary) -> String {
-    let mut words = counted(totals.attempts as u64, "attempt");
-    if totals.failed > 0 {
-        // Causes are counted over all sessions.
-        let solved = if summary.sessions == 1 { summary.causes.solved_attempts } else { 0 };
-        words.push_str(&format!(", {}", failed(totals.failed, solved)));
-        let cost = totals.cost.failed_usd.filter(|usd| *usd > 0.0);
-        words.push_str(&cost.map_or(String::new(), |usd| format!(" ({} in failed ones)", Cost::of(usd))));
-    }
-    if let Some(without) = cost_without(&totals.cost) {
-        words.push_str(&format!("; {without}"));
-    }
-    words
+    // Causes are counted over all sessions.
+    let solved = if summary.sessions == 1 { summary.causes.solved_attempts } else { 0 };
+    let cost = totals.cost.failed_usd.filter(|usd| *usd > 0.0);
+    let cost = cost.map_or(String::new(), |usd| format!(" ({} in failed ones)", Cost::of(usd)));
+    let without = cost_without(&totals.cost).map_or(String::new(), |without| format!("; {without}"));
+    attempts_and_failed(totals, solved) + &cost + &without
 }
 
-/// `15 failed, 9 of them solved by later ones`
+/// `47 attempts, 15 failed, 9 of them solved later`
+pub fn attempts_and_failed(totals: &SessionTotals, solved: usize) -> String {
+    let attempts = counted(totals.attempts as u64, "attempt");
+    match totals.failed {
+        0 => attempts,
+        some => format!("{attempts}, {}", failed(some, solved)),
+    }
+}
+
+/// `15 failed, 9 of them solved later`
 pub fn failed(failed: usize, solved: usize) -> String {
     let failed = format!("{} failed", grouped(failed as u64));
     match solved {
         0 => failed,
-        solved => format!("{failed}, {} of them solved by later ones", grouped(solved as u64)),
+        solved => format!("{failed}, {} of them solved later", grouped(solved as u64)),
     }
 }
 

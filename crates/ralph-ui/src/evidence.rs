@@ -46,6 +46,11 @@ pub fn compared(evidence: &Evidence) -> Option<String> {
 /// `passed (74 tests, 39.0 s); the box was not ticked`
 pub fn validation(iteration: &Iteration) -> String {
     let tests = iteration.evidence.as_deref().and_then(compared);
+    let tally = iteration.evidence.as_ref().and_then(|evidence| evidence.tests.as_ref());
+    let passed = tally.and_then(|tally| tally.passed).filter(|_| iteration.exit.validation == Some(0));
+    // That all of them passed is said already.
+    let all = passed.filter(|passed| tests == known(Some(*passed), "passed"));
+    let tests = all.map(|all| counted(all, "test")).or(tests);
     let time = iteration.duration_ms.validation.map(duration);
     let beside = joined([tests, time], ", ").map_or(String::new(), |words| format!(" ({words})"));
     let how = match (iteration.exit.validation, iteration.exit_reason) {

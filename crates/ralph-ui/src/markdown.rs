@@ -1,5 +1,7 @@
 //! Markdown for a terminal: blocks by their layout, emphasis by colours where there are any.
 
+use std::mem;
+
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
 use super::style::{Paint, inert};
@@ -21,6 +23,15 @@ pub fn render(text: &str, paint: Paint) -> String {
     }
     writer.out.truncate(writer.out.trim_end().len());
     writer.out
+}
+
+fn style(tag: TagEnd) -> Option<&'static str> {
+    match tag {
+        TagEnd::Heading(_) | TagEnd::Strong | TagEnd::TableHead => Some(BOLD),
+        TagEnd::Emphasis => Some(ITALIC),
+        TagEnd::Strikethrough => Some(STRUCK),
+        _ => None,
+    }
 }
 
 #[derive(Default)]
@@ -62,12 +73,13 @@ impl Writer {
     }
 
     fn start(&mut self, tag: Tag<'_>) {
+        self.styles.extend(style(tag.to_end()));
         match tag {
-            Tag::Paragraph | Tag::HtmlBlock | Tag::Table(_) | Tag::FootnoteDefinition(_) => self.block(),
-            Tag::Heading { .. } => {
-                self.block();
-                self.styles.push(BOLD);
-            }
+            Tag::Paragraph
+            | Tag::Heading { .. }
+            | Tag::HtmlBlock
+            | Tag::Table(_)
+            | Tag::FootnoteDefinition(_) => self.block(),
             Tag::BlockQuote(_) => {
                 self.block();
                 self.indents.push("│ ");
@@ -83,19 +95,11 @@ impl Writer {
                 self.lists.push(first);
             }
             Tag::Item => self.item(),
-            Tag::Emphasis => self.styles.push(ITALIC),
-            Tag::Strong => self.styles.push(BOLD),
-            Tag::Strikethrough => self.styles.push(STRUCK),
-            Tag::TableHead => {
-                self.is_in_row = false;
-                self.styles.push(BOLD);
-            }
-            Tag::TableRow => self.is_in_row = false,
+            Tag::TableHead | Tag::TableRow => self.is_in_row = false,
             Tag::TableCell => {
-                if self.is_in_row {
+                if mem::replace(&mut self.is_in_row, true) {
                     self.text(" │ ");
                 }
-                self.is_in_row = true;
             }
             Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. } => {
                 self.links.push(dest_url.into_string());
@@ -105,18 +109,12 @@ impl Writer {
     }
 
     fn end(&mut self, tag: TagEnd) {
+        if style(tag).is_some() {
+            self.styles.pop();
+        }
         match tag {
-            TagEnd::Heading(_) | TagEnd::TableHead => {
-                self.styles.pop();
-                self.newline();
-            }
-            TagEnd::Emphasis | TagEnd::Strong | TagEnd::Strikethrough => drop(self.styles.pop()),
-            TagEnd::Paragraph | TagEnd::TableRow => self.newline(),
-            TagEnd::BlockQuote(_) | TagEnd::CodeBlock => {
-                self.fresh_line();
-                self.indents.pop();
-            }
-            TagEnd::Item => {
+            TagEnd::Heading(_) | TagEnd::TableHead | TagEnd::Paragraph | TagEnd::TableRow => self.newline(),
+            TagEnd::BlockQuote(_) | TagEnd::CodeBlock | TagEnd::Item => {
                 // An item without a word has its mark all the same.
                 if self.marker.is_some() {
                     self.prefix();
@@ -137,15 +135,14 @@ impl Writer {
 
     fn item(&mut self) {
         self.fresh_line();
-        let marker = match self.lists.last_mut() {
+        let (marker, indent) = match self.lists.last_mut() {
             Some(Some(number)) => {
-                let marker = format!("{number}. ");
                 *number = number.saturating_add(1);
-                marker
+                (format!("{}. ", *number - 1), "   ")
             }
-            Some(None) | None => "• ".to_owned(),
+            Some(None) | None => ("• ".to_owned(), "  "),
         };
-        self.indents.push(if marker.starts_with('•') { "  " } else { "   " });
+        self.indents.push(indent);
         self.marker = Some(marker);
     }
 
@@ -166,8 +163,12 @@ impl Writer {
             }
             if !line.is_empty() {
                 self.prefix();
-                let styled = self.styled(&inert(line));
-                self.out.push_str(&styled);
+                match self.paint {
+                    Paint::Colour if !self.styles.is_empty() => {
+                        self.out += &format!("\x1b[{}m{}\x1b[0m", self.styles.join(";"), inert(line));
+                    }
+                    Paint::Colour | Paint::Plain => self.out += &inert(line),
+                }
             }
         }
     }
@@ -183,21 +184,11 @@ impl Writer {
         }
     }
 
-    fn styled(&self, text: &str) -> String {
-        match self.paint {
-            Paint::Colour if !self.styles.is_empty() => {
-                format!("\x1b[{}m{text}\x1b[0m", self.styles.join(";"))
-            }
-            Paint::Colour | Paint::Plain => text.to_owned(),
-        }
-    }
-
     /// What a line begins with, where it has not begun yet.
     fn prefix(&mut self) {
-        if self.is_in_line {
+        if mem::replace(&mut self.is_in_line, true) {
             return;
         }
-        self.is_in_line = true;
         let kept = self.indents.len() - usize::from(self.marker.is_some());
         self.out.extend(self.indents.iter().take(kept.min(MAX_DEPTH)).copied());
         self.out.extend(self.marker.take());

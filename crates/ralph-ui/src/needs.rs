@@ -102,12 +102,16 @@ pub fn need_sign(why: NeedKind) -> (Look, &'static str) {
     }
 }
 
-/// `T020, T023 wait`; `None` if nothing waits for the task.
+/// `T020 and T023 wait`; `None` if nothing waits for the task.
 pub fn waiters(summary: &Summary, task: &str) -> Option<String> {
     let waiting = summary.waiting.iter().filter(|waiting| waiting.dependency == task);
-    let names: Vec<&str> = waiting.map(|waiting| waiting.task.as_str()).collect();
-    let wait = if names.len() == 1 { "waits" } else { "wait" };
-    (!names.is_empty()).then(|| one_line(&format!("{} {wait}", join_truncated(&names, MAX_NAMED))))
+    let names: Vec<String> = waiting.map(|waiting| one_line(&waiting.task)).collect();
+    match &*names {
+        [] => None,
+        [one] => Some(format!("{one} waits")),
+        [one, other] => Some(format!("{one} and {other} wait")),
+        many => Some(format!("{} wait", join_truncated(many, MAX_NAMED))),
+    }
 }
 
 /// Returns the commands that bring a session on that is not completed, the first one first. `session` is set if commands

@@ -277,8 +277,8 @@ mod tests {
             text(&session, &closing, 80),
             "\
 31 of 35 tasks done · 2 need you · $67.19 · 1 h 0 min
-47 attempts, 15 failed, 9 of them solved by later ones ($27.76 in failed ones);
-1 cut short reported no cost
+47 attempts, 15 failed, 9 of them solved later ($27.76 in failed ones); 1 cut
+short reported no cost
 usage limit, went on at 00:58
 53 files +1,411 −0, not committed     specify ralph diff 0 .. --stat
 
@@ -293,7 +293,7 @@ usage limit, went on at 00:58
   (src/live/merge.test.ts:42), the same each time
   Tried: wall clock, Lamport clocks.
   Its changes were taken back.
-  T020, T023 wait for it.
+  T020 and T023 wait for it.
   → specify ralph show T019
 
 then   specify ralph resume     look   specify ralph report --open"

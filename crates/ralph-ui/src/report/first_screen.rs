@@ -181,8 +181,7 @@ fn card(report: &Report, need: &Need) -> Value {
     };
     let attempts = attempts_of(report, need);
     let cost = report.summary.totals.task_costs.get(task).map(|usd| dollars(*usd));
-    let waits = waiters(&report.summary, task);
-    let waits = waits.map(|names| format!("{} for it", names.replace(", ", " and ")));
+    let waits = waiters(&report.summary, task).map(|names| format!("{names} for it"));
     let is_question = need.why == NeedKind::Asks;
     let asked =
         attempts.iter().filter(|one| one.record.failure_class.is_some_and(FailureClass::is_question)).count();

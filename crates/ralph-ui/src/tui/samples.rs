@@ -4,14 +4,15 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
+use failure_excerpt::Tally;
 use serde_json::json;
 use tasklist::TaskList;
 
 use ralph_core::record::samples::{iteration, log_entries, session};
 use ralph_core::record::{
-    AgentEvent, Claim, DiffStat, Durations, Exits, Facts, FailureClass, FileChange, Iteration, LogEntry,
-    ObjectId, Outcome, RecordKind, SessionFacts, SessionId, SessionTotals, Status, StopReason, Task,
-    TestCounts, Timestamp, ToolCall, ToolKind,
+    AgentEvent, Claim, DiffStat, Durations, Evidence, Exits, Facts, FailureClass, FileChange, Iteration,
+    LogEntry, ObjectId, Outcome, RecordKind, SessionFacts, SessionId, SessionTotals, Status, StopReason,
+    Task, TestCounts, Timestamp, ToolCall, ToolKind,
 };
 use ralph_core::summary::summarize;
 use ralph_store::SharedRow;
@@ -308,6 +309,10 @@ fn whole(entry: &LogEntry) -> Iteration {
         duration_ms: entry.duration_ms,
         failure_class: entry.failure_class,
         cause: entry.cause.clone(),
+        evidence: entry.tests.map(|TestCounts { passed, failed, .. }| {
+            let tests = Some(Tally { passed, failed, ..Tally::default() });
+            Box::new(Evidence { tests, ..Evidence::default() })
+        }),
         model: Some("opus".to_owned()),
         files_changed: vec!["src/live/merge.ts".to_owned(), "src/live/merge.test.ts".to_owned()],
         tool_calls: vec![call("Read", "src/live/merge.ts", false), call("Bash", "npx jest", is_failed)],

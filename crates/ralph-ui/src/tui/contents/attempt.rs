@@ -11,7 +11,7 @@ use ralph_core::record::{Iteration, Outcome};
 use super::Scene;
 use super::output::{call, markdown, result_of};
 use super::task::{changed_files, excerpt};
-use super::words::{brief, exit, fact, look_of_exit, outcome_of, took, validation};
+use super::words::{brief, exit, fact, look_of_exit, outcome_of, took, validated};
 
 pub fn sections(scene: &Scene<'_>, night: &Night, attempt: &Attempt) -> Vec<Section> {
     let Some(entry) = attempt.entry() else { return Vec::new() };
@@ -37,7 +37,7 @@ pub fn sections(scene: &Scene<'_>, night: &Night, attempt: &Attempt) -> Vec<Sect
     let excerpt = excerpt(scene, record.filter(|_| attempt.is_failed()));
     let mut sections = vec![Section::plain(rows), Section::plain(excerpt)];
     let Some(record) = record else { return sections };
-    sections.push(Section::plain(facts(attempt, record)));
+    sections.push(Section::plain(facts(record)));
     sections.push(Section::plain(changed_files(scene, attempt)));
     let said = markdown(record.facts.final_message.trim()).into_iter();
     let said = said.map(|row| Row::of(Look::Plain, "  ").then(row).indented(2));
@@ -71,14 +71,11 @@ fn fate(night: &Night, attempt: &Attempt) -> String {
     same.into_iter().chain([end]).collect::<Vec<_>>().join("; ")
 }
 
-fn facts(attempt: &Attempt, record: &Iteration) -> Vec<Row> {
+fn facts(record: &Iteration) -> Vec<Row> {
     let mut rows = Vec::new();
-    if let Some(command) = record.validation_command.as_deref() {
-        let why = record.validation_exit_reason().map(|why| format!("   {}", why.description()));
-        let words = validation(attempt).map(|words| words.and(Look::Warn, why.unwrap_or_default()));
-        let words = words.unwrap_or_else(|| Row::of(Look::Dim, "not run"));
-        rows.push(fact("Validation", words.and(Look::Dim, format!("   {}", brief(command)))));
-    }
+    let command = record.validation_command.as_deref().map(|command| format!("   {}", brief(command)));
+    let validated = validated(record).map(|words| words.and(Look::Dim, command.unwrap_or_default()));
+    rows.extend(validated.map(|words| fact("Validation", words)));
     if let Some(code) = record.exit.agent {
         let model = record.model.as_deref().map_or(String::new(), |model| format!(" ({})", brief(model)));
         let time = record.duration_ms.agent.map_or(String::new(), |ms| format!(", {}", duration(ms)));

@@ -9,7 +9,7 @@ use crate::tui::page::Section;
 use crate::tui::row::{Look, RULE, Row};
 use ralph_core::record::{Iteration, Outcome, join_truncated};
 
-use super::words::{approach, brief, fact, outcome_of, time_of, took, usd, validation, wait_for};
+use super::words::{approach, brief, fact, outcome_of, time_of, took, usd, validated, wait_for};
 use super::{Scene, Subject};
 
 /// Most lines of what an agent said, of an excerpt, and most files that are named.
@@ -47,7 +47,8 @@ pub fn sections(scene: &Scene<'_>, item: &Item) -> Vec<Section> {
         unfinished(scene, task)
     };
     let mut facts: Vec<Row> = Vec::new();
-    facts.extend(last.and_then(validation).map(|words| fact("Validation", words)));
+    let record = last.and_then(|last| scene.record(last));
+    facts.extend(record.and_then(validated).map(|words| fact("Validation", words)));
     if !feature.is_file() {
         let spec = format!("{}/spec.md", feature.path);
         let key = Row::of(Look::Accent, "e").and(Look::Dim, " open in editor");

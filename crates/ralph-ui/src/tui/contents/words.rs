@@ -1,12 +1,14 @@
 //! Words that several views use.
 
-use crate::ending::interruption;
+use crate::ending::{attempts_and_failed, interruption};
+use crate::evidence::validation;
 use crate::local_time::{clock, describe_remote_run};
+use crate::needs::waiters;
 use crate::status::how_it_ended;
-use crate::style::{brief_duration, counted, cut, duration, grouped, sign};
+use crate::style::{brief_duration, cut, sign};
 use crate::tui::model::{Attempt, Feature, Live, Night};
 use crate::tui::row::{Look, Row, shown};
-use ralph_core::record::{Outcome, Status, join_truncated};
+use ralph_core::record::{Iteration, Outcome, Status};
 
 use super::Scene;
 
@@ -15,16 +17,9 @@ pub fn brief(text: &str) -> String {
     shown(&cut(text, 500))
 }
 
-/// `T020 and T023 wait for it`: what waits for a task, of many the first; `None` if nothing does.
+/// `T020 and T023 wait for it`; `None` if nothing waits for the task.
 pub fn wait_for(feature: &Feature, task: &str, it: &str) -> Option<String> {
-    let mut waiting: Vec<String> = feature.waiting_for(task).map(|name| brief(name)).collect();
-    waiting.dedup();
-    match &*waiting {
-        [] => None,
-        [one] => Some(format!("{one} waits for {it}")),
-        [one, other] => Some(format!("{one} and {other} wait for {it}")),
-        many => Some(format!("{} wait for {it}", join_truncated(many, 4))),
-    }
+    waiters(&feature.summary, task).map(|names| brief(&format!("{names} for {it}")))
 }
 
 /// `$3.85`; empty if it is not known.
@@ -51,15 +46,8 @@ pub fn state_of(night: &Night, live: Option<&Live>) -> Row {
 
 /// `47 attempts, 15 failed, 9 of them solved later`
 pub fn attempts_of(night: &Night) -> String {
-    let mut words = counted(night.totals.attempts as u64, "attempt");
-    if night.totals.failed > 0 {
-        words.push_str(&format!(", {} failed", grouped(night.totals.failed as u64)));
-    }
-    let solved = night.attempts.iter().filter(|one| one.is_failed() && one.is_solved).count();
-    if solved > 0 {
-        words.push_str(&format!(", {} of them solved later", grouped(solved as u64)));
-    }
-    words
+    let solved = night.attempts.iter().filter(|one| one.is_failed() && one.is_solved);
+    attempts_and_failed(&night.totals, solved.count())
 }
 
 /// Returns what became of an attempt, in a word or few, and the look of it.
@@ -117,23 +105,8 @@ pub fn look_of_exit(code: i32) -> Look {
     }
 }
 
-/// Returns how the validation of an attempt went: `passed: 74 tests, 39 s`; `None` if none ran.
-pub fn validation(attempt: &Attempt) -> Option<Row> {
-    let entry = attempt.entry()?;
-    let code = attempt.exit.validation?;
-    let words = match code {
-        0 => "passed".to_owned(),
-        ..0 => "did not end by itself".to_owned(),
-        _ => exit(code),
-    };
-    let tests = entry.tests.and_then(|tests| {
-        Some(match (tests.passed?, tests.failed.unwrap_or_default()) {
-            (passed, 0) => counted(passed, "test"),
-            (passed, failed) => format!("{passed} passed, {failed} failed"),
-        })
-    });
-    let time = entry.duration_ms.validation.map(duration);
-    let rest: Vec<String> = tests.into_iter().chain(time).collect();
-    let rest = if rest.is_empty() { String::new() } else { format!(": {}", rest.join(", ")) };
-    Some(Row::of(look_of_exit(code), words).and(Look::Plain, rest))
+/// Returns how the validation of an attempt went; `None` if it had none.
+pub fn validated(record: &Iteration) -> Option<Row> {
+    let look = record.exit.validation.map_or(Look::Dim, look_of_exit);
+    record.validation_command.as_ref().map(|_| Row::of(look, brief(&validation(record))))
 }

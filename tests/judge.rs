@@ -230,7 +230,7 @@ fn every_screen_shows_what_an_attempt_was_judged_by() {
     scene
         .ralph("show 1")
         .code(0)
-        .stdout_has("\n  validation  passed (12 passed, ")
+        .stdout_has("\n  validation  passed (12 tests, ")
         .stdout_has(&format!("\n  flags       ⚑ {flag}\n"))
         .stdout_has("\n  reopened    T002\n");
     scene.ralph("status").code(0).stdout_has(&format!("\n  ⚑ 1 flagged: T001 {flag}\n"));

@@ -188,7 +188,7 @@ fn what_no_second_try_mends_ends_the_session_with_a_remedy() {
         scene.validate("touch validated");
         let run = scene.ralph("--skip-after 1").code(6);
         run.stdout_has(" · the agent could not be used · 1 needs you")
-            .stdout_has(&format!("trying again in 5 s  fake cannot be used ({class}): It failed."))
+            .stdout_has(&format!("waiting for fake ({class}) until "))
             .stdout_has(&format!("fake cannot be used ({class}: It failed.)"))
             .stdout_has(remedy);
         let session = scene.session();
@@ -214,7 +214,7 @@ fn the_next_agent_takes_over_at_once_whatever_keeps_the_first() {
         scene.tasks("- [ ] T001 One\n- [ ] T002 Two");
         scene.agents_like_claude(&[("first", &fails(fields)), ("second", WORKS)]);
         let run = scene.ralph("").code(0);
-        run.stdout_has(&format!("second takes over from first ({class})")).stdout_lacks("trying again");
+        run.stdout_has(&format!("second takes over from first ({class})")).stdout_lacks("waiting for");
         assert_eq!(scene.session().trailers("Ralph-Failure-Class")[0], class);
     }
 }
@@ -297,10 +297,7 @@ fn a_context_that_overflows_in_mid_run_is_a_failed_attempt() {
 fn the_words_of_a_limit_say_when_it_ends_and_no_time_is_invented() {
     let limit = |words: &str| format!(r#""api_error":"none","result":"{words}""#);
     for (words, phrase) in [
-        (
-            "You have hit your limit · resets 10pm (Atlantis/Capital)",
-            "no reset time was given: trying again in 5 min",
-        ),
+        ("You have hit your limit · resets 10pm (Atlantis/Capital)", "; no reset time was given)"),
         ("Usage limit reached. Try again in 3 days 4 hours.", "waiting for fake's usage limit until "),
         ("Claude AI usage limit reached|4102444800", "stopped at the limit of waiting"),
     ] {

@@ -8,6 +8,7 @@ use anyhow::{Error, Result};
 use camino::Utf8PathBuf;
 use clap::Args;
 use redact_stream::Redactor;
+use serde_json::json;
 use tasklist::Group;
 
 use ralph_agent::answer::recorded_parser;
@@ -16,9 +17,7 @@ use ralph_project::feature::Feature;
 use ralph_project::tasks;
 use ralph_store::{Ask, Begin, Control, SessionLog, SessionRefs, Spool, names};
 use ralph_ui::json::write_line;
-use ralph_ui::status::{
-    Counts, FeatureStatus, InFlight, LeftRunning, SessionStatus, Shown, lines, time_left,
-};
+use ralph_ui::status::{FeatureStatus, InFlight, LeftRunning, SessionStatus, Shown, lines, time_left};
 use ralph_ui::style::{cut, one_line};
 
 use super::args::ReadArgs;
@@ -164,7 +163,7 @@ fn look(
     let counts = summary.tasks;
     Ok(FeatureStatus {
         feature: feature.path.clone(),
-        tasks: Counts { done: counts.done, open: counts.left(), skipped: counts.fails },
+        tasks: json!({"done": counts.done, "open": counts.left(), "skipped": counts.fails}),
         phases: redacted(redactor, tasks.phases()),
         stories: redacted(redactor, tasks.stories()),
         session,

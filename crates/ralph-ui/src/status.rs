@@ -1,6 +1,7 @@
 //! Where a feature stands.
 
 use serde::Serialize;
+use serde_json::Value;
 use tasklist::Group;
 
 use ralph_core::record::{
@@ -20,20 +21,13 @@ use super::style::{
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FeatureStatus {
     pub feature: String,
-    pub tasks: Counts,
+    /// `{"done", "open", "skipped"}`
+    pub tasks: Value,
     /// In the order of the list.
     pub phases: Vec<Group>,
     pub stories: Vec<Group>,
     pub session: Option<SessionStatus>,
     pub summary: Summary,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct Counts {
-    pub done: usize,
-    pub open: usize,
-    /// Given up: `fails` of the summary.
-    pub skipped: usize,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -291,9 +285,11 @@ fn at_work(session: &SessionStatus, now: Timestamp, screen: Screen) -> Vec<Strin
 
 /// `waiting for claude's usage limit until 01:07 (44 min)`
 pub fn waiting_words(waiting: &Waiting, now: Timestamp) -> String {
-    let Waiting { agent, class, until, message, .. } = waiting;
+    let Waiting { agent, class, until, is_guessed, message } = waiting;
     let words = message.as_ref().map_or(String::new(), |words| format!(": {}", one_line(words)));
     let left = clock_span(now.ms_until(*until));
+    let is_limit = matches!(class, FailureClass::Quota | FailureClass::RateLimit);
+    let guess = if *is_guessed && is_limit { "; no reset time was given" } else { "" };
     let agent = one_line(agent);
     let obstacle = match class {
         FailureClass::Network => "the network".to_owned(),
@@ -302,7 +298,7 @@ pub fn waiting_words(waiting: &Waiting, now: Timestamp) -> String {
         class if class.is_transient() => format!("{agent}'s usage limit"),
         class => format!("{agent} ({class})"),
     };
-    format!("waiting for {obstacle} until {} ({left}){words}", clock_or_date(*until, now))
+    format!("waiting for {obstacle} until {} ({left}{guess}){words}", clock_or_date(*until, now))
 }
 
 /// `Setup 3/3 · Foundational 5/5 · US1 8/8`; nothing for a list that is not divided.
@@ -336,6 +332,7 @@ mod tests {
     use ralph_core::record::{
         CostTotals, DiffStat, Need, NeedKind, SessionPart, SessionTotals, TaskStates, WaitingTask, samples,
     };
+    use serde_json::json;
 
     /// A night that ended with a task that asks and one that fails, or one that is at work.
     fn night(is_running: bool) -> FeatureStatus {
@@ -388,7 +385,7 @@ mod tests {
         };
         FeatureStatus {
             feature: summary.feature.clone(),
-            tasks: Counts { done: 31, open: 4, skipped: 1 },
+            tasks: json!({"done": 31, "open": 4, "skipped": 1}),
             phases: vec![
                 group("Phase 1: Setup", 3, 0),
                 group("Phase 4: User Story 2 - Working together (P2)", 4, 3),

@@ -41,6 +41,12 @@ impl Timestamp {
         Self::from_ms(self.0.saturating_add(i64::try_from(time.as_millis()).unwrap_or(i64::MAX)))
     }
 
+    /// So much earlier.
+    #[must_use]
+    pub fn minus(self, time: Duration) -> Self {
+        Self::from_ms(self.0.saturating_sub(i64::try_from(time.as_millis()).unwrap_or(i64::MAX)))
+    }
+
     /// Milliseconds from here to `later`; 0 if that is not later.
     pub fn ms_until(self, later: Self) -> u64 {
         u64::try_from(later.0.saturating_sub(self.0)).unwrap_or(0)

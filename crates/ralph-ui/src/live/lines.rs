@@ -1,9 +1,9 @@
 //! What stays on the screen: events in, lines out.
 
+use std::time::Duration;
+
 use ralph_core::progress::first_sentence;
-use ralph_core::record::{
-    AgentEvent, Event, FailureClass, Iteration, Outcome, RALPH, Status, Timestamp, Waiting, without_escapes,
-};
+use ralph_core::record::{AgentEvent, Event, Iteration, Outcome, RALPH, Status, without_escapes};
 
 use super::{closing, header};
 use crate::ending::{failure, interruption};
@@ -130,7 +130,11 @@ impl Lines {
                 let undo = self.dim(&format!("(undo: `{RALPH} restore --undo {restoration}`)"));
                 vec![format!("  {}  {undo}", self.screen.paint(Look::Warn, &what))]
             }
-            Event::Waiting { waiting, seconds, .. } => vec![self.waiting(waiting, *seconds)],
+            Event::Waiting { waiting, seconds, .. } => {
+                let words =
+                    self.words(&waiting_words(waiting, waiting.until.minus(Duration::from_secs(*seconds))));
+                vec![format!("\n  {}", self.screen.paint(Look::Warn, &words))]
+            }
             Event::AgentChanged { from, to, failure_class, .. } => {
                 let why = match failure_class {
                     Some(class) => format!("{} takes over from {} ({class})", one_line(to), one_line(from)),
@@ -258,23 +262,6 @@ impl Lines {
         (!line.is_empty()).then(|| self.dim(&format!("  agent  {line}")))
     }
 
-    fn waiting(&self, waiting: &Waiting, seconds: u64) -> String {
-        let Waiting { agent, class, is_guessed, message, .. } = waiting;
-        let is_limit = matches!(class, FailureClass::Quota | FailureClass::RateLimit);
-        let line = match (is_guessed, is_limit, class.is_transient()) {
-            (true, true, _) => format!("no reset time was given: trying again in {}", pause(seconds)),
-            (_, _, false) => format!("trying again in {}", pause(seconds)),
-            _ => {
-                let now = waiting.until.ms() / 1000 - i64::try_from(seconds).unwrap_or(i64::MAX);
-                let words = self.words(&waiting_words(waiting, Timestamp::from_seconds(now)));
-                return format!("\n  {}", self.screen.paint(Look::Warn, &words));
-            }
-        };
-        let words = message.as_ref().map_or(String::new(), |words| format!(": {}", self.words(words)));
-        let why = format!("{} cannot be used ({class}){words}", one_line(agent));
-        format!("\n  {}  {why}", self.screen.paint(Look::Warn, &line))
-    }
-
     /// Somebody's words on one line, safe on a terminal.
     fn words(&self, words: &str) -> String {
         cut(&one_line(&without_escapes(words)), self.width)
@@ -318,19 +305,11 @@ fn what_happened(record: &Iteration, root: &str) -> String {
     }
 }
 
-/// A pause of ours, part of which has passed already: `5 min`.
-fn pause(seconds: u64) -> String {
-    match seconds {
-        0..=55 => format!("{} s", seconds.next_multiple_of(5)),
-        _ => format!("{} min", seconds.div_ceil(60)),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ralph_core::record::Claim;
     use ralph_core::record::samples::iteration;
+    use ralph_core::record::{Claim, FailureClass, Timestamp};
 
     #[test]
     fn an_attempt_is_a_row_with_its_cause_below() {

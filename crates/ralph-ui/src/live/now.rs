@@ -1,7 +1,8 @@
 //! What goes on right now, in a few words: the events since the last one that began something.
 
-use crate::local_time::clock;
-use crate::status::time_left;
+use std::time::Duration;
+
+use crate::status::{time_left, waiting_words};
 use crate::style::{bar, clock_span, columns, cut, one_line, rough};
 use ralph_core::record::{AgentEvent, Cost, Event, Phase};
 
@@ -123,11 +124,8 @@ impl Now {
             Event::AgentEvent { event, .. } => self.agent_event(event),
             Event::Waiting { waiting, seconds, .. } => {
                 self.task.clear();
-                let length = clock_span(seconds.saturating_mul(1000));
-                self.begin(
-                    "waiting",
-                    &format!("for {} until {} ({length})", waiting.agent, clock(waiting.until)),
-                )
+                let words = waiting_words(waiting, waiting.until.minus(Duration::from_secs(*seconds)));
+                self.begin("waiting", words.trim_start_matches("waiting "))
             }
             Event::SessionEnded { .. } => Redraw::Over,
             _ => Redraw::None,

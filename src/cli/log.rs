@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use anyhow::{Context as _, Result, bail};
 use camino::{Utf8Component, Utf8Path, Utf8PathBuf};
 use clap::{ArgGroup, Args};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use ralph_core::history::repeats;
 use ralph_core::progress::first_sentence;
@@ -15,7 +15,7 @@ use ralph_os::platform::repo_path;
 use ralph_os::process::Tool;
 use ralph_store::{Listing, RecordReader, Row, SessionQuery, SessionRows, Store};
 use ralph_ui::json::{write_line, write_pretty};
-use ralph_ui::log::{Listed, attempts_of, heads, names, sessions_json, write_json};
+use ralph_ui::log::{Listed, attempts_of, heads, names, write_json};
 
 use super::filter::{Filter, FilterArgs, failure_key};
 use super::grep::{Grep, regex};
@@ -318,13 +318,16 @@ fn from_top(paths: &[String], context: &Context) -> Result<Vec<Utf8PathBuf>> {
 /// The sessions with all that their own files say.
 fn print_sessions(args: &LogArgs, store: &Store) -> Result<ExitCode> {
     let running = sessions::running(store)?;
+    let logs = sessions::chosen(store, &args.only.choice)?;
     let mut described = Vec::new();
-    for log in
-        sessions::chosen(store, &args.only.choice)?.iter().rev().take(args.max_count.unwrap_or(usize::MAX))
-    {
+    for log in logs.iter().rev().take(args.max_count.unwrap_or(usize::MAX)) {
         if log.is_whole() || log.tip().status.is_some() {
             match sessions::describe(store, log, &running) {
-                Ok(session) => described.push((session, sessions::status(store, log, &running).1)),
+                Ok(session) => {
+                    let mut session = json!(session);
+                    session["elsewhere"] = json!(sessions::status(store, log, &running).1);
+                    described.push(session);
+                }
                 // It may have come from anybody, and must not hide the others.
                 Err(error) => warn(&format!("left out: session {}: {error:#}", log.id())),
             }
@@ -333,5 +336,5 @@ fn print_sessions(args: &LogArgs, store: &Store) -> Result<ExitCode> {
     if !args.reverse {
         described.reverse();
     }
-    print(|out| write_pretty(out, &sessions_json(&described)))
+    print(|out| write_pretty(out, &json!({ "sessions": described })))
 }

@@ -58,7 +58,22 @@ pub fn run_hook(
     fence: Option<&Fence>,
 ) {
     let mut tool = Tool::shell(command, root).limit(HOOK_TIMEOUT).after_the_session();
-    for (name, value) in variables(feature, session, code) {
+    // `RALPH_SESSION` is not among them: it marks what belongs to a running session, and a hook may start the next.
+    let variables = [
+        ("RALPH_STATUS", session.status.to_string()),
+        ("RALPH_STOP_REASON", session.stop_reason.map_or(String::new(), |reason| reason.to_string())),
+        ("RALPH_LIMIT", session.limit.map_or(String::new(), |limit| limit.to_string())),
+        ("RALPH_SESSION_ID", session.id.to_string()),
+        ("RALPH_BRANCH", session.branch.clone().unwrap_or_default()),
+        ("RALPH_LANE", session.lane.map_or(String::new(), |lane| lane.to_string())),
+        ("RALPH_FEATURE", feature.dir.to_string()),
+        ("RALPH_PROGRESS", feature.progress_path.to_string()),
+        ("RALPH_ITERATIONS", session.iterations_run.to_string()),
+        ("RALPH_TASKS_DONE", session.tasks_done.to_string()),
+        ("RALPH_TASKS_OPEN", session.tasks_remaining.to_string()),
+        ("RALPH_EXIT_CODE", code.number().to_string()),
+    ];
+    for (name, value) in variables {
         tool = tool.env(name, value);
     }
     // It may run a script of the project's, which an agent may have written.
@@ -73,24 +88,6 @@ pub fn run_hook(
         }
         Err(error) => warn(&format!("hooks.on-finish: {error:#}")),
     }
-}
-
-/// `RALPH_SESSION` is not among them: it marks what belongs to a running session, and a hook may start the next.
-fn variables(feature: &Feature, session: &Session, code: ExitCode) -> [(&'static str, String); 12] {
-    [
-        ("RALPH_STATUS", session.status.to_string()),
-        ("RALPH_STOP_REASON", session.stop_reason.map_or(String::new(), |reason| reason.to_string())),
-        ("RALPH_LIMIT", session.limit.map_or(String::new(), |limit| limit.to_string())),
-        ("RALPH_SESSION_ID", session.id.to_string()),
-        ("RALPH_BRANCH", session.branch.clone().unwrap_or_default()),
-        ("RALPH_LANE", session.lane.map_or(String::new(), |lane| lane.to_string())),
-        ("RALPH_FEATURE", feature.dir.to_string()),
-        ("RALPH_PROGRESS", feature.progress_path.to_string()),
-        ("RALPH_ITERATIONS", session.iterations_run.to_string()),
-        ("RALPH_TASKS_DONE", session.tasks_done.to_string()),
-        ("RALPH_TASKS_OPEN", session.tasks_remaining.to_string()),
-        ("RALPH_EXIT_CODE", code.number().to_string()),
-    ]
 }
 
 #[cfg(test)]

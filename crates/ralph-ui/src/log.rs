@@ -6,11 +6,9 @@ use std::io::Write;
 use anyhow::Result;
 use serde::ser::{Error as _, SerializeSeq as _};
 use serde::{Serialize, Serializer};
-use serde_json::{Value, json};
 
 use ralph_core::record::{
-    DiffStat, LogEntry, Outcome, Session, SessionId, SessionTotals, Status, StopReason, Summary, TaskCounts,
-    Timestamp,
+    DiffStat, LogEntry, Outcome, SessionId, SessionTotals, Status, StopReason, Summary, TaskCounts, Timestamp,
 };
 use ralph_store::{RemoteRun, Row};
 
@@ -342,16 +340,6 @@ fn iterations<S: Serializer>(rows: &[&Row<'_>], serializer: S) -> Result<S::Ok, 
         list.serialize_element(&WithId { id: format!("{}-iter-{}", entry.session, row.iteration), entry })?;
     }
     list.end()
-}
-
-/// `{"sessions": [...]}`
-pub fn sessions_json(sessions: &[(Session, Option<RemoteRun>)]) -> Value {
-    let sessions = sessions.iter().map(|(session, elsewhere)| {
-        let mut session = json!(session);
-        session["elsewhere"] = json!(elsewhere);
-        session
-    });
-    json!({ "sessions": sessions.collect::<Vec<_>>() })
 }
 
 #[cfg(test)]

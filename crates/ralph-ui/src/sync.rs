@@ -19,14 +19,12 @@ pub fn write_exchange(out: &mut dyn Write, exchange: &Exchange, place: &str) -> 
         }
     }
     let place = one_line(place);
-    match (sessions_in_words(fetched), sessions_in_words(pushed)) {
-        (None, None) if is_at_one(exchange) => writeln!(out, "already in sync with {place}")?,
-        (None, None) => {}
-        (Some(fetched), None) => writeln!(out, "{fetched} fetched from {place}")?,
-        (None, Some(pushed)) => writeln!(out, "{pushed} pushed to {place}")?,
-        (Some(fetched), Some(pushed)) => {
-            writeln!(out, "{fetched} fetched from {place}, {pushed} pushed")?;
-        }
+    let moved = [(fetched, "fetched from"), (pushed, "pushed to")]
+        .map(|(moved, what)| sessions_in_words(moved).map(|words| format!("{words} {what} {place}")));
+    match joined(moved, ", ") {
+        Some(words) => writeln!(out, "{words}")?,
+        None if is_at_one(exchange) => writeln!(out, "already in sync with {place}")?,
+        None => {}
     }
     let away = cleaned.iter().filter_map(|name| SessionRefs::from_name(name));
     let away: BTreeSet<SessionId> = away.map(|refs| refs.session).collect();
@@ -140,7 +138,7 @@ mod tests {
             Exchange { fetched: vec![log.clone(), snapshot], pushed: vec![log], ..Exchange::default() };
         assert_eq!(
             printed(&exchange),
-            "fetched  20261121-204512-3f9a0c1d\npushed   20261121-204512-3f9a0c1d\n1 session and the snapshots of 1 session fetched from origin, 1 session pushed\n"
+            "fetched  20261121-204512-3f9a0c1d\npushed   20261121-204512-3f9a0c1d\n1 session and the snapshots of 1 session fetched from origin, 1 session pushed to origin\n"
         );
     }
 }

@@ -22,20 +22,11 @@ pub struct Keys(Arc<Mutex<Option<String>>>);
 impl Keys {
     /// Waits that long for a key, and returns what it asks for.
     pub fn wait(&self, limit: Duration) -> Option<KeyCommand> {
-        let read = with_single_keys(|| match event::poll(limit) {
-            Ok(true) => event::read().ok(),
-            Ok(false) => None,
-            // A terminal that cannot be asked is not asked in a circle.
-            Err(_) => {
-                thread::park_timeout(limit);
-                None
-            }
-        });
-        match read {
-            Some(Some(Event::Key(key))) => self.pressed(key),
-            Some(_) => None,
-            // In the background.
-            None => {
+        match with_single_keys(|| if event::poll(limit)? { event::read().map(Some) } else { Ok(None) }) {
+            Some(Ok(Some(Event::Key(key)))) => self.pressed(key),
+            Some(Ok(_)) => None,
+            // In the background; and a terminal that cannot be asked is not asked in a circle.
+            Some(Err(_)) | None => {
                 thread::park_timeout(limit);
                 None
             }

@@ -79,14 +79,12 @@ pub fn run(args: &LogArgs, context: &Context) -> Result<ExitCode> {
     let mut filter = Filter::new(&args.filter, context)?;
     filter.look_over(found.iter().copied())?;
     let paths = from_top(&args.paths, context)?;
-    let reader = (args.jsonl || !paths.is_empty()).then(|| store.reader()).transpose()?;
+    let reader = store.reader()?;
     let mut listed = listed(
         args,
         context,
-        &|row| {
-            let is_taken = filter.takes(row)?;
-            Ok(is_taken && (paths.is_empty() || changed_any(record(store, reader.as_ref(), row)?, &paths)))
-        },
+        &reader,
+        &|row| Ok(filter.takes(row)? && (paths.is_empty() || changed_any(store, &reader, row, &paths)?)),
         filter.is_open(),
         (&listing, &settled),
     )?;
@@ -114,7 +112,7 @@ pub fn run(args: &LogArgs, context: &Context) -> Result<ExitCode> {
         return print(|out| write_json(out, summary.as_ref(), rows.iter().copied()));
     } else if args.jsonl {
         return print(|out| -> Result<()> {
-            for record in rows.iter().filter_map(|row| record(store, reader.as_ref(), row).transpose()) {
+            for record in rows.iter().filter_map(|row| record(store, &reader, row).transpose()) {
                 write_line(out, &record?)?;
             }
             Ok(())
@@ -130,11 +128,6 @@ pub fn run(args: &LogArgs, context: &Context) -> Result<ExitCode> {
     };
     let opens = if args.reverse { pager::Opens::AtStart } else { pager::Opens::AtEnd };
     pager::show(&lines, context, args.no_pager, opens)
-}
-
-/// Returns true if repeats are shown: in no form for scripts, and in none of one line.
-fn is_for_people(args: &LogArgs) -> bool {
-    !(args.sessions || args.json.json || args.jsonl || args.oneline)
 }
 
 /// Returns the path from the top of the work tree, or `None` if it is outside.
@@ -159,6 +152,7 @@ fn resolve(given: &Utf8Path, top: Option<&Utf8Path>, prefix: &str) -> Option<Utf
 fn listed<'a>(
     args: &LogArgs,
     context: &Context,
+    reader: &RecordReader<'_>,
     takes: &dyn Fn(&Row<'_>) -> Result<bool>,
     is_open: bool,
     (listing, settled): (&'a Listing, &SessionQuery),
@@ -204,7 +198,7 @@ fn listed<'a>(
         }
         let (mut summary, mut changed) = (None, None);
         let (mut repeated, mut solved) = (HashMap::new(), HashMap::new());
-        if is_for_people(args) {
+        if !(args.sessions || args.json.json || args.jsonl || args.oneline) {
             // The newest alone: of older ones, what was left was done later, or is left there, too.
             if is_open && listed.is_empty() {
                 summary = Some(summary::of_listing(context, listing, session.feature, Some(id))?);
@@ -214,7 +208,7 @@ fn listed<'a>(
             // What was given up is said of what needs somebody; its record has no work.
             let wants_skips = args.filter.outcome.contains(&Outcome::Skipped);
             rows.retain(|row| wants_skips || row.outcome != Some(Outcome::Skipped));
-            solved = what_solved(store, &rows)?;
+            solved = what_solved(reader, &rows)?;
             repeated = repeats(all.iter().map(|row| (row.iteration, failure_key(row))));
         }
         let tip = session.tip().map(|tip| tip.entry()).transpose()?;
@@ -247,9 +241,8 @@ fn listed<'a>(
 }
 
 /// Returns what agents said of successes after failures, as far as there are few.
-fn what_solved(store: &Store, rows: &[Row<'_>]) -> Result<HashMap<u32, String>> {
+fn what_solved(reader: &RecordReader<'_>, rows: &[Row<'_>]) -> Result<HashMap<u32, String>> {
     let later = rows.iter().filter(|row| row.outcome == Some(Outcome::Success) && row.attempt > Some(1));
-    let reader = store.reader()?;
     let mut solved = HashMap::new();
     for row in later.take(MAX_SOLVED) {
         // What cannot be read has its title.
@@ -280,17 +273,20 @@ fn check_empty(args: &LogArgs) -> Result<()> {
     bail!("no attempt matches\nhint: {hint}")
 }
 
-fn changed_any(record: Option<Value>, paths: &[Utf8PathBuf]) -> bool {
-    let Some(record) = record else { return false };
-    let changed = record.get("files_changed").and_then(Value::as_array).into_iter().flatten();
-    changed
-        .filter_map(Value::as_str)
-        .any(|file| paths.iter().any(|path| Utf8Path::new(file).starts_with(path)))
+fn changed_any(
+    store: &Store,
+    reader: &RecordReader<'_>,
+    row: &Row<'_>,
+    paths: &[Utf8PathBuf],
+) -> Result<bool> {
+    let record = record(store, reader, row)?;
+    let changed = record.iter().filter_map(|record| record["files_changed"].as_array()).flatten();
+    let mut changed = changed.filter_map(Value::as_str).map(Utf8Path::new);
+    Ok(changed.any(|file| paths.iter().any(|path| file.starts_with(path))))
 }
 
 /// Returns the whole record; `None` with a warning if this version cannot read it.
-fn record(store: &Store, reader: Option<&RecordReader<'_>>, row: &Row<'_>) -> Result<Option<Value>> {
-    let Some(reader) = reader else { return Ok(None) };
+fn record(store: &Store, reader: &RecordReader<'_>, row: &Row<'_>) -> Result<Option<Value>> {
     let entry = row.entry()?;
     let read = reader.file(&entry.commit, "iteration.json");
     let read = read.and_then(|bytes| Ok(serde_json::from_slice(&bytes.unwrap_or_default())?));

@@ -60,8 +60,7 @@ impl Writer {
             Event::Start(tag) => self.start(tag),
             Event::End(tag) => self.end(tag),
             Event::Text(text) | Event::Html(text) | Event::InlineHtml(text) => self.text(&text),
-            Event::Code(text) | Event::InlineMath(text) | Event::DisplayMath(text) => self.code(&text),
-            Event::FootnoteReference(name) => self.text(&format!("[^{name}]")),
+            Event::Code(text) => self.code(&text),
             Event::SoftBreak | Event::HardBreak => self.newline(),
             Event::Rule => {
                 self.block();
@@ -69,6 +68,8 @@ impl Writer {
                 self.newline();
             }
             Event::TaskListMarker(is_done) => self.text(if is_done { "[x] " } else { "[ ] " }),
+            // No option asks for these.
+            Event::InlineMath(_) | Event::DisplayMath(_) | Event::FootnoteReference(_) => {}
         }
     }
 
@@ -97,9 +98,8 @@ impl Writer {
             Tag::Item => self.item(),
             Tag::TableHead | Tag::TableRow => self.is_in_row = false,
             Tag::TableCell => {
-                if mem::replace(&mut self.is_in_row, true) {
-                    self.text(" │ ");
-                }
+                let separator = if mem::replace(&mut self.is_in_row, true) { " │ " } else { "" };
+                self.text(separator);
             }
             Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. } => {
                 self.links.push(dest_url.into_string());

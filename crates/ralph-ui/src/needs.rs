@@ -5,7 +5,7 @@ use ralph_core::record::{
 };
 
 use super::evidence::{FLAG, flagged};
-use super::style::{Look, Screen, counted, grouped, one_line};
+use super::style::{Look, Screen, counted, grouped, listed, one_line};
 
 /// Most tasks that have a line, and most names in a list.
 const MAX_TASKS: usize = 4;
@@ -15,8 +15,7 @@ const MAX_NAMED: usize = 10;
 pub fn false_claims(iterations: &[u32]) -> Option<String> {
     let numbers: Vec<String> = iterations.iter().map(|number| format!("#{number}")).collect();
     let times = grouped(iterations.len() as u64);
-    (!iterations.is_empty())
-        .then(|| format!("{times} wrong \"done\" caught: {}", join_truncated(&numbers, MAX_NAMED)))
+    listed(&numbers, MAX_NAMED).map(|numbers| format!("{times} wrong \"done\" caught: {numbers}"))
 }
 
 /// `53 files +1,411 −0, not committed`

@@ -13,7 +13,8 @@ use super::left_behind;
 use super::local_time::{clock_or_date, local_with_offset};
 use super::markdown::render;
 use super::style::{
-    Look, Screen, brief_duration, columns, counted, cut, grouped, joined, one_line, padded, sign, task_title,
+    Look, Screen, brief_duration, columns, counted, cut, grouped, joined, listed, one_line, padded, sign,
+    task_title,
 };
 
 /// Longest line of what an agent said of its failure, in characters.
@@ -166,8 +167,8 @@ fn attempt_facts(shown: &ShownAttempt<'_>, now: Timestamp) -> Facts {
     if let Some(changed) = changed {
         let files: Vec<String> = changed.iter().map(changed_lines).collect();
         let place = if is_in_tree && !files.is_empty() { "   still in the tree" } else { "" };
-        let files = if files.is_empty() { "no file".to_owned() } else { join_truncated(&files, MAX_NAMED) };
-        facts.push(("changed", format!("{files}{place}")));
+        let files = listed(&files, MAX_NAMED).unwrap_or_else(|| "no file".to_owned());
+        facts.push(("changed", files + place));
     }
     facts.extend(sandbox.map(|facts| ("sandbox", one_line(&facts.text()))));
     if let (Some(lane), Some(branch)) = (iteration.lane, &iteration.branch) {
@@ -175,11 +176,9 @@ fn attempt_facts(shown: &ShownAttempt<'_>, now: Timestamp) -> Facts {
             iteration.published.as_ref().map_or(String::new(), |commit| format!(": {}", commit.short()));
         facts.push(("lane", format!("{lane}, on {}{commit}", one_line(branch))));
     }
-    if !iteration.agent_commits.is_empty() {
-        let all = counted(iteration.agent_commits.len() as u64, "commit");
-        let subjects = one_line(&join_truncated(&iteration.agent_commits, MAX_NAMED));
-        facts.push(("squashed", format!("{all} of the agent's: {subjects}")));
-    }
+    let all = counted(iteration.agent_commits.len() as u64, "commit");
+    let squashed = listed(&iteration.agent_commits, MAX_NAMED);
+    facts.extend(squashed.map(|subjects| ("squashed", format!("{all} of the agent's: {subjects}"))));
     facts.push(("took", took(iteration, now)));
     if iteration.exit_reason == Some(ExitReason::Lingered) {
         facts.push(("agent", ExitReason::Lingered.description().to_owned()));
@@ -212,10 +211,9 @@ fn before(earlier: &[(u32, Option<String>)], is_question: bool) -> Facts {
         lines.entry(words).or_default().push(format!("#{number}"));
     }
     let names = ["before"].into_iter().chain(std::iter::repeat(""));
-    let lines = names.zip(&lines);
-    lines
-        .map(|(name, (words, numbers))| (name, format!("{} {words}", join_truncated(numbers, MAX_NAMED))))
-        .collect()
+    let lines =
+        lines.iter().map(|(words, numbers)| format!("{} {words}", join_truncated(numbers, MAX_NAMED)));
+    names.zip(lines).collect()
 }
 
 pub type Facts = Vec<(&'static str, String)>;
@@ -227,11 +225,9 @@ pub fn beside(iteration: &Iteration) -> Facts {
     facts.extend(iteration.uncommitted.as_ref().map(|reason| ("uncommitted", cut(&one_line(reason), ERROR))));
     facts.extend(left_behind::lines(iteration).iter().map(|line| ("left", one_line(line))));
     facts.extend(iteration.restoration().map(|line| ("restored", one_line(&line))));
-    if !iteration.left_out.is_empty() {
-        let left = iteration.left_out.iter().map(|left| format!("{} ({})", left.path, left.reason));
-        let left: Vec<String> = left.collect();
-        facts.push(("left out", one_line(&join_truncated(&left, LEFT_OUT))));
-    }
+    let left = iteration.left_out.iter().map(|left| format!("{} ({})", left.path, left.reason));
+    let left: Vec<String> = left.collect();
+    facts.extend(listed(&left, LEFT_OUT).map(|left| ("left out", left)));
     facts.extend(false_claim(iteration).map(|words| ("claimed", words)));
     for (name, values) in &iteration.facts.captured {
         let values = cut(&one_line(&values.join(", ")), ERROR);
@@ -244,9 +240,8 @@ pub fn beside(iteration: &Iteration) -> Facts {
 fn judged(iteration: &Iteration) -> Facts {
     let mut facts = Facts::new();
     if let Some(evidence) = &iteration.evidence {
-        let known = evidence.tests.as_ref().and_then(|tests| tests.failing.as_ref());
-        let failing = known.filter(|names| !names.is_empty());
-        facts.extend(failing.map(|names| ("failing", one_line(&join_truncated(names, MAX_NAMED)))));
+        let failing = evidence.tests.as_ref().and_then(|tests| listed(tests.failing.as_ref()?, MAX_NAMED));
+        facts.extend(failing.map(|names| ("failing", names)));
         facts.extend(evidence.refused.map(|code| ("refused", code.to_string())));
         facts.extend(evidence.flags.iter().map(|flag| ("flags", format!("{FLAG} {}", one_line(&flag.text)))));
         facts.extend(evidence.second.as_ref().map(|second| ("second run", second_run(second))));
@@ -255,19 +250,14 @@ fn judged(iteration: &Iteration) -> Facts {
             ("accepted", format!("by {}, {}", one_line(&accepted.by), local_with_offset(accepted.at)))
         }));
     }
-    if !iteration.reopened.is_empty() {
-        facts.push(("reopened", one_line(&join_truncated(&iteration.reopened, MAX_NAMED))));
-    }
+    facts.extend(listed(&iteration.reopened, MAX_NAMED).map(|names| ("reopened", names)));
     facts
 }
 
 /// Why the validation ran again, and how that ended.
 fn second_run(second: &SecondRun) -> String {
-    let files = second.paths.as_deref().filter(|paths| !paths.is_empty());
-    let why = match files {
-        Some(paths) => format!("with {} as before", one_line(&join_truncated(paths, MAX_NAMED))),
-        None => "of the same tree".to_owned(),
-    };
+    let files = second.paths.as_deref().and_then(|paths| listed(paths, MAX_NAMED));
+    let why = files.map_or("of the same tree".to_owned(), |files| format!("with {files} as before"));
     format!("{why}, exit {}", second.exit)
 }
 

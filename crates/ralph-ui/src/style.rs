@@ -5,7 +5,7 @@ use std::time::Duration;
 use anstyle::{AnsiColor, Style};
 use unicode_width::UnicodeWidthChar;
 
-use ralph_core::record::{Outcome, Tokens};
+use ralph_core::record::{Outcome, Tokens, join_truncated};
 
 pub use ralph_core::record::grouped;
 
@@ -162,6 +162,11 @@ pub fn sign(outcome: Outcome) -> (Look, &'static str) {
 /// Returns the parts that there are, with `separator` between them; `None` if there is none.
 pub fn joined(parts: impl IntoIterator<Item = Option<String>>, separator: &str) -> Option<String> {
     parts.into_iter().flatten().reduce(|text, part| text + separator + &part)
+}
+
+/// Returns the first `most` names on one line, and how many more there are; `None` if there are none.
+pub fn listed(names: &[impl AsRef<str>], most: usize) -> Option<String> {
+    (!names.is_empty()).then(|| one_line(&join_truncated(names, most)))
 }
 
 /// `1 task`, `2 tasks`.

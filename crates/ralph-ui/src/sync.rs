@@ -12,7 +12,8 @@ use super::style::{counted, joined, one_line};
 const NAMED: usize = 20;
 
 pub fn write_exchange(out: &mut dyn Write, exchange: &Exchange, place: &str) -> io::Result<()> {
-    let Exchange { fetched, pushed, cleaned, .. } = exchange;
+    let Exchange { fetched, pushed, cleaned, left_out, lost, purged_but_here, purged_but_there, .. } =
+        exchange;
     for (verb, moved) in [("fetched", fetched), ("pushed", pushed)] {
         for session in sessions(moved).iter().take(NAMED) {
             writeln!(out, "{verb:<7}  {session}")?;
@@ -21,9 +22,13 @@ pub fn write_exchange(out: &mut dyn Write, exchange: &Exchange, place: &str) -> 
     let place = one_line(place);
     let moved = [(fetched, "fetched from"), (pushed, "pushed to")]
         .map(|(moved, what)| sessions_in_words(moved).map(|words| format!("{words} {what} {place}")));
+    // Nothing stands between both sides.
+    let is_at_one = left_out.is_empty()
+        && exchange.stopped.is_none()
+        && [lost, purged_but_here, purged_but_there, cleaned].iter().all(|names| names.is_empty());
     match joined(moved, ", ") {
         Some(words) => writeln!(out, "{words}")?,
-        None if is_at_one(exchange) => writeln!(out, "already in sync with {place}")?,
+        None if is_at_one => writeln!(out, "already in sync with {place}")?,
         None => {}
     }
     let away = cleaned.iter().filter_map(|name| SessionRefs::from_name(name));
@@ -34,13 +39,6 @@ pub fn write_exchange(out: &mut dyn Write, exchange: &Exchange, place: &str) -> 
         many => (format!("{many} sessions stay away that were"), "them"),
     };
     writeln!(out, "{sessions} cleaned away here; `{RALPH} sync --cleaned` brings {them} back")
-}
-
-/// Returns true if both sides have the same, and nothing stands between them.
-fn is_at_one(exchange: &Exchange) -> bool {
-    let Exchange { left_out, lost, purged_but_here, purged_but_there, cleaned, stopped, .. } = exchange;
-    let names = [lost, purged_but_here, purged_but_there, cleaned];
-    left_out.is_empty() && stopped.is_none() && names.iter().all(|names| names.is_empty())
 }
 
 /// Sessions, and how many of them have come with snapshots alone.

@@ -33,7 +33,17 @@ pub fn write_human(out: &mut dyn Write, file: &Utf8Path, list: &TaskList) -> Res
             let counts = found.map_or(String::new(), |phase| format!(" ({})", of_done(phase)));
             writeln!(out, "\n{}{counts}", one_line(item.phase.as_deref().unwrap_or("(no heading)")))?;
         }
-        write_item(out, item, width)?;
+        let notes = [
+            (item.kind == Kind::Struck).then(|| "struck".to_owned()),
+            item.copy_of.map(|line| format!("a copy of line {line}")),
+            item.parallel.then(|| "parallel".to_owned()),
+            item.story.clone(),
+            (!item.depends_on.is_empty()).then(|| format!("waits for {}", item.depends_on.join(", "))),
+        ];
+        let notes = joined(notes, "; ").map_or(String::new(), |notes| format!(" ({notes})"));
+        let indent = " ".repeat(INDENT * (item.depth + 1));
+        let line = format!("{indent}[{}] {:<width$}  {}{notes}", item.mark, label(item), item.text);
+        writeln!(out, "{}", one_line(line.trim_end()))?;
     }
     if list.items.is_empty() {
         writeln!(out, "\nno task-list items")?;
@@ -55,21 +65,6 @@ pub fn write_human(out: &mut dyn Write, file: &Utf8Path, list: &TaskList) -> Res
 /// `1 of 3 done`
 fn of_done(group: &Group) -> String {
     format!("{} of {} done", group.done, group.done + group.open)
-}
-
-fn write_item(out: &mut dyn Write, item: &Item, width: usize) -> Result<()> {
-    let indent = " ".repeat(INDENT * (item.depth + 1));
-    let notes = [
-        (item.kind == Kind::Struck).then(|| "struck".to_owned()),
-        item.copy_of.map(|line| format!("a copy of line {line}")),
-        item.parallel.then(|| "parallel".to_owned()),
-        item.story.clone(),
-        (!item.depends_on.is_empty()).then(|| format!("waits for {}", item.depends_on.join(", "))),
-    ];
-    let notes = joined(notes, "; ").map_or(String::new(), |notes| format!(" ({notes})"));
-    let line = format!("{indent}[{}] {:<width$}  {}{notes}", item.mark, label(item), item.text);
-    writeln!(out, "{}", one_line(line.trim_end()))?;
-    Ok(())
 }
 
 /// Returns the name of a task; criteria have none.

@@ -42,7 +42,6 @@ pub struct Row<'a> {
 /// Places of fields after the first ones. What lists need of thousands of rows comes first.
 const COST: usize = 2;
 const CLAIMS: usize = 3;
-const HEADS: usize = 4;
 const SNAPSHOT: usize = 6;
 const PHASE: usize = 8;
 const STARTED: usize = 13;
@@ -119,13 +118,6 @@ impl<'a> Row<'a> {
     /// Returns the text of its first flag.
     pub fn first_flag(&self) -> Option<Cow<'a, str>> {
         text(self.first_flag)
-    }
-
-    /// The commit that HEAD was moved to meanwhile.
-    pub fn branch_commit(&self) -> Option<&'a str> {
-        let mut heads = Fields::of(self.rest).skip(HEADS);
-        let (before, after) = (heads.next()?, heads.next()?);
-        (before != after && after != NONE).then_some(after)
     }
 
     pub fn is_iteration(&self) -> bool {

@@ -6,10 +6,9 @@ use super::header::USUAL;
 use crate::ending::{attempts_and_failures, cut_short, verdict};
 use crate::evidence::{FLAG, flagged};
 use crate::needs::{changed_and_committed, need_sign, others, show_command, waiters};
-use crate::style::{Look, Screen, clock_span, columns, counted, grouped, one_line, task_title};
+use crate::style::{Look, Screen, clock_span, columns, counted, grouped, listed, one_line, task_title};
 use ralph_core::record::{
     Closing, Cost, NeedKind, NotDone, RALPH, Session, SessionTotals, Status, Unfinished, hint_command,
-    join_truncated,
 };
 
 /// Most names that a line lists, and most tasks that need somebody.
@@ -79,9 +78,8 @@ fn needing(task: &NotDone, closing: &Closing, screen: Screen) -> Vec<String> {
     let same = if unfinished.is_same && !asks { ", the same each time" } else { "" };
     let cause = if asks { format!("The agent asks: {cause}") } else { format!("{cause}{same}") };
     lines.extend(screen.painted(look, "  ", &cause));
-    let tried: Vec<String> = unfinished.tried.iter().map(|item| one_line(item)).collect();
     let facts = [
-        (!tried.is_empty()).then(|| format!("Tried: {}.", join_truncated(&tried, MAX_NAMED))),
+        listed(&unfinished.tried, MAX_NAMED).map(|tried| format!("Tried: {tried}.")),
         in_the_tree(unfinished),
         waiters(&closing.summary, &task.task).map(|names| format!("{names} for it.")),
     ];
@@ -103,12 +101,12 @@ fn facts(closing: &Closing, is_validated: bool, screen: Screen) -> Vec<String> {
         lines.extend(screen.hanging(&format!("· {}  ", one_line(&task.task)), &words));
     }
     let are = if closing.uncommitted.len() == 1 { "is done, and its" } else { "are done, and their" };
-    let [uncommitted, left_out] =
-        [&closing.uncommitted, &closing.left_out].map(|names| one_line(&join_truncated(names, MAX_NAMED)));
+    let uncommitted = listed(&closing.uncommitted, MAX_NAMED);
+    let left_out = listed(&closing.left_out, MAX_NAMED);
     let warnings = [
         (FLAG, flagged(&closing.summary.flagged)),
-        ("!", (!uncommitted.is_empty()).then(|| format!("{uncommitted} {are} work is not committed"))),
-        ("!", (!left_out.is_empty()).then(|| format!("left out of the commits: {left_out}"))),
+        ("!", uncommitted.map(|names| format!("{names} {are} work is not committed"))),
+        ("!", left_out.map(|names| format!("left out of the commits: {names}"))),
         ("!", (!is_validated).then(|| "nothing checks the agent's word: --validate CMD".to_owned())),
     ];
     for (sign, words) in warnings {
@@ -154,8 +152,8 @@ fn in_the_tree(unfinished: &Unfinished) -> Option<String> {
     }
     let folders =
         unfinished.files.iter().map(|file| file.rsplit_once('/').map_or(&**file, |(folder, _)| folder));
-    let folders: BTreeSet<String> = folders.map(one_line).collect();
-    let places = join_truncated(&Vec::from_iter(folders), MAX_NAMED);
+    let folders: BTreeSet<&str> = folders.collect();
+    let places = listed(&Vec::from_iter(folders), MAX_NAMED).unwrap_or_default();
     let are = if unfinished.lines == 1 { "line of it is" } else { "lines of it are" };
     (unfinished.lines > 0)
         .then(|| format!("{} unfinished {are} in your work tree ({places}).", grouped(unfinished.lines)))

@@ -1,7 +1,7 @@
 //! The first lines of a run: where it begins, who works, what checks the work, and when it stops.
 
-use crate::style::{Look, Paint, counted, cut, duration, one_line};
-use ralph_core::record::{Baseline, Event, TaskCounts, join_truncated};
+use crate::style::{Look, Paint, counted, cut, duration, listed, one_line};
+use ralph_core::record::{Event, TaskCounts};
 
 /// The type of loop that goes without saying.
 pub const USUAL: &str = "implement";
@@ -60,10 +60,16 @@ pub fn lines(event: &Event, paint: Paint, width: usize) -> Vec<String> {
     };
     let agent = one_line(agent);
     lines.push(line("agent", &format!("{agent}{version}, {permissions} permissions, {fence}")));
-    let checked = match validation {
-        Some(command) => {
-            cut(&one_line(command), width) + &baseline_words(baseline.as_ref(), *is_known_to_pass)
+    let known = match baseline {
+        Some(baseline) => {
+            let how = if baseline.passed() { "passes" } else { "fails" };
+            format!(" ({how}, {})", duration(baseline.duration_ms))
         }
+        None if *is_known_to_pass => " (passed on these files before)".to_owned(),
+        None => String::new(),
+    };
+    let checked = match validation {
+        Some(command) => cut(&one_line(command), width) + &known,
         None => "none: nothing checks the agent's word".to_owned(),
     };
     lines.push(line("validation", &checked));
@@ -78,16 +84,14 @@ pub fn lines(event: &Event, paint: Paint, width: usize) -> Vec<String> {
         let files = counted(*user_files as u64, "uncommitted file");
         lines.push(line("work tree", &format!("{files} of yours")));
     }
-    if !given_up.is_empty() {
+    if let Some(names) = listed(given_up, MAX_GIVEN_UP) {
         let was = if given_up.len() == 1 { "was" } else { "were" };
-        let names = one_line(&join_truncated(given_up, MAX_GIVEN_UP));
         lines.push(line("given up", &format!("{names} {was} given up last time: tried once, last")));
     }
-    if !hints.is_empty() {
+    let texts: Vec<String> = hints.iter().map(|hint| cut(&one_line(&hint.to_string()), width)).collect();
+    if let Some(texts) = listed(&texts, MAX_HINTS) {
         let wait = if hints.len() == 1 { "waits" } else { "wait" };
-        let listed: Vec<String> = hints.iter().map(|hint| cut(&one_line(&hint.to_string()), width)).collect();
-        let listed = join_truncated(&listed, MAX_HINTS);
-        lines.push(line("hints", &format!("{} {wait}: {listed}", counted(hints.len() as u64, "hint"))));
+        lines.push(line("hints", &format!("{} {wait}: {texts}", counted(hints.len() as u64, "hint"))));
     }
     if let Some(unit) = unit {
         lines.push(format!("  unit: {unit}, because the list asks for tests that fail first"));
@@ -101,17 +105,6 @@ fn done_of_all(tasks: TaskCounts) -> String {
 
 fn line(name: &str, words: &str) -> String {
     format!("  {name:<10}  {words}")
-}
-
-fn baseline_words(baseline: Option<&Baseline>, is_known_to_pass: bool) -> String {
-    match baseline {
-        Some(baseline) => {
-            let how = if baseline.passed() { "passes" } else { "fails" };
-            format!(" ({how}, {})", duration(baseline.duration_ms))
-        }
-        None if is_known_to_pass => " (passed on these files before)".to_owned(),
-        None => String::new(),
-    }
 }
 
 /// `after 10 attempts`, and with which limit all open tasks have a third more runs than they need at least.
@@ -128,7 +121,7 @@ fn stops(max_iterations: u32, open: usize) -> String {
 #[cfg(test)]
 pub mod tests {
     use super::*;
-    use ralph_core::record::{Cost, SandboxFacts, SessionId, Timestamp};
+    use ralph_core::record::{Baseline, Cost, SandboxFacts, SessionId, Timestamp};
 
     pub fn started() -> Event {
         Event::SessionStarted {

@@ -46,8 +46,6 @@ const BELOW: usize = 18;
 pub struct Lines {
     screen: Screen,
     detail: Detail,
-    /// Longest words of anybody on a line.
-    width: usize,
     /// Of the list: the one that the last task is in.
     phase: Option<String>,
     /// The error that the agent told of last in this iteration.
@@ -63,7 +61,6 @@ impl Lines {
         Self {
             screen: Screen { paint, width: usize::MAX },
             detail,
-            width: WIDTH,
             phase: None,
             told: None,
             is_validated: true,
@@ -74,7 +71,11 @@ impl Lines {
     /// Words are cut to what fits into a window of so many columns.
     pub fn fit(&mut self, columns: Option<u16>) {
         self.screen.width = columns.map_or(usize::MAX, usize::from);
-        self.width = self.screen.width.saturating_sub(BESIDE).clamp(LEAST, WIDTH);
+    }
+
+    /// Longest words of anybody on a line.
+    fn width(&self) -> usize {
+        self.screen.width.saturating_sub(BESIDE).clamp(LEAST, WIDTH)
     }
 
     /// Returns the lines for an event.
@@ -87,7 +88,7 @@ impl Lines {
         }
         let is_verbose = self.detail == Detail::Verbose;
         match event {
-            Event::SessionStarted { .. } => header::lines(event, self.screen.paint, self.width),
+            Event::SessionStarted { .. } => header::lines(event, self.screen.paint, self.width()),
             Event::IterationStarted { task, .. } => {
                 self.told = None;
                 let heading = self.phase_heading(task.phase.as_deref());
@@ -264,7 +265,7 @@ impl Lines {
 
     /// Somebody's words on one line, safe on a terminal.
     fn words(&self, words: &str) -> String {
-        cut(&one_line(&without_escapes(words)), self.width)
+        cut(&one_line(&without_escapes(words)), self.width())
     }
 
     fn agent_words(&self, words: &str) -> String {

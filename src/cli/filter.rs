@@ -134,19 +134,16 @@ impl<'a> Filter<'a> {
 
     /// Looks over all that is listed from, where that must be known before the first is shown.
     pub fn look_over<'r>(&mut self, sessions: impl Iterator<Item = SessionRows<'r>>) -> Result<()> {
-        let needs_entry = self.phase.is_some() || self.args.agent.is_some();
-        if self.args.task.is_empty() && !needs_entry {
+        let Self { args, phase, .. } = self;
+        if args.task.is_empty() && phase.is_none() && args.agent.is_none() {
             return Ok(());
         }
         let (mut known, mut phases, mut agents) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
-        for session in sessions {
-            for row in session.rows() {
-                known.extend(row.task().map(Cow::into_owned));
-                if needs_entry && row.is_iteration() {
-                    let entry = row.entry()?;
-                    phases.extend(entry.phase.filter(|phase| !phase.is_empty()));
-                    agents.extend(entry.agent);
-                }
+        for row in sessions.flat_map(|session| session.rows()).filter(Row::is_iteration) {
+            known.extend(row.task().map(Cow::into_owned));
+            phases.extend(row.phase().filter(|phase| !phase.is_empty()).map(Cow::into_owned));
+            if args.agent.is_some() {
+                agents.extend(row.entry()?.agent);
             }
         }
         if let (Some(wanted), Some(phase)) = (&self.args.phase, &self.phase) {
@@ -166,25 +163,22 @@ impl<'a> Filter<'a> {
 
     /// Returns true if a row is to be listed, as far as its record's message shows.
     pub fn takes(&self, row: &Row<'_>) -> Result<bool> {
+        let Self { args, outcomes, .. } = self;
         let is_fine = row.is_iteration()
-            && (!self.args.flagged || !row.flags().is_empty())
-            && (self.outcomes.is_empty()
-                || row.outcome.is_some_and(|outcome| self.outcomes.contains(&outcome)))
+            && (!args.flagged || !row.flags().is_empty())
+            && (outcomes.is_empty() || row.outcome.is_some_and(|outcome| outcomes.contains(&outcome)))
             && self.since.is_none_or(|since| row.ended_at >= since)
             && self.until.is_none_or(|until| row.ended_at <= until)
-            && (self.args.task.is_empty()
-                || row.task().is_some_and(|task| self.tasks.contains(task.as_ref())));
-        let needs_entry = self.phase.is_some() || self.args.agent.is_some() || self.args.exit.is_some();
-        if !is_fine || !needs_entry {
-            return Ok(is_fine);
+            && (args.task.is_empty() || row.task().is_some_and(|task| self.tasks.contains(task.as_ref())))
+            && args.exit.is_none_or(|exit| row.exit().is_some_and(|codes| exit.holds(codes)))
+            && self
+                .phase
+                .as_ref()
+                .is_none_or(|phase| phase.is_match(row.phase().as_deref().unwrap_or_default().as_bytes()));
+        match &args.agent {
+            Some(agent) if is_fine => Ok(row.entry()?.agent.as_ref() == Some(agent)),
+            _ => Ok(is_fine),
         }
-        let entry = row.entry()?;
-        Ok(self
-            .phase
-            .as_ref()
-            .is_none_or(|phase| phase.is_match(entry.phase.as_deref().unwrap_or_default().as_bytes()))
-            && self.args.exit.is_none_or(|exit| exit.holds(entry.exit))
-            && self.args.agent.as_ref().is_none_or(|agent| entry.agent.as_ref() == Some(agent)))
     }
 
     /// Returns true if no filter is set.

@@ -59,10 +59,7 @@ impl SessionChoice {
         let matching = store.session_names()?.into_iter().filter(|refs| name.matches(&refs.session));
         let mut found: Vec<SessionId> = matching.map(|refs| refs.session).collect();
         found.dedup();
-        if let Some(feature) = &query.feature
-            && !found.is_empty()
-        {
-            let first = found[0].clone();
+        if let (Some(feature), Some(first)) = (&query.feature, found.first().cloned()) {
             found.retain(|id| tips.iter().any(|(session, path)| session == id && path == feature));
             if found.is_empty() {
                 let feature = one_line(feature);
@@ -245,16 +242,11 @@ pub fn with_shown(
     let shown = place.map(|place| &sessions[place]);
     let wanted = named.or(shown.map(|log| &log.refs));
     for (refs, error) in &unreadable {
-        let is_of_concern = match refs {
-            Some(refs) if wanted == Some(refs) => true,
+        let is_of_concern = refs.as_ref().map_or(wanted.is_none(), |refs| {
             // What is broken of a session that can be listed concerns who reads that one.
-            Some(refs) => {
-                named.is_none()
-                    && wanted.is_none_or(|wanted| refs.session > wanted.session)
-                    && !listing.sessions().any(|session| session.refs == refs)
-            }
-            None => wanted.is_none(),
-        };
+            let is_later = named.is_none() && wanted.is_none_or(|wanted| refs.session > wanted.session);
+            wanted == Some(refs) || is_later && !listing.sessions().any(|session| session.refs == refs)
+        });
         if is_of_concern {
             warn_left_out(error);
         }
@@ -291,9 +283,9 @@ pub fn nothing_recorded(store: &Store) -> String {
         (Ok(_), count) => {
             let (are, their) = if count == 1 { ("session is", "its") } else { ("sessions are", "their") };
             let fetch = has_remote(store).then(|| format!("; `{RALPH} sync` fetches what the remote has"));
+            let fetch = fetch.unwrap_or_default();
             format!(
-                "{count} {are} recorded here, and {their} newest record cannot be read\nhint: `{RALPH} fsck` shows what is missing{}",
-                fetch.unwrap_or_default()
+                "{count} {are} recorded here, and {their} newest record cannot be read\nhint: `{RALPH} fsck` shows what is missing{fetch}"
             )
         }
         (Err(error), _) => format!("what is recorded here cannot be read: {error:#}"),

@@ -10,7 +10,7 @@ use crate::local_time::is_overnight;
 use crate::status::InFlight;
 use crate::style::counted;
 use ralph_core::record::{
-    FlaggedTask, Iteration, NotDone, Outcome, Session, Status, StopReason, Summary, TaskName, Timestamp,
+    FlaggedTask, NotDone, Outcome, Session, Status, StopReason, Summary, TaskName, Timestamp,
 };
 use ralph_store::RemoteRun;
 
@@ -137,7 +137,6 @@ pub fn attention(
     summary: &Summary,
     tasks: &[TaskRow],
 ) -> Vec<Attention> {
-    type IsMeant = fn(&Iteration) -> bool;
     let mut found = Vec::new();
     for task in not_done.iter().take(MAX_FINDINGS - 4) {
         let row = tasks.iter().find(|row| row.name == task.task);
@@ -164,22 +163,16 @@ pub fn attention(
         let about = attention_to(Level::Warning, what, task.text.clone(), own.into_iter().collect());
         found.push(Attention { task: Some(task.task.clone()), ..about });
     }
-    let kinds: [(Level, IsMeant, &str); 3] = [
-        (
-            Level::Warning,
-            |record| !record.false_claim.is_empty(),
-            "said done, and was not: caught and reopened.",
-        ),
-        (Level::Warning, |record| record.outcome == Outcome::Interrupted, "cut short."),
-        (
-            Level::Note,
-            |record| !record.redactions.is_empty(),
-            "with secrets, which were taken out of the record.",
-        ),
+    let totals = summary.session.as_ref().map(|part| part.totals.clone()).unwrap_or_default();
+    let cut_short = totals.cut_short.iter().map(|cut| cut.iteration).collect();
+    let redacted = iterations.iter().map(|iteration| &iteration.record);
+    let redacted = redacted.filter(|record| !record.redactions.is_empty()).map(|record| record.iteration);
+    let kinds: [(Level, Vec<u32>, &str); 3] = [
+        (Level::Warning, totals.false_claims, "said done, and was not: caught and reopened."),
+        (Level::Warning, cut_short, "cut short."),
+        (Level::Note, redacted.collect(), "with secrets, which were taken out of the record."),
     ];
-    for (level, is_meant, what) in kinds {
-        let meant = iterations.iter().map(|iteration| &iteration.record).filter(|record| is_meant(record));
-        let numbers: Vec<u32> = meant.map(|record| record.iteration).collect();
+    for (level, numbers, what) in kinds {
         if !numbers.is_empty() {
             let what = format!("{} {what}", counted(numbers.len() as u64, "attempt"));
             found.push(attention_to(level, what, None, numbers));

@@ -13,7 +13,7 @@ use ralph_git::worktree::{Checkout, WorkTree};
 use ralph_os::process::{Child, Interrupt, Limits, Marker, Pulse};
 use ralph_project::feature;
 use ralph_store::SessionLog;
-use ralph_ui::style::{one_line, span};
+use ralph_ui::style::{duration, milliseconds, one_line};
 
 use super::args::ReadArgs;
 use super::{Context, ExitCode, SessionChoice, emit, iterations, lane, note, warn};
@@ -227,7 +227,10 @@ impl<'a> Trial<'a> {
             1..UNTESTABLE => (Verdict::Fails, format!("fails, exit {exit}")),
             _ => bail!("the command could not be run after iteration {iteration}: exit {exit}"),
         };
-        note(format_args!("after iteration {iteration}: {word} ({})", span(began.elapsed())));
+        note(format_args!(
+            "after iteration {iteration}: {word} ({})",
+            duration(milliseconds(began.elapsed()))
+        ));
         runs.push(json!({"iteration": iteration, "exit": exit}));
         Ok(verdict)
     }

@@ -243,9 +243,8 @@ pub fn bar(done: usize, all: usize, cells: usize) -> [String; 2] {
     ["━".repeat(full), "╌".repeat(cells - full)]
 }
 
-/// As [`duration`], for what is measured as one.
-pub fn span(duration: Duration) -> String {
-    self::duration(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX))
+pub fn milliseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// Text from outside, safe on a terminal, on one line: no control characters but tabs, and a sign in the place of what

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressFinish, ProgressState, ProgressStyle, TermLike};
 
-use crate::style::{Look, Paint, clock_span};
+use crate::style::{Look, Paint, clock_span, milliseconds};
 
 use super::frame::Frame;
 use super::keys::Keys;
@@ -37,8 +37,4 @@ pub fn spinner(now: &Now, started: Instant, keys: Option<&Keys>, paint: Paint) -
     let bar = bar.with_prefix(now.name().to_owned()).with_message(now.doing().to_owned());
     bar.enable_steady_tick(TURN);
     bar
-}
-
-fn milliseconds(time: Duration) -> u64 {
-    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }

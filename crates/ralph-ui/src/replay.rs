@@ -1,15 +1,16 @@
 //! Prompts that would have been sent, beside those that were.
 
 use std::io::{self, Write};
+use std::time::Duration;
 
-use similar::{Algorithm, ChangeTag, DiffOp, capture_diff_slices, group_diff_ops};
+use similar::{ChangeTag, TextDiff};
 
 use super::style::{Look, Paint, counted, inert, one_line};
 
 /// Lines of context around a change.
 const CONTEXT_LINES: usize = 2;
-/// Longer texts are shown as one change: the time to compare grows with the square of what differs.
-const MAX_COMPARED_LINES: usize = 3000;
+/// After that, longer parts are shown as one change: the time to compare grows with the square of what differs.
+const MAX_TIME: Duration = Duration::from_secs(2);
 
 /// One prompt, as it was sent and as it would have been, each with its tokens.
 pub fn write(
@@ -27,30 +28,22 @@ pub fn write(
         return writeln!(out, "{head}  {task}  the same, {}", counted(tokens as u64, "token"));
     }
     writeln!(out, "{head}  {task}  {} instead of {tokens_sent}", counted(tokens as u64, "token"))?;
-    for (place, group) in group_diff_ops(changes(&old, &new), CONTEXT_LINES).iter().enumerate() {
+    let diff = TextDiff::configure().timeout(MAX_TIME).diff_slices(&old, &new);
+    for (place, hunk) in diff.unified_diff().context_radius(CONTEXT_LINES).iter_hunks().enumerate() {
         if place > 0 {
             writeln!(out, "{}", paint.paint(Look::Dim, "    ..."))?;
         }
-        for (tag, lines) in group.iter().flat_map(|change| change.iter_slices(&old, &new)) {
-            let (look, sign) = match tag {
+        for change in hunk.iter_changes() {
+            let (look, sign) = match change.tag() {
                 ChangeTag::Equal => (Look::Plain, "    "),
                 ChangeTag::Delete => (Look::Bad, "  - "),
                 ChangeTag::Insert => (Look::Good, "  + "),
             };
-            for line in lines {
-                let line = paint.paint(look, &format!("{sign}{}", inert(line)));
-                writeln!(out, "{}", line.trim_end())?;
-            }
+            let line = paint.paint(look, &format!("{sign}{}", inert(change.value())));
+            writeln!(out, "{}", line.trim_end())?;
         }
     }
     writeln!(out)
-}
-
-fn changes(old: &[&str], new: &[&str]) -> Vec<DiffOp> {
-    if old.len().max(new.len()) <= MAX_COMPARED_LINES {
-        return capture_diff_slices(Algorithm::Myers, old, new);
-    }
-    vec![DiffOp::Replace { old_index: 0, old_len: old.len(), new_index: 0, new_len: new.len() }]
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use ratatui::widgets::Clear;
 
 use crate::ending::feature_name;
 use crate::needs::{count_words, files_and_lines};
+use crate::status::time_left;
 use crate::style::{brief_duration, columns, rough};
 
 use super::app::{App, Field, Mode, OwnLoop};
@@ -44,9 +45,9 @@ fn line(scene: &Scene<'_>) -> Row {
         .and(Look::Plain, gap)
         .and(Look::Bold, states.done.to_string())
         .and(Look::Dim, format!("/{}{}", states.total(), if is_wide { " done" } else { "" }));
-    if live.is_some() && night.totals.succeeded > 0 && states.left() > 0 && is_wide {
-        let work: u64 = night.attempts.iter().map(|one| one.started_at.ms_until(one.ended_at)).sum();
-        let left = (work / night.totals.succeeded as u64).saturating_mul(states.left() as u64);
+    let took = night.totals.took.total().unwrap_or_default();
+    let left = time_left(took, night.totals.closed.len(), states.open + states.waits);
+    if let Some(left) = left.filter(|_| live.is_some() && is_wide) {
         row = row.and(Look::Dim, format!(", about {} left", rough(left)));
     }
     if let Some(words) = count_words(&summary.needs_you) {

@@ -17,7 +17,7 @@ const MAX_NAMED: usize = 10;
 /// Between what a line says and the command that shows more of it.
 const GAP: &str = "     ";
 
-/// `is_validated`: a command checks what agents say.
+/// Returns the closing card. `is_validated` says that a command checks what agents say.
 pub fn lines(session: &Session, closing: &Closing, is_validated: bool, screen: Screen) -> Vec<String> {
     let look = if session.status == Status::Completed { Look::Good } else { Look::Warn };
     let nothing = SessionTotals::default();

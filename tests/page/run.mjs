@@ -254,12 +254,11 @@ async function growing(browser, address, grow) {
   const seen = () => page.evaluate(() => [
     [...document.querySelectorAll(".panel")].filter((panel) => !panel.hidden).map((panel) => panel.id),
     document.querySelector(".files details").open,
-    document.querySelector(".settings").open,
     document.querySelector("#i1").open,
     [...document.querySelectorAll("#i1 .part")].map((part) => part.open),
   ]);
   await page.evaluate(() => {
-    for (const fold of document.querySelectorAll("#i1, .files details, .settings, #i1 .part:nth-of-type(odd)")) fold.open = !fold.open;
+    for (const fold of document.querySelectorAll("#i1, .files details, #i1 .part:nth-of-type(odd)")) fold.open = !fold.open;
   });
   for (let time = 0; time < 2; time += 1) {
     const [before, known] = [await seen(), await state()];

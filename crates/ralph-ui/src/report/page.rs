@@ -127,7 +127,6 @@ fn write(
         list => Value::from_safe_string(rows),
         about => panels::about(report),
         lists => panels::lists(report),
-        settings => panels::settings(report),
         packed,
     };
     let template = environment.get_template("page").context("find the template")?;

@@ -151,15 +151,6 @@ fn said_first(report: &Report, list: fn(&Iteration) -> &Vec<String>) -> Vec<(u32
     first.take(MAX_CAUSES).collect()
 }
 
-/// The settings that say something.
-pub(super) fn settings(report: &Report) -> Vec<(String, String)> {
-    let settings = report.session.configuration.as_object().into_iter().flatten();
-    let settings = settings
-        .filter(|(_, value)| !value.is_null())
-        .map(|(key, value)| (quote(key), value.as_str().map_or_else(|| quote(&value.to_string()), quote)));
-    settings.collect()
-}
-
 /// What the reader must know to judge the page. What stands in backticks is code.
 pub(super) fn notes(report: &Report, left: Omissions) -> Vec<String> {
     let mut notes = Vec::new();

@@ -8,14 +8,14 @@ use tasklist::TaskList;
 
 use ralph_agent::answer::{answer, recorded_parser};
 use ralph_core::record::{
-    FileChange, IterationFacts, IterationName, ObjectId, Outcome, Parser, RALPH_BY_PATH, RALPH_ELSEWHERE,
-    RecordKind, Session, TaskCounts, Which,
+    IterationFacts, IterationName, ObjectId, Outcome, Parser, RALPH_BY_PATH, RALPH_ELSEWHERE, RecordKind,
+    Session, Which,
 };
 use ralph_core::summary::not_done;
 use ralph_store::{Ask, Control, FilePart, RecordReader, SessionLog, Spool, Store, TOO_LARGE, slug};
 use ralph_ui::json::write_pretty;
 use ralph_ui::report::{
-    Diff, Limits, Medium, Report, ReportInput, ReportIteration, Text, page, write_markdown,
+    Changes, Diff, Limits, Medium, Report, ReportIteration, Running, Text, page, write_markdown,
 };
 
 use super::iterations::{self, FeatureFiles};
@@ -112,26 +112,18 @@ pub fn read(
     let latest = of_feature.map(|(session, _)| session).max();
     let first = &log.entries[0];
     let tasks = reading.task_list(log);
-    Ok(Report::new(ReportInput {
-        elsewhere,
+    let summary = summary::of_feature(context, log.feature(), Some(log.id()))?;
+    let not_done = not_done(log.entries.iter().filter_map(IterationFacts::of_entry), &tasks);
+    let running = Running { begin, waiting, elsewhere };
+    Ok(Report {
         is_whole: log.is_whole(),
-        begin,
-        waiting,
-        tasks_before: TaskCounts {
-            done: first.tasks_done.saturating_sub(first.closed.len()),
-            open: first.tasks_open + first.closed.len(),
-        },
+        open_before: first.tasks_open + first.closed.len(),
         changes,
         uncommitted: committed.map(|changes| changes.uncommitted_files),
         is_latest: latest.is_none_or(|latest| latest == *log.id()),
-        summary: summary::of_feature(context, log.feature(), Some(log.id()))?,
-        not_done: not_done(log.entries.iter().filter_map(IterationFacts::of_entry), &tasks),
-        tasks,
-        session,
-        iterations,
         unreadable,
-        made_at: context.now()?,
-    }))
+        ..Report::new(session, summary, &tasks, not_done, iterations, running, context.now()?)
+    })
 }
 
 /// Returns the rules of the project, or those that we bring along where its settings cannot be read.
@@ -302,7 +294,7 @@ impl Reading<'_> {
         store: &Store,
         log: &SessionLog,
         max_patch: usize,
-    ) -> Result<Option<(Vec<FileChange>, Option<Text>)>> {
+    ) -> Result<Option<Changes>> {
         let last = iterations.iter().rev().find_map(|iteration| iteration.record.snapshot.clone());
         let first = store.first_snapshot(log)?.filter(|_| log.is_whole());
         let pair = first.clone().zip(last.clone());
@@ -311,7 +303,7 @@ impl Reading<'_> {
         let top = &store.repository().directory;
         let patch = patches::between(&pair, top, &self.own.progress, max_patch)?.into_values().next();
         let patch = patch.map(|patch| without_secrets(&self.redactor, patch));
-        Ok(Some((redacted(&files, &self.redactor), patch)))
+        Ok(Some(Changes::new(redacted(&files, &self.redactor), patch, iterations)))
     }
 
     /// As it stood at the end.

@@ -1,9 +1,12 @@
 //! The attempts of a session below their tasks, as the template of the page wants them.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use anyhow::{Context, Result};
+use minijinja::value::Serde;
 use minijinja::{Environment, Value, context};
+use serde::Serialize;
 
 use crate::ending::{capital, cut_short_words};
 use crate::evidence::{FLAG, false_claim, first_flag, validation};
@@ -12,6 +15,7 @@ use crate::local_time::clock;
 use crate::sgr::without_colors;
 use crate::style::{brief_duration, counted, cut, duration, grouped, joined, one_line as plain};
 use ralph_core::history::clusters::message;
+use ralph_core::progress::first_sentence;
 use ralph_core::record::{
     Cost, FailureClass, Iteration, Outcome, RALPH_ELSEWHERE, StreamCounts, TaskName, join_truncated,
 };
@@ -80,67 +84,48 @@ pub(super) fn kind_of(report: &Report, iteration: &ReportIteration) -> Option<Ki
 pub(super) struct Attempt<'a> {
     iteration: &'a ReportIteration,
     kind: Kind,
-    what: String,
-    /// The attempt that solved what failed in it.
-    solved_in: Option<u32>,
     pub parts: Vec<Part<'a>>,
 }
 
-/// Returns what the page shows of `iterations`, with at most so many bytes of each text.
-pub(super) fn attempts<'a>(
-    report: &Report,
-    iterations: &'a [ReportIteration],
-    most: usize,
-) -> Vec<Attempt<'a>> {
-    let mut counts: HashMap<Option<&TaskName>, usize> = HashMap::new();
-    for iteration in iterations {
-        *counts.entry(iteration.record.task.as_ref()).or_default() +=
-            usize::from(kind_of(report, iteration).is_some());
-    }
-    iterations
-        .iter()
-        .filter_map(|iteration| {
-            let kind = kind_of(report, iteration)?;
-            let is_lone = counts.get(&iteration.record.task.as_ref()) == Some(&1);
-            let mut parts = parts(iteration, kind);
-            for part in &mut parts {
-                part.lay_out(most);
-            }
-            let number = iteration.record.iteration;
-            let cause = report.clusters.iter().find(|one| one.iterations.contains(&number));
-            let solved_in = cause.and_then(|cause| cause.solved_in);
-            Some(Attempt { iteration, kind, what: what(report, iteration, kind, is_lone), solved_in, parts })
-        })
-        .collect()
+/// Returns what the page shows of a session, with at most so many bytes of each text.
+pub(super) fn attempts(report: &Report, most: usize) -> Vec<Attempt<'_>> {
+    let attempts = report.iterations.iter().filter_map(|iteration| {
+        let kind = kind_of(report, iteration)?;
+        let mut parts = parts(iteration, kind);
+        parts.iter_mut().for_each(|part| part.lay_out(most));
+        Some(Attempt { iteration, kind, parts })
+    });
+    attempts.collect()
 }
 
 impl Attempt<'_> {
-    pub fn write(&self, environment: &Environment<'_>, has_parts: bool) -> Result<String> {
+    /// `is_lone`: no other attempt at its task is on the page.
+    fn write(
+        &self,
+        report: &Report,
+        environment: &Environment<'_>,
+        is_lone: bool,
+        has_parts: bool,
+    ) -> Result<String> {
         let (iteration, record) = (self.iteration, &self.iteration.record);
         let [class, mark, ..] = self.kind.look();
-        let parts = self.parts.iter().filter(|_| has_parts).map(|part| {
-            context! {
-                class => part.class, title => part.title, note => part.note.as_str(), command => part.command.as_str(),
-                is_open => part.is_open, place => part.place,
-                html => Value::from_safe_string(if part.is_packed { String::new() } else { part.html.clone() }),
-                cut => part.is_cut.then_some("Only a part of it is shown. All of it:"),
-            }
-        });
+        let mut causes = report.clusters.iter();
+        let cause = causes.find(|cause| cause.iterations.contains(&record.iteration));
         let values = context! {
             class, mark,
             n => record.iteration,
             no => if record.is_run() { record.iteration.to_string() } else { String::new() },
             task => record.task.as_deref().unwrap_or("no task"),
-            what => self.what.as_str(),
+            what => what(report, iteration, self.kind, is_lone),
             time => record.duration_ms.total().map(brief_duration).unwrap_or_default(),
             cost => record.cost().shown().unwrap_or_default(),
             end => clock(record.ended_at),
             facts => facts(record),
             files => one_line(&record.files_changed[..record.files_changed.len().min(MAX_FILES)].join(" ")),
-            solved_in => self.solved_in,
+            solved_in => cause.and_then(|cause| cause.solved_in),
             warnings => warnings(record),
             lists => lists(iteration),
-            parts => parts.collect::<Vec<_>>(),
+            parts => Value::from(Serde(if has_parts { &*self.parts } else { &[] })),
         };
         let template = environment.get_template("attempt").context("find the template")?;
         template.render(values).context("write an attempt")
@@ -163,9 +148,10 @@ pub(super) fn list(
     });
     let mut html = String::new();
     for group in sorted.chunk_by(|one, other| one.iteration.record.task == other.iteration.record.task) {
-        let rows: String =
-            group.iter().map(|attempt| attempt.write(environment, has_parts)).collect::<Result<_>>()?;
-        if group.len() == 1 {
+        let is_lone = group.len() == 1;
+        let rows = group.iter().map(|attempt| attempt.write(report, environment, is_lone, has_parts));
+        let rows: String = rows.collect::<Result<_>>()?;
+        if is_lone {
             html.push_str(&rows);
             continue;
         }
@@ -197,7 +183,10 @@ fn what(report: &Report, iteration: &ReportIteration, kind: Kind, is_lone: bool)
     let record = &iteration.record;
     let words = match kind {
         Kind::Done if is_lone => title(record),
-        Kind::Done => first_sentence(&record.facts.final_message).unwrap_or_else(|| title(record)),
+        Kind::Done => {
+            let said = first_sentence(&record.facts.final_message);
+            if said.is_empty() { title(record) } else { said }
+        }
         Kind::CutShort => {
             let totals = report.session_totals();
             let found = totals.cut_short.iter().find(|one| one.iteration == record.iteration);
@@ -226,15 +215,6 @@ pub(super) fn given_up(report: &Report, record: &Iteration) -> Option<&'static s
         (Some(_), true) => "given up after it, changes undone",
         (Some(_), false) => "given up after it, most changes undone",
     })
-}
-
-/// The first sentence of an agent's words.
-pub(super) fn first_sentence(words: &str) -> Option<String> {
-    let line = words
-        .lines()
-        .map(|line| line.trim_start_matches(['#', '*', '-', '>', ' ']))
-        .find(|line| !line.is_empty())?;
-    Some(line.split_inclusive(['.', '!']).next().unwrap_or(line).trim_end_matches('*').to_owned())
 }
 
 fn facts(record: &Iteration) -> String {
@@ -285,15 +265,23 @@ fn lists(iteration: &ReportIteration) -> Vec<(&'static str, Vec<String>)> {
 }
 
 /// A fold below an attempt.
+#[derive(Serialize)]
 pub(super) struct Part<'a> {
     class: &'static str,
     title: &'static str,
     note: String,
+    /// Shows all of it.
     command: String,
     is_open: bool,
-    body: Body<'a>,
-    /// As it stands in the page, or among what is packed: prompts, and of what is done all that takes much room.
+    #[serde(skip)]
+    text: Cow<'a, str>,
+    /// True if the text is not all of it.
+    #[serde(skip)]
+    was_cut: bool,
+    /// As it stands in the page, or among what is packed.
     pub html: String,
+    /// Prompts, and of what is done all that takes much room.
+    #[serde(skip)]
     pub is_packed: bool,
     /// Its place among what is packed.
     pub place: Option<usize>,
@@ -301,40 +289,26 @@ pub(super) struct Part<'a> {
     pub is_cut: bool,
 }
 
-enum Body<'a> {
-    Markdown(&'a Text),
-    Plain(&'a Text),
-    /// Its end counts.
-    Output(&'a Text),
-    Patch(&'a Text),
-    Lines(String),
-}
-
 impl Part<'_> {
     /// Writes it in at most so many bytes beside [`PART_FRAME`].
     pub fn lay_out(&mut self, most: usize) {
-        let (text, was_cut) = match &self.body {
-            Body::Markdown(text) | Body::Plain(text) | Body::Output(text) | Body::Patch(text) => {
-                (text.text.as_str(), text.is_left_out())
-            }
-            Body::Lines(text) => (text.as_str(), false),
-        };
-        // In a patch, they are what was changed.
-        let text = if matches!(self.body, Body::Patch(_)) { text.into() } else { without_colors(text) };
-        let is_code = !matches!(self.body, Body::Markdown(_) | Body::Plain(_));
+        // In a patch, colours are what was changed.
+        let text =
+            if self.class == "changes" { self.text.as_ref().into() } else { without_colors(&self.text) };
+        let is_code = !matches!(self.class, "answer" | "prompt");
         let narrow = if is_code { fit::narrow(&text) } else { None };
         let text = narrow.as_deref().unwrap_or(&text);
-        let is_output = matches!(self.body, Body::Output(_));
-        let shown = if is_output { fit::tail(text, most) } else { fit::head(text, most) };
-        let rich_text = match self.body {
-            Body::Markdown(_) => Some(format!("<div class=\"md\">{}</div>", rich(shown))),
-            Body::Patch(_) => Some(format!("<pre class=\"diff\">\n{}</pre>", html(shown))),
-            Body::Plain(_) | Body::Output(_) | Body::Lines(_) => None,
+        // The end of an output counts.
+        let shown = if self.class == "validation" { fit::tail(text, most) } else { fit::head(text, most) };
+        let rich_text = match self.class {
+            "answer" => Some(format!("<div class=\"md\">{}</div>", rich(shown))),
+            "changes" => Some(format!("<pre class=\"diff\">\n{}</pre>", html(shown))),
+            _ => None,
         };
         // Markup on top is too much in a long list of short lines.
         let rich_text = rich_text.filter(|html| html.len() <= most + 30);
         self.html = rich_text.unwrap_or_else(|| format!("<pre>\n{}</pre>", escape(shown)));
-        self.is_cut = was_cut || shown.len() < text.len();
+        self.is_cut = self.was_cut || shown.len() < text.len();
     }
 }
 
@@ -342,27 +316,25 @@ fn parts(iteration: &ReportIteration, kind: Kind) -> Vec<Part<'_>> {
     let record = &iteration.record;
     let mut parts = Vec::new();
     if let Some(text) = &iteration.answer {
-        let title = "What the agent said last";
-        parts.push(("answer", title, String::new(), "--agent", Body::Markdown(text)));
+        parts.push(("answer", "What the agent said last", String::new(), "--agent", shown(text)));
     }
     if let Some(text) = &iteration.validation {
         let command = record.validation_command.as_deref().map(one_line).unwrap_or_default();
-        let command = cut(&command, MAX_ROW_CHARS);
-        parts.push(("validation", "Validation", command, "--stdout", Body::Output(text)));
+        parts.push(("validation", "Validation", cut(&command, MAX_ROW_CHARS), "--stdout", shown(text)));
     }
     let files = &record.files_changed;
     let count = counted(files.len() as u64, "file");
     match &iteration.diff {
         Diff::Patch(text) => {
-            let (added, removed) = patch::counts(&text.text);
+            let [added, removed] = patch::counts(&text.text).map(|lines| grouped(lines as u64));
             let least = if text.is_cut { " at least" } else { "" };
-            let note = format!("{count},{least} +{} −{}", grouped(added), grouped(removed));
-            parts.push(("changes", "Changes", note, "--patch", Body::Patch(text)));
+            let note = format!("{count},{least} +{added} −{removed}");
+            parts.push(("changes", "Changes", note, "--patch", shown(text)));
         }
         Diff::Nothing => {}
         Diff::Missing(why) => {
             let text = format!("{why}. Files: {}", join_truncated(files, MAX_FILES));
-            parts.push(("changes", "Changes", count, "--patch", Body::Lines(text)));
+            parts.push(("missing", "Changes", count, "--patch", (text.into(), false)));
         }
     }
     if !record.tool_calls.is_empty() {
@@ -374,26 +346,29 @@ fn parts(iteration: &ReportIteration, kind: Kind) -> Vec<Part<'_>> {
             let result = if call.result_summary.is_empty() { "" } else { "\n    " };
             format!("{sign}{} {}{result}{}", call.tool_name, call.arguments_summary, call.result_summary)
         });
-        let lines = Body::Lines(lines.collect::<Vec<_>>().join("\n"));
-        parts.push(("tools", "Tool calls", note, "--json", lines));
+        let lines = lines.collect::<Vec<_>>().join("\n");
+        parts.push(("tools", "Tool calls", note, "--json", (lines.into(), false)));
     }
     if let Some(text) = &iteration.prompt {
-        parts.push(("prompt", "Prompt", String::new(), "--prompt", Body::Plain(text)));
+        parts.push(("prompt", "Prompt", String::new(), "--prompt", shown(text)));
     }
-    let parts = parts.into_iter().map(|(class, title, note, flag, body)| {
-        let is_long = matches!(body, Body::Patch(_)) || class == "tools";
-        Part {
-            class,
-            title,
-            note,
-            command: format!("{RALPH_ELSEWHERE} show {} {flag}", iteration.name),
-            is_open: class == "answer" || class == "validation" && kind != Kind::Done,
-            body,
-            html: String::new(),
-            is_packed: class == "prompt" || kind == Kind::Done && is_long,
-            place: None,
-            is_cut: false,
-        }
+    let parts = parts.into_iter().map(|(class, title, note, flag, (text, was_cut))| Part {
+        class,
+        title,
+        note,
+        command: format!("{RALPH_ELSEWHERE} show {} {flag}", iteration.name),
+        is_open: class == "answer" || class == "validation" && kind != Kind::Done,
+        text,
+        was_cut,
+        html: String::new(),
+        is_packed: class == "prompt" || kind == Kind::Done && matches!(class, "changes" | "tools"),
+        place: None,
+        is_cut: false,
     });
     parts.collect()
+}
+
+/// A text, and whether some of it is left out.
+fn shown(text: &Text) -> (Cow<'_, str>, bool) {
+    (Cow::Borrowed(&text.text), text.is_left_out())
 }

@@ -14,12 +14,13 @@ use crate::style::{
 };
 use ralph_core::history::clusters::message;
 use ralph_core::judge::is_test_file;
+use ralph_core::progress::first_sentence;
 use ralph_core::record::{
-    Cost, FailureClass, Iteration, Need, NeedKind, Outcome, RALPH_ELSEWHERE, Status, StopReason, TaskStates,
+    Cost, FailureClass, Need, NeedKind, Outcome, RALPH_ELSEWHERE, Status, StopReason, TaskStates,
     hint_command, join_truncated,
 };
 
-use super::attempts::{first_sentence, given_up};
+use super::attempts::given_up;
 use super::harmless::one_line;
 use super::headline::time;
 use super::strip::gaps;
@@ -77,7 +78,7 @@ fn more(report: &Report, needs: &[&Need]) -> String {
     };
     let others = needs.iter().filter(|need| need.task.is_none()).map(|need| need.subject());
     let parts: Vec<String> = [asks, fails].into_iter().flatten().chain(others).collect();
-    let elsewhere = report.elsewhere.as_ref();
+    let elsewhere = report.running.elsewhere.as_ref();
     let mut sentences: Vec<String> =
         elsewhere.map(|run| format!("It is {}.", describe_remote_run(run))).into_iter().collect();
     if !parts.is_empty() {
@@ -206,10 +207,10 @@ fn card(report: &Report, need: &Need) -> Value {
     let hint = hint_command(RALPH_ELSEWHERE, task);
     let shown = attempts.iter().skip(attempts.len().saturating_sub(MAX_LINKS)).map(|one| {
         let spent = joined([Some(brief_duration(time(one))), one.record.cost().shown()], " ");
-        let said = first_sentence(&one.record.facts.final_message).unwrap_or_else(|| message(&one.record));
-        let tried = one.record.approaches.join(", ");
-        let what = if tried.is_empty() { said } else { format!("{tried} — {said}") };
-        context! { n => one.record.iteration, spent, what => words(&what) }
+        let said = Some(first_sentence(&one.record.facts.final_message)).filter(|said| !said.is_empty());
+        let tried = Some(one.record.approaches.join(", ")).filter(|tried| !tried.is_empty());
+        let what = joined([tried, said.or_else(|| Some(message(&one.record)))], " — ");
+        context! { n => one.record.iteration, spent, what => what.map(|what| words(&what)) }
     });
     context! {
         class => if is_question { "ask" } else { "bad" },
@@ -271,10 +272,10 @@ pub(super) fn resume(report: &Report) -> Option<String> {
 
 /// What runs, or what the loop waits for.
 pub(super) fn now(report: &Report) -> Option<Value> {
-    if let Some(waiting) = &report.waiting {
+    if let Some(waiting) = &report.running.waiting {
         return Some(context! { waiting => one_line(&waiting_words(waiting, report.made_at)) });
     }
-    let begin = report.begin.as_ref()?;
+    let begin = report.running.begin.as_ref()?;
     let task = &begin.task.name;
     let failures: Vec<&ReportIteration> = report
         .iterations
@@ -333,11 +334,6 @@ fn words(text: &str) -> String {
     cut(&one_line(text), MAX_CHARS)
 }
 
-fn numbers(report: &Report, is_meant: fn(&Iteration) -> bool) -> Vec<u32> {
-    let records = report.iterations.iter().map(|one| &one.record);
-    records.filter(|record| is_meant(record)).map(|record| record.iteration).collect()
-}
-
 fn item(what: String, more: &str, links: &[u32]) -> Value {
     let newest = links.len().saturating_sub(MAX_LINKS);
     context! { what, more, links => links[newest..].to_vec(), href => "", link => "" }
@@ -346,7 +342,7 @@ fn item(what: String, more: &str, links: &[u32]) -> Value {
 /// What else is worth a look.
 pub(super) fn also(report: &Report) -> Vec<Value> {
     let mut items = Vec::new();
-    let claims = numbers(report, |record| !record.false_claim.is_empty());
+    let claims = report.numbers(|record| !record.false_claim.is_empty());
     if !claims.is_empty() {
         let were = if claims.len() == 1 { "was" } else { "were" };
         let what = format!("{} wrong “done”", claims.len());
@@ -358,7 +354,7 @@ pub(super) fn also(report: &Report) -> Vec<Value> {
         let look = format!("is done, but look: {}", words(task.text.as_deref().unwrap_or("flagged")));
         items.push(item(format!("⚑ {}", one_line(&task.task)), &look, &links));
     }
-    let secrets = numbers(report, |record| !record.redactions.is_empty());
+    let secrets = report.numbers(|record| !record.redactions.is_empty());
     if !secrets.is_empty() {
         let what = counted(secrets.len() as u64, "attempt");
         items.push(item(what, "had secrets, which were taken out of the record:", &secrets));

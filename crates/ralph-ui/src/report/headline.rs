@@ -9,12 +9,10 @@ use crate::ending::{self, capital};
 use crate::local_time::is_overnight;
 use crate::status::InFlight;
 use crate::style::counted;
-use ralph_core::record::{
-    FlaggedTask, NotDone, Outcome, Session, Status, StopReason, Summary, TaskName, Timestamp,
-};
+use ralph_core::record::{FlaggedTask, NotDone, Outcome, Session, Status, StopReason, TaskName, Timestamp};
 use ralph_store::RemoteRun;
 
-use super::{ReportIteration, TaskRow};
+use super::{Report, ReportIteration};
 
 /// Most things to look at.
 const MAX_FINDINGS: usize = 8;
@@ -130,65 +128,58 @@ pub fn time(iteration: &ReportIteration) -> u64 {
 }
 
 /// What to look at, gravest first.
-pub fn attention(
-    session: &Session,
-    iterations: &[ReportIteration],
-    not_done: &[NotDone],
-    summary: &Summary,
-    tasks: &[TaskRow],
-) -> Vec<Attention> {
+pub fn attention(report: &Report) -> Vec<Attention> {
     let mut found = Vec::new();
-    for task in not_done.iter().take(MAX_FINDINGS - 4) {
-        let row = tasks.iter().find(|row| row.name == task.task);
-        let after = counted(u64::from(task.attempts), "attempt");
+    for task in report.not_done.iter().take(MAX_FINDINGS - 4) {
         let level = if task.needs_you() { Level::Bad } else { Level::Note };
-        found.push(Attention {
-            level,
-            task: Some(task.task.clone()),
-            what: format!("is not done after {after}."),
-            quote: task.cause.clone(),
-            iterations: row.map(|row| row.iterations.clone()).unwrap_or_default(),
-        });
+        let what = format!("is not done after {}.", counted(u64::from(task.attempts), "attempt"));
+        let row = report.tasks.iter().find(|row| row.name == task.task);
+        let iterations = row.map(|row| row.iterations.clone()).unwrap_or_default();
+        found.push(told(level, Some(&task.task), what, task.cause.as_ref(), iterations));
     }
-    for need in summary.needs_you.iter().filter(|need| need.task.is_none()) {
+    for need in report.summary.needs_you.iter().filter(|need| need.task.is_none()) {
         let what = format!("{}.", capital(&need.subject()));
-        let own = need.iteration.filter(|_| need.session == session.id);
-        found.push(attention_to(Level::Bad, what, need.cause.clone(), own.into_iter().collect()));
+        let own = need.iteration.filter(|_| need.session == report.session.id);
+        found.push(told(Level::Bad, None, what, need.cause.as_ref(), own.into_iter().collect()));
     }
-    for task in &summary.flagged {
+    for task in &report.summary.flagged {
         let more = task.flags.len().saturating_sub(1);
         let more = if more > 0 { format!(" (+{more})") } else { String::new() };
         let what = format!("is done, but flagged{more}.");
-        let own = task.iteration.filter(|_| task.session == session.id);
-        let about = attention_to(Level::Warning, what, task.text.clone(), own.into_iter().collect());
-        found.push(Attention { task: Some(task.task.clone()), ..about });
+        let own = task.iteration.filter(|_| task.session == report.session.id);
+        let iterations = own.into_iter().collect();
+        found.push(told(Level::Warning, Some(&task.task), what, task.text.as_ref(), iterations));
     }
-    let totals = summary.session.as_ref().map(|part| part.totals.clone()).unwrap_or_default();
+    let totals = report.summary.session.as_ref().map(|part| part.totals.clone()).unwrap_or_default();
     let cut_short = totals.cut_short.iter().map(|cut| cut.iteration).collect();
-    let redacted = iterations.iter().map(|iteration| &iteration.record);
-    let redacted = redacted.filter(|record| !record.redactions.is_empty()).map(|record| record.iteration);
-    let kinds: [(Level, Vec<u32>, &str); 3] = [
+    let secrets = report.numbers(|record| !record.redactions.is_empty());
+    for (level, numbers, what) in [
         (Level::Warning, totals.false_claims, "said done, and was not: caught and reopened."),
         (Level::Warning, cut_short, "cut short."),
-        (Level::Note, redacted.collect(), "with secrets, which were taken out of the record."),
-    ];
-    for (level, numbers, what) in kinds {
+        (Level::Note, secrets, "with secrets, which were taken out of the record."),
+    ] {
         if !numbers.is_empty() {
             let what = format!("{} {what}", counted(numbers.len() as u64, "attempt"));
-            found.push(attention_to(level, what, None, numbers));
+            found.push(told(level, None, what, None, numbers));
         }
     }
-    if !session.hints.is_empty() {
-        let what = format!("No prompt took {} of yours.", counted(session.hints.len() as u64, "hint"));
-        found.push(attention_to(Level::Note, what, session.hints.first().cloned(), Vec::new()));
+    let hints = &report.session.hints;
+    if !hints.is_empty() {
+        let what = format!("No prompt took {} of yours.", counted(hints.len() as u64, "hint"));
+        found.push(told(Level::Note, None, what, hints.first(), Vec::new()));
     }
     found.truncate(MAX_FINDINGS);
     found
 }
 
-/// About no task.
-fn attention_to(level: Level, what: String, quote: Option<String>, iterations: Vec<u32>) -> Attention {
-    Attention { level, task: None, what, quote, iterations }
+fn told(
+    level: Level,
+    task: Option<&TaskName>,
+    what: String,
+    quote: Option<&String>,
+    iterations: Vec<u32>,
+) -> Attention {
+    Attention { level, task: task.cloned(), what, quote: quote.cloned(), iterations }
 }
 
 #[cfg(test)]
@@ -196,7 +187,7 @@ mod tests {
     use super::super::samples::{iterations, report};
     use super::*;
     use ralph_core::record::samples::session;
-    use ralph_core::record::{FlagCode, Need, NeedKind};
+    use ralph_core::record::{FlagCode, Need, NeedKind, Summary};
 
     #[test]
     fn the_verdict_says_how_it_ended_and_how_far_it_got() {
@@ -255,7 +246,7 @@ mod tests {
         };
         let needs_you = vec![left(NeedKind::Git, "a merge is in progress", &session, 2)];
         let summary = Summary { needs_you, flagged, ..Summary::default() };
-        let found = attention(&session, &iterations("T1+ T2+"), &[], &summary, &[]);
+        let found = attention(&Report { session, summary, ..report(iterations("T1+ T2+"), "") });
         let merge = Attention {
             level: Level::Bad,
             task: None,

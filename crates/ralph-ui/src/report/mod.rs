@@ -31,8 +31,8 @@ use ralph_core::history::clusters::{Cluster, clusters, message};
 use ralph_core::history::failure_key::FailureKey;
 use ralph_core::history::repeats;
 use ralph_core::record::{
-    Cost, Durations, FileChange, Need, NotDone, Outcome, Session, SessionTotals, Summary, TaskCounts,
-    TaskStates, Timestamp, Tokens, Waiting,
+    Cost, Durations, Iteration, Need, NotDone, Outcome, Session, SessionTotals, Summary, TaskStates,
+    Timestamp, Tokens, Waiting,
 };
 use ralph_store::{Begin, RemoteRun};
 
@@ -90,14 +90,17 @@ pub struct Report {
     /// True if no later session of the feature is recorded.
     #[serde(skip)]
     pub is_latest: bool,
+    #[serde(skip)]
+    pub running: Running,
+}
+
+/// What is known of a session while it runs.
+#[derive(Debug, Default)]
+pub struct Running {
     /// The iteration that runs.
-    #[serde(skip)]
     pub begin: Option<Begin>,
-    /// What a running session waits for.
-    #[serde(skip)]
     pub waiting: Option<Waiting>,
     /// Set if it runs on another machine.
-    #[serde(skip)]
     pub elsewhere: Option<RemoteRun>,
 }
 
@@ -121,37 +124,19 @@ pub struct Totals {
     pub cost: Cost,
 }
 
-/// What was found of a session.
-pub struct ReportInput {
-    pub session: Session,
-    pub is_whole: bool,
-    /// The iteration that runs.
-    pub begin: Option<Begin>,
-    /// What a running session waits for.
-    pub waiting: Option<Waiting>,
-    /// Set if it runs on another machine.
-    pub elsewhere: Option<RemoteRun>,
-    /// As they stood at the start.
-    pub tasks_before: TaskCounts,
-    /// As it stood at the end.
-    pub tasks: TaskList,
-    /// Open tasks that were tried.
-    pub not_done: Vec<NotDone>,
-    /// What differs between the first snapshot and the last, and as a patch if that was wanted.
-    pub changes: Option<(Vec<FileChange>, Option<Text>)>,
-    pub iterations: Vec<ReportIteration>,
-    pub unreadable: Vec<String>,
-    pub made_at: Timestamp,
-    pub summary: Summary,
-    /// As in [`Report`].
-    pub uncommitted: Option<usize>,
-    pub is_latest: bool,
-}
-
 impl Report {
-    pub fn new(found: ReportInput) -> Self {
-        let ReportInput { session, mut not_done, mut iterations, summary, begin, .. } = found;
-        let in_flight = begin.as_ref().map(|begin| InFlight {
+    /// Returns what can be told of a whole session. `tasks` are as they stood at its end, `not_done` those of them that were
+    /// tried and are open; the caller sets what it knows beside it.
+    pub fn new(
+        session: Session,
+        summary: Summary,
+        tasks: &TaskList,
+        mut not_done: Vec<NotDone>,
+        mut iterations: Vec<ReportIteration>,
+        running: Running,
+        made_at: Timestamp,
+    ) -> Self {
+        let in_flight = running.begin.as_ref().map(|begin| InFlight {
             iteration: begin.iteration,
             agent: begin.agent.clone(),
             started_at: begin.started_at,
@@ -177,44 +162,47 @@ impl Report {
             totals.tokens = totals.tokens.plus(&record.tokens);
             totals.cost = totals.cost.plus(record.cost());
         }
-        let clusters = clusters(iterations.iter().map(|iteration| &iteration.record));
-        let tasks = task_rows::of(&found.tasks, &iterations);
         let headline = headline::of(
             &session,
             &iterations,
             &not_done,
             &summary.flagged,
             in_flight.as_ref(),
-            found.elsewhere.as_ref(),
-            found.made_at,
+            running.elsewhere.as_ref(),
+            made_at,
         );
-        let attention = headline::attention(&session, &iterations, &not_done, &summary, &tasks);
-        Self {
+        let mut report = Self {
             schema: REPORT_SCHEMA,
             made_by: MADE_BY,
-            made_at: found.made_at,
+            made_at,
             tool_version: env!("CARGO_PKG_VERSION"),
             session,
-            is_whole: found.is_whole,
+            is_whole: true,
             in_flight,
             headline,
-            attention,
+            attention: Vec::new(),
             counts,
             totals,
-            open_before: found.tasks_before.open,
-            tasks,
+            open_before: 0,
+            tasks: task_rows::of(tasks, &iterations),
             not_done,
-            changes: found.changes.map(|(files, patch)| Changes::new(files, patch, &iterations)),
-            clusters,
+            changes: None,
+            clusters: clusters(iterations.iter().map(|iteration| &iteration.record)),
             iterations,
-            unreadable: found.unreadable,
+            unreadable: Vec::new(),
             summary,
-            uncommitted: found.uncommitted,
-            is_latest: found.is_latest,
-            begin,
-            waiting: found.waiting,
-            elsewhere: found.elsewhere,
-        }
+            uncommitted: None,
+            is_latest: true,
+            running,
+        };
+        report.attention = headline::attention(&report);
+        report
+    }
+
+    /// Returns the numbers of its iterations that are meant.
+    fn numbers(&self, is_meant: fn(&Iteration) -> bool) -> Vec<u32> {
+        let records = self.iterations.iter().map(|one| &one.record);
+        records.filter(|record| is_meant(record)).map(|record| record.iteration).collect()
     }
 
     /// Returns what needs somebody: of the newest session, all of the feature; of an older one, what it left.

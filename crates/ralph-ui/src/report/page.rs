@@ -53,7 +53,7 @@ pub fn page(report: &Report, limits: Limits, medium: Medium<'_>) -> Result<Strin
     let bare =
         write(report, &environment, limits, Omissions::default(), [String::new(), String::new()])?.len();
     let mut room = limits.max_size.saturating_sub(bare + NOTES);
-    let mut attempts = attempts(report, &report.iterations, limits.max_part);
+    let mut attempts = attempts(report, limits.max_part);
     let mut left = Omissions::default();
     loop {
         let frames: usize = attempts.iter().map(|attempt| PART_FRAME * attempt.parts.len()).sum();
@@ -154,7 +154,7 @@ mod tests {
     use ralph_templates::{SCRIPT, STYLE};
 
     use super::super::samples::{iterations, report};
-    use super::super::{Diff, Text};
+    use super::super::{Diff, Running, Text};
     use super::*;
     use ralph_core::record::{
         Claim, FailureClass, FlaggedTask, Need, Timestamp, ToolCall, ToolKind, Waiting, WaitingTask,
@@ -324,7 +324,10 @@ mod tests {
             is_guessed: false,
             message: None,
         };
-        let report = Report { waiting: Some(waiting), ..report(iterations("T1?"), "") };
+        let report = Report {
+            running: Running { waiting: Some(waiting), ..Running::default() },
+            ..report(iterations("T1?"), "")
+        };
         let limits = Limits { max_size: 5_000_000, max_part: 64 << 10 };
         let page = page(&report, limits, Medium::File).unwrap();
         let (_, card) = page.split_once("<article class=\"card now\">").unwrap();

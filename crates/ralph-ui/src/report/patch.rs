@@ -4,31 +4,18 @@ use std::collections::HashMap;
 
 use super::harmless::escape;
 
-/// What a line does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum DiffLineKind {
-    /// It says which file follows.
-    File,
-    /// It says where in the file.
-    Place,
-    Added,
-    Removed,
-    Same,
-}
-
-/// The lines of a patch, told apart by what they do.
-pub fn lines(patch: &str) -> impl Iterator<Item = (DiffLineKind, &str)> {
+/// The lines of a patch, each with the element for what it does; none for what stays the same.
+fn lines(patch: &str) -> impl Iterator<Item = (&'static str, &str)> {
     let mut is_body = false;
     patch.lines().map(move |line| {
         is_body = (is_body || line.starts_with("@@ ")) && !line.starts_with("diff --git ");
-        let kind = match line.bytes().next() {
-            _ if !is_body => DiffLineKind::File,
-            Some(b'@') => DiffLineKind::Place,
-            Some(b'+') => DiffLineKind::Added,
-            Some(b'-') => DiffLineKind::Removed,
-            _ => DiffLineKind::Same,
+        let element = match line.bytes().next() {
+            _ if !is_body || line.starts_with('@') => "b",
+            Some(b'+') => "ins",
+            Some(b'-') => "del",
+            _ => "",
         };
-        (kind, line)
+        (element, line)
     })
 }
 
@@ -41,36 +28,25 @@ pub fn by_file(text: &str) -> HashMap<&str, &str> {
     files.filter_map(|file| Some((path(file)?, file))).collect()
 }
 
+/// The name in the head of a file.
 fn path(file: &str) -> Option<&str> {
-    let head = lines(file).take_while(|(kind, _)| *kind == DiffLineKind::File);
-    head.filter_map(|(_, line)| file_name(line)).last()
-}
-
-/// The name in a line of a file's head.
-pub fn file_name(line: &str) -> Option<&str> {
-    let name = line.strip_prefix("+++ b/").or_else(|| line.strip_prefix("--- a/"))?;
+    let head = file.lines().take_while(|line| !line.starts_with("@@ "));
+    let names = head.filter_map(|line| line.strip_prefix("+++ b/").or_else(|| line.strip_prefix("--- a/")));
     // Git ends a name with a space in it by a tab.
-    Some(name.trim_end_matches('\t'))
+    names.last().map(|name| name.trim_end_matches('\t'))
 }
 
 /// Lines that a patch adds and takes away.
-pub fn counts(patch: &str) -> (u64, u64) {
-    lines(patch).fold((0, 0), |(added, removed), (kind, _)| {
-        (added + u64::from(kind == DiffLineKind::Added), removed + u64::from(kind == DiffLineKind::Removed))
-    })
+pub fn counts(patch: &str) -> [usize; 2] {
+    ["ins", "del"].map(|kind| lines(patch).filter(|(element, _)| *element == kind).count())
 }
 
 /// A patch as markup: lines that came and went.
 pub fn html(patch: &str) -> String {
     let mut out = String::with_capacity(patch.len() + patch.len() / 8);
-    let lines: Vec<(DiffLineKind, &str)> = lines(patch).collect();
+    let lines: Vec<_> = lines(patch).collect();
     for run in lines.chunk_by(|one, other| one.0 == other.0) {
-        let element = match run[0].0 {
-            DiffLineKind::File | DiffLineKind::Place => "b",
-            DiffLineKind::Removed => "del",
-            DiffLineKind::Added => "ins",
-            DiffLineKind::Same => "",
-        };
+        let element = run[0].0;
         let text = escape(&run.iter().map(|(_, line)| *line).collect::<Vec<_>>().join("\n"));
         out.push_str(&if element.is_empty() { text } else { format!("<{element}>{text}</{element}>") });
     }
@@ -87,11 +63,10 @@ mod tests {
 
     #[test]
     fn lines_of_a_patch_are_told_apart() {
-        use DiffLineKind::{Added, File, Place, Removed, Same};
-        let kinds: Vec<DiffLineKind> = lines(PATCH).map(|(kind, _)| kind).collect();
-        assert_eq!(kinds, [File, File, File, File, Place, Same, Same, Removed, Added]);
-        assert_eq!(counts(PATCH), (1, 1));
-        assert_eq!(counts(""), (0, 0));
+        let kinds: Vec<&str> = lines(PATCH).map(|(element, _)| element).collect();
+        assert_eq!(kinds, ["b", "b", "b", "b", "b", "", "", "del", "ins"]);
+        assert_eq!(counts(PATCH), [1, 1]);
+        assert_eq!(counts(""), [0, 0]);
     }
 
     #[test]
@@ -106,8 +81,7 @@ mod tests {
     #[test]
     fn what_came_and_went_has_marks() {
         let patch = "diff --git a/x.rs b/x.rs\n--- a/x.rs\n+++ b/x.rs\n@@ -1,3 +1,3 @@ fn <a>\n one\n-let a = \"</pre>\";\n+let b;\n";
-        let expected = "<b>diff --git a/x.rs b/x.rs\n--- a/x.rs\n+++ b/x.rs</b>\
-                        <b>@@ -1,3 +1,3 @@ fn &lt;a&gt;</b> one\
+        let expected = "<b>diff --git a/x.rs b/x.rs\n--- a/x.rs\n+++ b/x.rs\n@@ -1,3 +1,3 @@ fn &lt;a&gt;</b> one\
                         <del>-let a = &quot;&lt;/pre&gt;&quot;;</del><ins>+let b;</ins>";
         assert_eq!(html(patch), expected);
     }

@@ -5,11 +5,10 @@ use tasklist::TaskList;
 
 use ralph_core::record::samples::{log_entries, session};
 use ralph_core::record::{
-    DiffStat, Iteration, IterationFacts, NotDone, Outcome, SessionPart, SessionTotals, Summary, TaskCounts,
-    Timestamp,
+    DiffStat, Iteration, IterationFacts, NotDone, Outcome, SessionPart, SessionTotals, Summary, Timestamp,
 };
 
-use super::{Diff, RecordedSession, Report, ReportInput, ReportIteration, Text};
+use super::{Diff, RecordedSession, Report, ReportIteration, Running, Text};
 
 /// `T1-a`: T1 failed with the fingerprint `a`, `T1-` without one; `T1+`: it was closed; `T1!`: it was skipped; `T1?`:
 /// it was cut short.
@@ -124,23 +123,11 @@ pub fn report(iterations: Vec<ReportIteration>, tasks: &str) -> Report {
         );
     }
     let part = SessionPart { id: session.id.clone(), totals };
-    Report::new(ReportInput {
-        summary: Summary { session: Some(part), ..Summary::default() },
-        elsewhere: None,
-        not_done,
-        changes: None,
-        session,
-        is_whole: true,
-        begin: None,
-        waiting: None,
-        uncommitted: None,
-        is_latest: true,
-        tasks_before: TaskCounts { done: 0, open: 3 },
-        tasks: TaskList::parse(tasks.as_bytes()).unwrap(),
-        iterations,
-        unreadable: Vec::new(),
-        made_at: Timestamp::from_seconds(1_767_275_000),
-    })
+    let summary = Summary { session: Some(part), ..Summary::default() };
+    let tasks = TaskList::parse(tasks.as_bytes()).unwrap();
+    let made_at = Timestamp::from_seconds(1_767_275_000);
+    let report = Report::new(session, summary, &tasks, not_done, iterations, Running::default(), made_at);
+    Report { open_before: 3, ..report }
 }
 
 /// A session whose iterations are `words`, of which each cost `usd`.

@@ -24,8 +24,6 @@ use super::{Level, MADE_BY, first_screen};
 
 /// The shape of the JSON.
 const INDEX_SCHEMA: u32 = 1;
-/// Maximum number of sessions of a feature with a row on the page; the newest have one.
-const MAX_ROWS: usize = 1000;
 /// Tasks that have a line below the rows.
 const MAX_LINES: usize = 4;
 /// Those of the newest sessions are shown at once, with what they changed; the rest is folded.
@@ -117,13 +115,8 @@ impl SessionsIndex {
 
 /// The sessions of a feature as the template wants them, newest first.
 fn feature_view(index: &SessionsIndex, summary: &Summary) -> Value {
-    let nights: Vec<&SessionSummary> = index
-        .sessions
-        .iter()
-        .rev()
-        .filter(|session| session.feature == summary.feature)
-        .take(MAX_ROWS)
-        .collect();
+    let nights: Vec<&SessionSummary> =
+        index.sessions.iter().rev().filter(|session| session.feature == summary.feature).collect();
     let states = summary.tasks;
     let count = counted(summary.sessions as u64, "night");
     let cost = match summary.totals.cost.usd {
@@ -203,14 +196,11 @@ pub fn index_page(index: &SessionsIndex, medium: Medium<'_>) -> Result<String> {
             (format!("{features}, {nights}"), "all features")
         }
     };
-    let left_out = sessions.len().saturating_sub(MAX_ROWS);
     let values = context! {
         title => title.as_str(),
-        more => "",
         ralph => RALPH_ELSEWHERE.as_str(),
         newest => NEWEST_ROWS,
         features => features.iter().map(|summary| feature_view(index, summary)).collect::<Vec<_>>(),
-        left_out => (left_out > 0).then(|| counted(left_out as u64, "older session")),
         unreadable,
     };
     let body = environment.render_str(INDEX, values).context("write the index")?;
@@ -351,12 +341,11 @@ mod tests {
     }
 
     #[test]
-    fn of_very_many_sessions_the_newest_have_rows() {
+    fn of_very_many_sessions_the_newest_are_seen_at_once() {
         let sessions: Vec<_> = (0..1003).map(|number| recorded(number, "T1+", Some(0.5))).collect();
         let page = index_page(&index(&sessions), Medium::File).unwrap();
-        assert_eq!(page.matches("<tr class=\"session ").count(), MAX_ROWS);
-        assert!(page.contains("3 older sessions"), "{}", page.len());
-        let (shown, folded) = page.split_once("<summary>980 earlier nights</summary>").unwrap();
+        assert_eq!(page.matches("<tr class=\"session ").count(), 1003);
+        let (shown, folded) = page.split_once("<summary>983 earlier nights</summary>").unwrap();
         assert_eq!(shown.matches("<tr class=\"session ").count(), NEWEST_ROWS);
         assert!(folded.split_once("</details>").unwrap().0.contains("<thead>"));
         let few = index_page(&index(&sessions[..NEWEST_ROWS]), Medium::File).unwrap();

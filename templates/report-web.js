@@ -4,27 +4,19 @@
   // or folded stays as it was.
   const page = location.pathname, kept = `ralph-open:${page}`, known = document.documentElement.dataset.state;
   const key = (fold) => fold.id || `${fold.parentElement.closest("[id]").id} ${fold.dataset.k ?? fold.className}`;
-  const folds = () => new Map([...document.querySelectorAll("details")].map((fold) => [key(fold), fold]));
-  const made = new Map([...folds()].map(([key, fold]) => [key, fold.open]));
+  const folds = [...document.querySelectorAll("details")];
   try {
-    const there = folds();
-    for (const [key, isOpen] of JSON.parse(sessionStorage.getItem(kept) || "[]")) {
-      const fold = there.get(key);
-      if (fold) fold.open = isOpen;
-    }
+    const was = JSON.parse(sessionStorage.getItem(kept) ?? "{}");
+    for (const fold of folds) fold.open = was[key(fold)] ?? fold.open;
     sessionStorage.removeItem(kept);
   } catch { /* a page without storage */ }
-  const keep = () => {
-    const changed = [...folds()].filter(([key, fold]) => fold.open !== made.get(key));
-    try { sessionStorage.setItem(kept, JSON.stringify(changed.map(([key, fold]) => [key, fold.open]))); } catch { /* a page without storage */ }
-  };
   const look = async () => {
     try {
       const answer = await fetch(`${page}?state`, { cache: "no-store" });
       // An answer that is being typed is not thrown away.
       const isTyping = document.activeElement?.matches("input") && document.activeElement.value !== "";
       if (answer.ok && !isTyping && (await answer.text()) !== known) {
-        keep();
+        try { sessionStorage.setItem(kept, JSON.stringify(Object.fromEntries(folds.map((fold) => [key(fold), fold.open])))); } catch { /* a page without storage */ }
         location.reload();
         return;
       }

@@ -6,19 +6,15 @@
 
   // Light and dark: the reader's system, until the button says otherwise.
   const theme = $("theme"), prefersDark = matchMedia("(prefers-color-scheme: dark)");
-  const isDark = () => (root.dataset.theme ? root.dataset.theme === "dark" : prefersDark.matches);
-  const nameTheme = () => { theme.textContent = isDark() ? "Light" : "Dark"; };
-  try {
-    const kept = localStorage.getItem("ralph-theme");
-    if (kept === "dark" || kept === "light") root.dataset.theme = kept;
-  } catch { /* a page without storage */ }
-  theme.addEventListener("click", () => {
-    root.dataset.theme = isDark() ? "light" : "dark";
-    try { localStorage.setItem("ralph-theme", root.dataset.theme); } catch { /* a page without storage */ }
-    nameTheme();
-  });
-  prefersDark.addEventListener("change", nameTheme);
-  nameTheme();
+  const keep = (name) => { try { localStorage.setItem("ralph-theme", name); } catch { /* a page without storage */ } };
+  const kept = () => { try { return localStorage.getItem("ralph-theme"); } catch { return null; } };
+  const paint = (name) => {
+    if (name) root.dataset.theme = name;
+    theme.textContent = (root.dataset.theme ?? (prefersDark.matches ? "dark" : "light")) === "dark" ? "Light" : "Dark";
+  };
+  theme.addEventListener("click", () => { paint(theme.textContent.toLowerCase()); keep(root.dataset.theme); });
+  prefersDark.addEventListener("change", () => paint());
+  paint(kept());
   theme.hidden = false;
 
   // A command has a button that copies it; an answer is put into it first, as one word for the shell.
@@ -50,15 +46,6 @@
     });
   }
 
-  // How long it has been at work.
-  for (const since of all("[data-since]")) {
-    const tick = () => {
-      const seconds = Math.max(0, Math.round(Date.now() / 1000 - since.dataset.since));
-      since.textContent = seconds < 60 ? `${seconds} s` : seconds < 3600 ? `${Math.floor(seconds / 60)} min ${seconds % 60} s` : `${Math.floor(seconds / 3600)} h ${Math.floor(seconds / 60) % 60} min`;
-    };
-    if (root.dataset.state) { tick(); setInterval(tick, 1000); }
-  }
-
   // Tabs: one part of the page at a time.
   const panels = all(".panel"), tabs = all("nav a");
   const show = (panel) => {
@@ -68,18 +55,16 @@
       else tab.removeAttribute("aria-current");
     }
   };
-  const open = (attempt, isFocused = true) => {
-    show($("attempts"));
-    if (attempt.hidden) { query.value = ""; search(); }
-    attempt.open = true;
-    attempt.scrollIntoView({ block: "start" });
-    if (isFocused) attempt.firstElementChild.focus({ preventScroll: true });
-  };
   const go = () => {
     const target = $(location.hash.slice(1));
-    if (target?.matches(".a")) open(target);
-    else if (target?.closest(".panel")) { show(target.closest(".panel")); target.scrollIntoView({ block: "start" }); }
-    else if (location.hash === "#top") { show(null); scrollTo(0, 0); }
+    if (!target) return;
+    show(target.closest(".panel"));
+    if (target.matches(".a")) {
+      if (target.hidden) { query.value = ""; search(); }
+      target.open = true;
+      target.firstElementChild.focus({ preventScroll: true });
+    }
+    target.scrollIntoView({ block: "start" });
   };
   addEventListener("hashchange", go);
   document.addEventListener("click", ({ target }) => {
@@ -100,34 +85,31 @@
 
   // Search, and the order of the attempts: below their tasks, or as they came.
   const list = $("list"), attempts = all(".a"), query = $("query"), shown = $("shown"), order = $("order");
-  const groups = all(".task").map((section) => ({ section, own: all(".a", section) }));
-  const children = [...list.children];
-  const titles = new Map(attempts.map((attempt) => [attempt, attempt.closest(".task")?.firstElementChild.textContent ?? ""]));
-  const texts = new Map();
+  const groups = all(".task").map((section) => ({ section, own: all(".a", section) })), children = [...list.children];
   const plain = (html) => Object.assign(document.createElement("template"), { innerHTML: html }).content.textContent;
-  const textOf = (attempt, packed) => {
-    if (!texts.has(attempt)) {
-      const hidden = all("[data-n]:not(.prompt)", attempt).map((fold) => plain(packed[fold.dataset.n] ?? ""));
-      texts.set(attempt, [titles.get(attempt), attempt.textContent, ...hidden].join(" ").toLowerCase());
-    }
-    return texts.get(attempt);
+  const known = attempts.map((attempt) => ({
+    attempt, task: attempt.querySelector("b").textContent.toLowerCase(), files: attempt.dataset.f?.toLowerCase() ?? "",
+    title: attempt.closest(".task")?.firstElementChild.textContent,
+  }));
+  const textOf = (one, packed) => {
+    const hidden = () => all("[data-n]:not(.prompt)", one.attempt).map((fold) => plain(packed[fold.dataset.n] ?? ""));
+    return one.text ??= [one.title, one.attempt.textContent, ...hidden()].join(" ").toLowerCase();
   };
-  // The name of a task finds its attempts, and a path those that changed the file; all else is looked for in the texts.
-  const taskOf = new Map(attempts.map((attempt) => [attempt, attempt.querySelector("b").textContent.toLowerCase()]));
-  const own = (word) => attempts.filter((attempt) => taskOf.get(attempt) === word || (/[/.]\w/.test(word) && attempt.dataset.f?.toLowerCase().includes(word)));
   const search = async () => {
     const words = query.value.toLowerCase().split(/\s+/).filter(Boolean);
     const packed = words.length > 0 ? await unpacked() : [];
+    // The name of a task finds its attempts, and a path those that changed the file; all else is looked for in the texts.
     const tests = words.map((word) => {
-      const meant = new Set(own(word));
-      return (attempt) => (meant.size > 0 ? meant.has(attempt) : textOf(attempt, packed).includes(word));
+      const meant = known.filter(({ task, files }) => task === word || (/[/.]\w/.test(word) && files.includes(word)));
+      return (one) => (meant.length > 0 ? meant.includes(one) : textOf(one, packed).includes(word));
     });
-    const found = attempts.filter((attempt) => !(attempt.hidden = !tests.every((test) => test(attempt))));
+    for (const one of known) one.attempt.hidden = !tests.every((test) => test(one));
     for (const { section, own } of groups) section.hidden = own.every((attempt) => attempt.hidden);
     // What was cut short has no number, and is no attempt.
-    const [judged, all] = [found, attempts].map((some) => some.filter((attempt) => attempt.querySelector(".no").textContent).length);
-    const cut = found.length > judged ? `, and ${found.length - judged} cut short` : "";
-    shown.textContent = words.length === 0 ? "" : `${judged} of ${all} match${cut}`;
+    const judged = attempts.filter((attempt) => attempt.querySelector(".no").textContent);
+    const found = attempts.filter((attempt) => !attempt.hidden), matching = judged.filter((attempt) => !attempt.hidden).length;
+    const cut = found.length > matching ? `, and ${found.length - matching} cut short` : "";
+    shown.textContent = words.length === 0 ? "" : `${matching} of ${judged.length} match${cut}`;
   };
   let pending;
   query.addEventListener("input", () => {
@@ -152,8 +134,8 @@
     if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input")) return;
     if (event.key === "/") { event.preventDefault(); query.focus(); return; }
     const step = { j: 1, k: -1 }[event.key];
-    if (!step || attempts.length === 0) return;
-    if ($("attempts").hidden) show($("attempts"));
+    if (!step) return;
+    show($("attempts"));
     const there = all(".a:not([hidden])"), at = there.indexOf(document.activeElement.closest(".a"));
     const next = there[Math.min(Math.max(at + step, 0), there.length - 1)];
     next?.firstElementChild.focus();
@@ -170,20 +152,11 @@
   }
 
   // The strip names what is under the pointer, and a click leads there.
-  const strip = $("strip"), readout = $("readout");
-  const cell = (event) => $(`i${event.target.closest("[data-n]")?.dataset.n}`);
+  const strip = $("strip"), cell = (event) => $(`i${event.target.closest("[data-n]")?.dataset.n}`);
   strip?.addEventListener("pointerover", (event) => {
-    const summary = cell(event)?.firstElementChild;
-    readout.textContent = summary ? [...summary.children].slice(0, 5).map((part) => part.textContent).join(" ") : "";
+    $("readout").textContent = [...cell(event)?.firstElementChild.children ?? []].slice(0, 5).map((part) => part.textContent).join(" ");
   });
   strip?.addEventListener("click", (event) => { const attempt = cell(event); if (attempt) location.hash = attempt.id; });
-
-  let unfolded = [];
-  addEventListener("beforeprint", () => {
-    unfolded = attempts.length <= 40 ? all("details:not([open], [data-n])") : [];
-    for (const fold of unfolded) fold.open = true;
-  });
-  addEventListener("afterprint", () => { for (const fold of unfolded) fold.open = false; unfolded = []; });
 
   show(panels.find((panel) => panel.id === "changes" && !$("needs").closest("section").querySelector(".card")) ?? null);
   go();

@@ -13,18 +13,17 @@ use crate::evidence::{FLAG, false_claim, first_flag, validation};
 use crate::left_behind;
 use crate::local_time::clock;
 use crate::sgr::without_colors;
-use crate::style::{brief_duration, counted, cut, duration, grouped, joined, one_line as plain};
+use crate::style::{brief_duration, counted, cut, grouped, joined, one_line as plain};
 use ralph_core::history::clusters::message;
 use ralph_core::progress::first_sentence;
 use ralph_core::record::{
-    Cost, FailureClass, Iteration, Outcome, RALPH_ELSEWHERE, StreamCounts, TaskName, join_truncated,
+    FailureClass, Iteration, Outcome, RALPH_ELSEWHERE, StreamCounts, TaskName, join_truncated,
 };
 
 use super::harmless::{escape, one_line};
-use super::headline::time;
 use super::patch::{self, html};
 use super::rich::rich;
-use super::{Diff, Report, ReportIteration, Text, fit};
+use super::{Diff, Report, ReportIteration, TaskRow, Text, fit};
 
 /// Longest title or reason in a row, in characters.
 const MAX_ROW_CHARS: usize = 160;
@@ -141,31 +140,26 @@ pub(super) fn list(
 ) -> Result<String> {
     let places: HashMap<&TaskName, usize> =
         report.tasks.iter().enumerate().map(|(place, task)| (&task.name, place)).collect();
-    let mut sorted: Vec<&Attempt<'_>> = attempts.iter().collect();
-    sorted.sort_by_key(|attempt| {
+    let places = attempts.iter().map(|attempt| {
         let task = attempt.iteration.record.task.as_ref();
-        task.and_then(|task| places.get(task)).copied().unwrap_or(usize::MAX)
+        (task.and_then(|task| places.get(task)).copied().unwrap_or(usize::MAX), attempt)
     });
+    let mut sorted: Vec<(usize, &Attempt<'_>)> = places.collect();
+    sorted.sort_by_key(|(place, _)| *place);
     let mut html = String::new();
-    for group in sorted.chunk_by(|one, other| one.iteration.record.task == other.iteration.record.task) {
+    for group in sorted.chunk_by(|one, other| one.0 == other.0) {
         let is_lone = group.len() == 1;
-        let rows = group.iter().map(|attempt| attempt.write(report, environment, is_lone, has_parts));
+        let rows = group.iter().map(|(_, attempt)| attempt.write(report, environment, is_lone, has_parts));
         let rows: String = rows.collect::<Result<_>>()?;
         if is_lone {
             html.push_str(&rows);
             continue;
         }
-        let records: Vec<&Iteration> = group.iter().map(|attempt| &attempt.iteration.record).collect();
-        let runs = records.iter().filter(|record| record.is_run()).count();
-        let attempts = counted(runs as u64, "attempt");
-        let usd = records.iter().filter_map(|record| record.cost_usd).reduce(|one, other| one + other);
-        let cost = Cost { usd, is_partial: false }.shown();
-        let ms = group.iter().map(|attempt| time(attempt.iteration)).sum();
-        let record = records[0];
+        let row = report.tasks.get(group[0].0);
         let values = context! {
-            task => record.task.as_deref(),
-            text => if record.task.is_some() { title(record) } else { "Attempts".to_owned() },
-            spent => joined([Some(attempts), cost, Some(duration(ms))], " · "),
+            task => row.map(|row| row.name.as_str()),
+            text => row.map_or_else(|| "Attempts".to_owned(), |row| cut(&one_line(&row.text), MAX_ROW_CHARS)),
+            spent => row.map(TaskRow::spent),
             attempts => Value::from_safe_string(rows),
         };
         let template = environment.get_template("task").context("find the template")?;

@@ -17,7 +17,7 @@ use ralph_core::judge::is_test_file;
 use ralph_core::progress::first_sentence;
 use ralph_core::record::{
     Cost, FailureClass, Need, NeedKind, Outcome, RALPH_ELSEWHERE, Status, StopReason, TaskStates,
-    hint_command, join_truncated,
+    hint_command, join_truncated, quoted_for_shell,
 };
 
 use super::attempts::given_up;
@@ -26,9 +26,8 @@ use super::headline::time;
 use super::strip::gaps;
 use super::{Report, ReportIteration, State, TaskRow};
 
-/// Most tasks that need somebody; most attempts and links of one, and of other lists.
+/// Most tasks that need somebody, and most names in a list.
 const MAX_NEEDS: usize = 20;
-const MAX_LINKS: usize = 6;
 const MAX_NAMES: usize = 6;
 /// Longest words of a card, in characters.
 const MAX_CHARS: usize = 300;
@@ -107,58 +106,45 @@ pub(super) fn verdict(report: &Report) -> Value {
     context! { title, more => more(report, &needs) }
 }
 
-/// Cost, changes, time and attempts: what it is, the figure, and more of it with classes of the style.
-pub(super) fn facts(report: &Report) -> Vec<Value> {
+/// Cost, changes, time and attempts, each with more of it.
+pub(super) fn facts(report: &Report) -> Value {
     let totals = report.session_totals();
-    let mut notes: Vec<(&str, String)> = Vec::new();
-    notes.extend(totals.cost.failed_usd.map(|usd| ("", format!("{} in failed attempts", dollars(usd)))));
-    if let Some(lost) = totals.cost.not_done_usd.filter(|usd| *usd > 0.0) {
-        let is_part = totals.cost.failed_usd.is_some_and(|failed| lost <= failed);
-        notes.push(("", if notes.is_empty() { String::new() } else { ", ".to_owned() }));
-        notes.push(("lost", dollars(lost)));
-        notes.push(("", if is_part { " of it lost" } else { " in tasks that are not done" }.to_owned()));
-    }
-    notes.extend(ending::cost_without(&totals.cost).map(|without| ("", format!(" ({without})"))));
     let tokens = report.totals.tokens.total().map(|tokens| format!("{} tokens", short(tokens)));
-    let cost = Cost { usd: totals.cost.usd, is_partial: false }
-        .shown()
-        .or(tokens)
-        .unwrap_or_else(|| "unknown".to_owned());
-    let mut facts = vec![context! { name => "Cost", value => cost, notes, link => false }];
-    if let Some(changes) = &report.changes {
+    let cost = Cost { usd: totals.cost.usd, is_partial: false }.shown().or(tokens);
+    let [failed_usd, lost_usd] = [totals.cost.failed_usd, totals.cost.not_done_usd.filter(|usd| *usd > 0.0)];
+    let changed = report.changes.as_ref().map(|changes| {
         let (added, removed) = changes.lines();
         let files = changes.files.len();
         let value = match files {
             0 => "nothing".to_owned(),
             files => format!("{}, +{} −{}", counted(files as u64, "file"), grouped(added), grouped(removed)),
         };
-        let notes = match report.uncommitted.filter(|_| files > 0) {
-            None => ("", String::new()),
-            Some(0) => match report.session.branch.as_ref().filter(|_| report.session.lane.is_some()) {
-                Some(branch) => ("", format!("committed on {}", one_line(branch))),
-                None => ("", "committed".to_owned()),
-            },
-            Some(some) if some < files => ("am", format!("{} not committed", grouped(some as u64))),
-            Some(_) => ("am", "not committed".to_owned()),
-        };
-        let link = !changes.files.is_empty();
-        facts.push(context! { name => "Changed", value, notes => [notes], link });
-    }
+        let branch = report.session.branch.as_ref().filter(|_| report.session.lane.is_some());
+        let state = report.uncommitted.filter(|_| files > 0).map(|uncommitted| match (uncommitted, branch) {
+            (0, Some(branch)) => format!("committed on {}", one_line(branch)),
+            (0, None) => "committed".to_owned(),
+            (some, _) if some < files => format!("{} not committed", grouped(some as u64)),
+            _ => "not committed".to_owned(),
+        });
+        context! { files, value, state, is_open => report.uncommitted != Some(0) }
+    });
     let mut idle: IndexMap<&str, u64> = IndexMap::new();
     for (_, [_, why], took) in gaps(report) {
         *idle.entry(why).or_default() += took;
     }
-    let idle = joined(idle.iter().map(|(name, ms)| Some(format!("{} {name}", minutes(*ms)))), ", ");
-    facts.push(context! { name => "Time", value => minutes(report.headline.span_ms), notes => [("", idle)], link => false });
-    let solved: usize =
-        report.clusters.iter().filter(|cluster| !cluster.is_open).map(|cluster| cluster.times).sum();
-    let failed = match totals.failed {
-        0 => "none failed".to_owned(),
-        failed => ending::failed(failed, solved),
-    };
-    let value = grouped(totals.attempts as u64);
-    facts.push(context! { name => "Attempts", value, notes => [("", failed)], link => false });
-    facts
+    let solved = report.clusters.iter().filter(|cluster| !cluster.is_open).map(|cluster| cluster.times).sum();
+    context! {
+        cost => cost.unwrap_or_else(|| "unknown".to_owned()),
+        failed_usd => failed_usd.map(dollars),
+        lost_usd => lost_usd.map(dollars),
+        is_part => lost_usd <= failed_usd,
+        without => ending::cost_without(&totals.cost),
+        changed,
+        time => minutes(report.headline.span_ms),
+        idle => joined(idle.iter().map(|(name, ms)| Some(format!("{} {name}", minutes(*ms)))), ", "),
+        attempts => grouped(totals.attempts as u64),
+        failed => if totals.failed == 0 { "none failed".to_owned() } else { ending::failed(totals.failed, solved) },
+    }
 }
 
 fn attempts_of<'a>(report: &'a Report, need: &Need) -> Vec<&'a ReportIteration> {
@@ -176,8 +162,7 @@ fn card(report: &Report, need: &Need) -> Value {
     let Some(task) = &need.task else {
         let command = resume.filter(|_| matches!(need.why, NeedKind::Agent | NeedKind::Validation));
         return context! {
-            class => "bad", tag => format!("! {}", capital(&need.subject())), err => context! { id => cause, file => "", lines => Vec::<String>::new() },
-            command, last => need.iteration, meta => "", undone => "",
+            class => "bad", tag => format!("! {}", capital(&need.subject())), err => error(None, cause), command, last => need.iteration, meta => "", undone => "",
         };
     };
     let attempts = attempts_of(report, need);
@@ -205,7 +190,7 @@ fn card(report: &Report, need: &Need) -> Value {
     let unfinished: Vec<_> = files.filter(|file| file.is_unfinished && file.tasks.contains(task)).collect();
     let lines: u64 = unfinished.iter().filter_map(|file| file.change.added).sum();
     let hint = hint_command(RALPH_ELSEWHERE, task);
-    let shown = attempts.iter().skip(attempts.len().saturating_sub(MAX_LINKS)).map(|one| {
+    let shown = attempts.iter().map(|one| {
         let spent = joined([Some(brief_duration(time(one))), one.record.cost().shown()], " ");
         let said = Some(first_sentence(&one.record.facts.final_message)).filter(|said| !said.is_empty());
         let tried = Some(one.record.approaches.join(", ")).filter(|tried| !tried.is_empty());
@@ -231,23 +216,19 @@ fn card(report: &Report, need: &Need) -> Value {
     }
 }
 
-/// The command that restores `files` as they were before the attempts; `None` where a shell would need more than their
-/// names, and for a long list.
+/// The command that restores `files` as they were before the attempts; `None` for a long list, and where a name cannot be
+/// shown as it is.
 fn take_back(
     report: &Report,
     attempts: &[&ReportIteration],
     files: &[&super::ChangedFile],
 ) -> Option<String> {
-    let first = attempts.first().filter(|_| resume(report).is_some())?.record.iteration;
-    let before = first - 1;
-    let moment =
-        if report.is_latest { before.to_string() } else { format!("{}:{before}", report.session.id) };
-    let paths: Vec<&str> = files.iter().map(|file| file.change.path.as_str()).collect();
-    let is_short = (1..=MAX_NAMES).contains(&paths.len())
-        && paths.iter().all(|path| {
-            !path.starts_with('-') && path.chars().all(|c| c.is_ascii_alphanumeric() || "/._-".contains(c))
-        });
-    is_short.then(|| format!("{RALPH_ELSEWHERE} restore {moment} -- {}", paths.join(" ")))
+    let before = attempts.first().filter(|_| resume(report).is_some())?.record.iteration - 1;
+    let session = if report.is_latest { String::new() } else { format!("{}:", report.session.id) };
+    let paths = files.iter().map(|file| &file.change.path);
+    let paths = paths.map(|path| (one_line(path) == *path).then(|| quoted_for_shell(path)));
+    let paths = paths.collect::<Option<Vec<_>>>().filter(|paths| (1..=MAX_NAMES).contains(&paths.len()))?;
+    Some(format!("{RALPH_ELSEWHERE} restore {session}{before} -- {}", paths.join(" ")))
 }
 
 /// What failed, where, and what was expected.
@@ -289,7 +270,6 @@ pub(super) fn now(report: &Report) -> Option<Value> {
         task, last,
         text => one_line(&begin.task.text),
         attempt => begin.attempt,
-        since => begin.started_at.seconds(),
         clock => clock(begin.started_at),
         hint => hint_command(RALPH_ELSEWHERE, task),
     })
@@ -334,11 +314,6 @@ fn words(text: &str) -> String {
     cut(&one_line(text), MAX_CHARS)
 }
 
-fn item(what: String, more: &str, links: &[u32]) -> Value {
-    let newest = links.len().saturating_sub(MAX_LINKS);
-    context! { what, more, links => links[newest..].to_vec(), href => "", link => "" }
-}
-
 /// What else is worth a look.
 pub(super) fn also(report: &Report) -> Vec<Value> {
     let mut items = Vec::new();
@@ -346,33 +321,28 @@ pub(super) fn also(report: &Report) -> Vec<Value> {
     if !claims.is_empty() {
         let were = if claims.len() == 1 { "was" } else { "were" };
         let what = format!("{} wrong “done”", claims.len());
-        items.push(item(what, &format!("{were} caught and reopened:"), &claims));
+        items.push(context! { what, more => format!("{were} caught and reopened:"), links => claims });
     }
     for task in report.summary.flagged.iter().take(MAX_NAMES) {
-        let links: Vec<u32> =
-            task.iteration.filter(|_| task.session == report.session.id).into_iter().collect();
-        let look = format!("is done, but look: {}", words(task.text.as_deref().unwrap_or("flagged")));
-        items.push(item(format!("⚑ {}", one_line(&task.task)), &look, &links));
+        let own = task.iteration.filter(|_| task.session == report.session.id);
+        let more = format!("is done, but look: {}", words(task.text.as_deref().unwrap_or("flagged")));
+        let what = format!("⚑ {}", one_line(&task.task));
+        items.push(context! { what, more, links => own.into_iter().collect::<Vec<_>>() });
     }
     let secrets = report.numbers(|record| !record.redactions.is_empty());
-    if !secrets.is_empty() {
-        let what = counted(secrets.len() as u64, "attempt");
-        items.push(item(what, "had secrets, which were taken out of the record:", &secrets));
-    }
-    if !report.session.hints.is_empty() {
-        let what = counted(report.session.hints.len() as u64, "hint");
-        items.push(item(what, "of yours: no prompt took it", &[]));
-    }
     let files = report.changes.iter().flat_map(|changes| &changes.files);
     let tests = files.filter(|file| is_test_file(&file.change.path)).count();
     let learnings: BTreeSet<&String> =
         report.iterations.iter().flat_map(|one| &one.record.learnings).collect();
-    for (count, noun, more, href, link) in [
-        (tests, "test file", "written or changed by the agent:", "#tests", "review first"),
-        (learnings.len(), "learning", "for the next night:", "#learned", "show"),
+    let hints = report.session.hints.len();
+    for (count, noun, more, links, href, link) in [
+        (secrets.len(), "attempt", "had secrets, which were taken out of the record:", secrets, "", ""),
+        (hints, "hint", "of yours: no prompt took it", Vec::new(), "", ""),
+        (tests, "test file", "written or changed by the agent:", Vec::new(), "#tests", "review first"),
+        (learnings.len(), "learning", "for the next night:", Vec::new(), "#learned", "show"),
     ] {
         if count > 0 {
-            items.push(context! { what => counted(count as u64, noun), more, links => Vec::<u32>::new(), href, link });
+            items.push(context! { what => counted(count as u64, noun), more, links, href, link });
         }
     }
     items

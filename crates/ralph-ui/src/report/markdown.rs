@@ -12,7 +12,7 @@ use minijinja::{Environment, UndefinedBehavior, Value, context};
 
 use crate::ending::{attempts, cost};
 use crate::style::{counted, duration, grouped};
-use ralph_core::record::RALPH_ELSEWHERE;
+use ralph_core::record::{RALPH_ELSEWHERE, join_truncated};
 
 use super::harmless::one_line;
 use super::{Report, State, TaskRow};
@@ -20,8 +20,9 @@ use super::{Report, State, TaskRow};
 /// What every summary of ours begins with, and no host shows.
 pub const MARKDOWN: &str = "<!-- specify ralph report -->";
 
-/// Most lines of each kind: hosts refuse long descriptions.
+/// Most lines of each kind, and numbers in a line: hosts refuse long descriptions.
 const MAX_LINES: usize = 40;
+const MAX_NUMBERS: usize = 12;
 /// Longest quote, in characters.
 const QUOTE: usize = 160;
 
@@ -72,24 +73,21 @@ fn lines<'a>(tasks: impl Iterator<Item = &'a TaskRow>) -> (Vec<String>, usize) {
 }
 
 fn attempts_at(task: &TaskRow) -> String {
-    let attempts = task.tries.iter().filter(|outcome| outcome.is_attempt()).count();
-    if attempts == 0 {
+    if task.attempts == 0 {
         return String::new();
     }
-    let attempts = counted(attempts as u64, "attempt");
+    let attempts = counted(task.attempts as u64, "attempt");
     let skipped = if task.state == State::Skipped { ", skipped" } else { "" };
     format!(" ({attempts}{skipped}, {})", duration(task.duration_ms))
 }
 
 fn numbers(iterations: &[u32]) -> String {
-    match iterations {
-        [] => String::new(),
-        [one] => format!(" (iteration {one})"),
-        several => {
-            let shown: Vec<String> = several.iter().take(12).map(u32::to_string).collect();
-            let more = if several.len() > shown.len() { ", ..." } else { "" };
-            format!(" (iterations {}{more})", shown.join(", "))
-        }
+    let noun = if iterations.len() == 1 { "iteration" } else { "iterations" };
+    let shown: Vec<String> = iterations.iter().map(u32::to_string).collect();
+    if shown.is_empty() {
+        String::new()
+    } else {
+        format!(" ({noun} {})", join_truncated(&shown, MAX_NUMBERS))
     }
 }
 

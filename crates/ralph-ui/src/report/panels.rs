@@ -18,10 +18,9 @@ use super::harmless::one_line;
 use super::patch::{by_file, html};
 use super::{ChangedFile, Diff, Report};
 
-/// Rows of files, and of causes; links and names in a row.
+/// Rows of files, and of causes; names in a row.
 const MAX_FILES: usize = 400;
 const MAX_CAUSES: usize = 100;
-const MAX_LINKS: usize = 6;
 const MAX_NAMES: usize = 12;
 /// Longest patch of a file, in bytes of the page.
 const MAX_PATCH_BYTES: usize = 32 << 10;
@@ -98,7 +97,7 @@ pub(super) fn failures(report: &Report) -> Option<Value> {
             message => quote(&cause.message),
             times => counted(cause.times as u64, "time"),
             tasks => join_truncated(&cause.tasks, MAX_NAMES),
-            links => cause.iterations[cause.iterations.len().saturating_sub(MAX_LINKS)..].to_vec(),
+            links => cause.iterations.clone(),
             solved_in => cause.solved_in,
         }
     });

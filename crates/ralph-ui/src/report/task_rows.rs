@@ -4,6 +4,7 @@ use indexmap::IndexMap;
 use serde::Serialize;
 use tasklist::TaskList;
 
+use crate::style::{counted, duration, joined};
 use ralph_core::record::{Cost, Outcome, TaskName};
 
 use super::ReportIteration;
@@ -34,10 +35,21 @@ pub struct TaskRow {
     /// The outcomes of its iterations, oldest first.
     pub tries: Vec<Outcome>,
     pub iterations: Vec<u32>,
+    #[serde(skip)]
+    pub attempts: usize,
     pub duration_ms: u64,
     pub tokens: Option<u64>,
     #[serde(flatten)]
     pub cost: Cost,
+}
+
+impl TaskRow {
+    /// `3 attempts · $8.79 · 14 min 18 s`
+    pub fn spent(&self) -> Option<String> {
+        let attempts = counted(self.attempts as u64, "attempt");
+        let cost = Cost { is_partial: false, ..self.cost }.shown();
+        joined([Some(attempts), cost, Some(duration(self.duration_ms))], " · ")
+    }
 }
 
 /// The tasks of the list in its order, and behind them what was worked on and is not in it.
@@ -60,6 +72,7 @@ pub fn of(list: &TaskList, iterations: &[ReportIteration]) -> Vec<TaskRow> {
         });
         row.tries.push(record.outcome);
         row.iterations.push(record.iteration);
+        row.attempts += usize::from(record.is_run());
         row.duration_ms = row.duration_ms.saturating_add(record.duration_ms.total().unwrap_or_default());
         row.cost = row.cost.plus(record.cost());
         row.tokens = match (row.tokens, record.tokens.total()) {

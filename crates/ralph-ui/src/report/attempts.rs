@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use minijinja::value::Serde;
 use minijinja::{Environment, Value, context};
 use serde::Serialize;
@@ -20,6 +20,7 @@ use ralph_core::record::{
     FailureClass, Iteration, Outcome, RALPH_ELSEWHERE, StreamCounts, TaskName, join_truncated,
 };
 
+use super::environment::render;
 use super::harmless::{escape, one_line};
 use super::patch::{self, html};
 use super::rich::rich;
@@ -91,7 +92,9 @@ pub(super) fn attempts(report: &Report, most: usize) -> Vec<Attempt<'_>> {
     let attempts = report.iterations.iter().filter_map(|iteration| {
         let kind = kind_of(report, iteration)?;
         let mut parts = parts(iteration, kind);
-        parts.iter_mut().for_each(|part| part.lay_out(most));
+        for part in &mut parts {
+            part.lay_out(most);
+        }
         Some(Attempt { iteration, kind, parts })
     });
     attempts.collect()
@@ -126,8 +129,7 @@ impl Attempt<'_> {
             lists => lists(iteration),
             parts => Value::from(Serde(if has_parts { &*self.parts } else { &[] })),
         };
-        let template = environment.get_template("attempt").context("find the template")?;
-        template.render(values).context("write an attempt")
+        render(environment, "attempt", values)
     }
 }
 
@@ -162,8 +164,7 @@ pub(super) fn list(
             spent => row.map(TaskRow::spent),
             attempts => Value::from_safe_string(rows),
         };
-        let template = environment.get_template("task").context("find the template")?;
-        html.push_str(&template.render(values).context("write the attempts at a task")?);
+        html.push_str(&render(environment, "task", values)?);
     }
     Ok(html)
 }

@@ -4,8 +4,10 @@
 use anyhow::{Context, Result};
 use base64::prelude::{BASE64_STANDARD, Engine};
 use minijinja::{AutoEscape, Environment, UndefinedBehavior, Value, context};
-use ralph_templates::{FRAME, SCRIPT, STYLE, WEB_SCRIPT};
+use ralph_templates::{ATTEMPT, FRAME, INDEX, PAGE, SCRIPT, STYLE, TASK, WEB_SCRIPT};
 use sha2::{Digest, Sha256};
+
+use ralph_core::record::{CANONICAL, RALPH_ELSEWHERE};
 
 use super::harmless::escape;
 
@@ -18,11 +20,16 @@ pub enum Medium<'a> {
     Web { root: &'a str, state: &'a str },
 }
 
-/// Returns an environment without templates that escapes all values.
-pub(super) fn environment(medium: Medium<'_>) -> Environment<'static> {
+/// Returns an environment with our templates that escapes all values.
+pub(super) fn environment(medium: Medium<'_>) -> Result<Environment<'static>> {
     let mut environment = Environment::new();
     environment.set_undefined_behavior(UndefinedBehavior::SemiStrict);
     environment.set_auto_escape_callback(|_| AutoEscape::Html);
+    for (name, template) in
+        [("frame", FRAME), ("page", PAGE), ("index", INDEX), ("task", TASK), ("attempt", ATTEMPT)]
+    {
+        environment.add_template(name, template).with_context(|| format!("read the template {name}"))?;
+    }
     // The one gate: whatever is not markup of ours is made harmless on its way into the page.
     environment.set_formatter(|out, _, value| {
         if value.is_none() || value.is_undefined() {
@@ -34,41 +41,35 @@ pub(super) fn environment(medium: Medium<'_>) -> Environment<'static> {
     });
     let web = match medium {
         Medium::File => Value::from(()),
-        Medium::Web { root, state } => context! {
-            root, state,
-            script => Value::from_safe_string(WEB_SCRIPT.trim().to_owned()),
-            hash => hash(WEB_SCRIPT.trim()),
-        },
+        Medium::Web { root, state } => {
+            context! { root, state, script => markup(WEB_SCRIPT), hash => hash(WEB_SCRIPT) }
+        }
     };
-    environment.add_global("web", web);
-    environment
+    for (name, value) in [
+        ("web", web),
+        ("ralph", RALPH_ELSEWHERE.as_str().into()),
+        ("program", CANONICAL.into()),
+        ("version", env!("CARGO_PKG_VERSION").into()),
+        ("style", markup(STYLE)),
+        ("style_hash", hash(STYLE).into()),
+        ("script", markup(SCRIPT)),
+        ("script_hash", hash(SCRIPT).into()),
+    ] {
+        environment.add_global(name, value);
+    }
+    Ok(environment)
+}
+
+pub(super) fn render(environment: &Environment<'_>, name: &str, values: Value) -> Result<String> {
+    let rendered = environment.get_template(name).and_then(|template| template.render(values));
+    rendered.with_context(|| format!("write the template {name}"))
+}
+
+fn markup(text: &str) -> Value {
+    Value::from_safe_string(text.trim().to_owned())
 }
 
 /// As a policy names the only scripts and the only style that are ours.
 fn hash(text: &str) -> String {
-    format!("sha256-{}", BASE64_STANDARD.encode(Sha256::digest(text.as_bytes())))
-}
-
-/// Returns the page around `body`, which is markup of ours; the page of a session has the script. What stands in backticks
-/// in the footer is code.
-pub(super) fn framed(
-    environment: &Environment<'_>,
-    title: &str,
-    subject: &str,
-    when: &str,
-    footer: &str,
-    has_script: bool,
-    body: String,
-) -> Result<String> {
-    let (style, script) = (STYLE.trim(), SCRIPT.trim());
-    let values = context! {
-        version => env!("CARGO_PKG_VERSION"),
-        style_hash => hash(style),
-        script_hash => hash(script),
-        style => Value::from_safe_string(style.to_owned()),
-        script => has_script.then(|| Value::from_safe_string(script.to_owned())),
-        title, subject, when, footer,
-        body => Value::from_safe_string(body),
-    };
-    environment.render_str(FRAME, values).context("write the page")
+    format!("sha256-{}", BASE64_STANDARD.encode(Sha256::digest(text.trim().as_bytes())))
 }

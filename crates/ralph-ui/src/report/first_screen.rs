@@ -59,7 +59,7 @@ pub(super) fn title(states: TaskStates, needs: usize, is_running: bool) -> Strin
 }
 
 /// What needs somebody, and why it stopped otherwise, in sentences.
-fn more(report: &Report, needs: &[&Need]) -> String {
+pub(super) fn more(report: &Report, needs: &[&Need]) -> String {
     let [asking, failing] =
         [NeedKind::Asks, NeedKind::Fails].map(|why| needs.iter().filter(|need| need.why == why).count());
     let asks = (asking > 0).then(|| format!("{} to answer", spelled(asking, "question")));
@@ -98,12 +98,6 @@ fn more(report: &Report, needs: &[&Need]) -> String {
         sentences.push("Nothing needs you.".to_owned());
     }
     sentences.join(" ")
-}
-
-pub(super) fn verdict(report: &Report) -> Value {
-    let needs = report.needs();
-    let title = title(report.states(), needs.len(), report.session.status == Status::Running);
-    context! { title, more => more(report, &needs) }
 }
 
 /// Cost, changes, time and attempts, each with more of it.

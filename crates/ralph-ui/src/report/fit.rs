@@ -9,18 +9,6 @@ const LINE: usize = 1000;
 /// So much is shown of a longer one.
 const SHOWN: usize = 300;
 
-/// What does not stand in a page.
-#[derive(Debug, Default, Clone, Copy)]
-pub struct Omissions {
-    /// The oldest.
-    pub iterations: usize,
-    /// How many texts are cut, and at how many bytes.
-    pub cut: usize,
-    pub cut_at: usize,
-    /// True if the size of the page is why.
-    pub is_for_size: bool,
-}
-
 /// The most bytes that each of `sizes` may have so that all of them come to `budget`: what is smaller stays whole.
 pub fn level(mut sizes: Vec<usize>, budget: usize) -> usize {
     sizes.sort_unstable();

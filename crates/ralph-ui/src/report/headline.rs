@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use serde::Serialize;
-use strum::IntoStaticStr;
 
 use crate::ending::{self, capital};
 use crate::local_time::is_overnight;
@@ -33,9 +32,8 @@ pub struct Headline {
 }
 
 /// How grave something is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, IntoStaticStr)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-#[strum(serialize_all = "lowercase")]
 pub enum Level {
     Good,
     Note,

@@ -1,19 +1,19 @@
 //! The page: one file that loads nothing, in which whatever comes from outside is text.
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use base64::prelude::{BASE64_STANDARD, Engine};
-use minijinja::{Environment, Value, context};
-use ralph_templates::{ATTEMPT, PAGE, TASK};
+use minijinja::{Value, context};
 use zlib_rs::{DeflateConfig, compress_bound, compress_slice};
 
-use crate::local_time::span_of;
-use ralph_core::record::{NeedKind, RALPH_ELSEWHERE};
+use crate::local_time::{local, span_of};
+use crate::style::{counted, size};
+use ralph_core::record::{NeedKind, Status};
 
 use super::attempts::{PART_FRAME, Part, attempts, list};
-use super::environment::{Medium, environment, framed};
-use super::fit::{Omissions, level};
+use super::environment::{Medium, environment, render};
+use super::fit::level;
 use super::strip::strip;
-use super::{Report, first_screen, panels};
+use super::{Diff, Report, first_screen, panels};
 
 /// What every page of ours has near its begin, and no file of anybody else's.
 pub const GENERATOR: &str = "<meta name=\"generator\" content=\"specify-ralph ";
@@ -45,16 +45,12 @@ impl Limits {
 /// The whole page. What is too much is left out by size, each part measured once: of texts the longest are cut, and
 /// where rows alone are too many, the oldest attempts go.
 pub fn page(report: &Report, limits: Limits, medium: Medium<'_>) -> Result<String> {
-    let mut environment = environment(medium);
-    environment.add_global("ralph", RALPH_ELSEWHERE.as_str());
-    for (name, template) in [("page", PAGE), ("task", TASK), ("attempt", ATTEMPT)] {
-        environment.add_template(name, template).context("read a template of the page")?;
-    }
-    let bare =
-        write(report, &environment, limits, Omissions::default(), [String::new(), String::new()])?.len();
+    let environment = environment(medium)?;
+    let values = values(report, limits);
+    let bare = render(&environment, "page", values.clone())?.len();
     let mut room = limits.max_size.saturating_sub(bare + NOTES);
     let mut attempts = attempts(report, limits.max_part);
-    let mut left = Omissions::default();
+    let all = attempts.len();
     loop {
         let frames: usize = attempts.iter().map(|attempt| PART_FRAME * attempt.parts.len()).sum();
         let taken = list(report, &environment, &attempts, false)?.len() + frames;
@@ -63,56 +59,60 @@ pub fn page(report: &Report, limits: Limits, medium: Medium<'_>) -> Result<Strin
             room = room.saturating_sub(taken);
             break;
         }
-        let left_out = (attempts.len() * (taken - most) / taken).max(1);
-        attempts.drain(..left_out);
-        left.iterations += left_out;
+        attempts.drain(..(attempts.len() * (taken - most) / taken).max(1));
     }
+    let left_out = all - attempts.len();
     let mut parts: Vec<&mut Part<'_>> = attempts.iter_mut().flat_map(|attempt| &mut attempt.parts).collect();
     let mut most = limits.max_part;
     let packed = loop {
-        let texts: Vec<&str> =
-            parts.iter().filter(|part| part.is_packed).map(|part| part.html.as_str()).collect();
-        let packed = pack(&texts);
+        let texts = parts.iter().filter(|part| part.is_packed).map(|part| part.html.as_str());
+        let packed = pack(&texts.collect::<Vec<_>>());
         if packed.len() <= room / PACKED_PART || most == 0 {
             break packed;
         }
         most /= 4;
         parts.iter_mut().filter(|part| part.is_packed).for_each(|part| part.lay_out(most));
     };
-    room = room.saturating_sub(packed.len());
     let sizes = parts.iter().filter(|part| !part.is_packed).map(|part| part.html.len()).collect();
-    let most = level(sizes, room);
+    let most = level(sizes, room.saturating_sub(packed.len())).min(limits.max_part);
     let mut places = 0..;
-    for part in parts {
+    for part in &mut parts {
         if part.is_packed {
             part.place = places.next();
         } else if part.html.len() > most {
             part.lay_out(most);
         }
-        left.cut += usize::from(part.is_cut);
     }
-    left.is_for_size = most < limits.max_part;
-    left.cut_at = most.min(limits.max_part);
-    let rows = list(report, &environment, &attempts, true)?;
-    write(report, &environment, limits, left, [rows, packed])
+    let cut = parts.iter().filter(|part| part.is_cut).count();
+    let values = context! {
+        left_out => (left_out > 0).then(|| counted(left_out as u64, "attempt")),
+        cut => (cut > 0).then(|| counted(cut as u64, "text")),
+        cut_at => size(most as u64),
+        flag => if most < limits.max_part { "--max-size 50MiB" } else { "--max-part 1MiB" },
+        list => Value::from_safe_string(list(report, &environment, &attempts, true)?),
+        packed,
+        ..values
+    };
+    render(&environment, "page", values)
 }
 
-/// Writes the page around the rows of attempts and what is packed of them.
-fn write(
-    report: &Report,
-    environment: &Environment<'_>,
-    limits: Limits,
-    left: Omissions,
-    [rows, packed]: [String; 2],
-) -> Result<String> {
+/// What stands around the rows of attempts.
+fn values(report: &Report, limits: Limits) -> Value {
+    let needs = report.needs();
     let states = report.states();
-    let verdict = first_screen::verdict(report);
-    let title = verdict.get_attr("title").context("read the title")?;
-    let asks = report.needs().iter().any(|need| need.why == NeedKind::Asks);
-    let values = context! {
-        verdict,
+    let asks = needs.iter().any(|need| need.why == NeedKind::Asks);
+    context! {
+        title => first_screen::title(states, needs.len(), report.session.status == Status::Running),
+        more => first_screen::more(report, &needs),
+        subject => report.session.feature.rsplit('/').next(),
+        when => span_of(report.session.started_at, report.headline.ended_at),
+        made_at => local(report.made_at),
+        has_script => true,
+        session => report.session.id.as_str(),
+        is_whole => report.is_whole,
+        has_gaps => report.iterations.iter().any(|one| one.diff == Diff::Missing(Diff::NOT_HERE)),
+        unreadable => report.unreadable.clone(),
         facts => first_screen::facts(report),
-        notes => panels::notes(report, left),
         now => first_screen::now(report),
         needs => first_screen::cards(report),
         resume => first_screen::resume(report).filter(|_| !asks),
@@ -124,17 +124,9 @@ fn write(
         failures => panels::failures(report),
         attempts => report.session_totals().attempts,
         class => if report.iterations.len() > MANY { "many" } else { "" },
-        list => Value::from_safe_string(rows),
         about => panels::about(report),
         lists => panels::lists(report),
-        packed,
-    };
-    let template = environment.get_template("page").context("find the template")?;
-    let body = template.render(values).context("write the page")?;
-    let title = title.as_str().unwrap_or_default();
-    let subject = report.session.feature.rsplit('/').next().unwrap_or_default();
-    let when = span_of(report.session.started_at, report.headline.ended_at);
-    framed(environment, title, subject, &when, &panels::footer(report, left), true, body)
+    }
 }
 
 /// Returns texts without NUL as the script of the page unpacks them: separated by it, as a zlib stream in Base64. They are
@@ -154,7 +146,7 @@ mod tests {
     use ralph_templates::{SCRIPT, STYLE};
 
     use super::super::samples::{iterations, report};
-    use super::super::{Diff, Running, Text};
+    use super::super::{Running, Text};
     use super::*;
     use ralph_core::record::{
         Claim, FailureClass, FlaggedTask, Need, Timestamp, ToolCall, ToolKind, Waiting, WaitingTask,

@@ -6,17 +6,17 @@ use minijinja::value::Serde;
 use minijinja::{Value, context};
 
 use crate::local_time::local;
-use crate::style::{counted, cut, grouped, joined, size, tokens_told};
+use crate::style::{counted, cut, grouped, joined, tokens_told};
 use ralph_core::history::clusters::folded;
 use ralph_core::judge::is_test_file;
 use ralph_core::record::{
     CANONICAL, FailureClass, FileStatus, Iteration, RALPH_ELSEWHERE, SandboxFacts, join_truncated,
 };
 
-use super::fit::{Omissions, head};
+use super::fit::head;
 use super::harmless::one_line;
 use super::patch::{by_file, html};
-use super::{ChangedFile, Diff, Report};
+use super::{ChangedFile, Report};
 
 /// Rows of files, and of causes; names in a row.
 const MAX_FILES: usize = 400;
@@ -148,53 +148,4 @@ fn said_first(report: &Report, list: fn(&Iteration) -> &Vec<String>) -> Vec<(u32
     let all = records.flat_map(|record| list(record).iter().map(|item| (record.iteration, item)));
     let first = all.filter(|(_, item)| seen.insert(*item)).map(|(number, item)| (number, quote(item)));
     first.take(MAX_CAUSES).collect()
-}
-
-/// What the reader must know to judge the page. What stands in backticks is code.
-pub(super) fn notes(report: &Report, left: Omissions) -> Vec<String> {
-    let mut notes = Vec::new();
-    if !report.is_whole {
-        notes.push(
-            "This clone is shallow and has only the end of the session. `git fetch --unshallow origin \
-             'refs/ralph/*:refs/ralph/*'` fetches the rest."
-                .to_owned(),
-        );
-    }
-    if report.iterations.iter().any(|iteration| iteration.diff == Diff::Missing(Diff::NOT_HERE)) {
-        notes.push(format!(
-            "Some snapshots are not here, so what those attempts changed cannot be shown. `{RALPH_ELSEWHERE} sync \
-             --snapshots` fetches them where somebody has them."
-        ));
-    }
-    if left.iterations > 0 {
-        notes.push(format!(
-            "The oldest {} are left out to keep the page small. `--max-size` makes room for them; `{RALPH_ELSEWHERE} log \
-             --session {}` lists all.",
-            counted(left.iterations as u64, "attempt"),
-            report.session.id
-        ));
-    }
-    notes.extend(report.unreadable.iter().take(10).map(|why| format!("Left out: {}", one_line(why))));
-    notes
-}
-
-/// What is cut, where the page is from, and where the record is. What stands in backticks is code.
-pub(super) fn footer(report: &Report, left: Omissions) -> String {
-    let cut = match left.cut {
-        0 => String::new(),
-        cut => {
-            let texts = counted(cut as u64, "text");
-            let verb = if cut == 1 { "is" } else { "are" };
-            let at = size(left.cut_at as u64);
-            let flag = if left.is_for_size { "--max-size 50MiB" } else { "--max-part 1MiB" };
-            format!("{texts} {verb} cut at {at}; `{RALPH_ELSEWHERE} report {flag}` shows more. ")
-        }
-    };
-    format!(
-        "{cut}Made {} by {CANONICAL} {}; times are local to where it was made. The record is in git: \
-         `git log --glob='refs/ralph/*'`, `{RALPH_ELSEWHERE} log --session {}`.",
-        local(report.made_at),
-        report.tool_version,
-        report.session.id
-    )
 }

@@ -1,9 +1,8 @@
 //! The index: all sessions on one page, and what came back in them.
 
-use ralph_templates::INDEX;
 use std::collections::HashMap;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use minijinja::{Value, context};
 use serde::Serialize;
 
@@ -12,15 +11,15 @@ use crate::needs::{changed_and_committed, files_and_lines, subject};
 use crate::style::{counted, dollars, grouped, joined};
 use ralph_core::history::stats::{OfTask, Stats};
 use ralph_core::record::{
-    CANONICAL, Changes, Cost, LogEntry, NeedKind, Outcome, RALPH_ELSEWHERE, Status, Summary, TaskName,
-    Timestamp, hint_command,
+    Changes, Cost, LogEntry, NeedKind, Outcome, RALPH_ELSEWHERE, Status, Summary, TaskName, Timestamp,
+    hint_command,
 };
 
-use super::environment::{Medium, environment, framed};
+use super::environment::{Medium, environment, render};
 use super::harmless::one_line;
 use super::session_summary::{RecordedSession, SessionSummary};
 use super::shared_causes::{SharedCause, causes};
-use super::{Level, MADE_BY, first_screen};
+use super::{MADE_BY, first_screen};
 
 /// The shape of the JSON.
 const INDEX_SCHEMA: u32 = 1;
@@ -134,7 +133,6 @@ fn feature_view(index: &SessionsIndex, summary: &Summary) -> Value {
         context! {
             id => night.id.as_str(),
             at => day_minute(night.last_at),
-            level => <&str>::from(Level::of(night.status, night.stop_reason)),
             done => format!("+{}", grouped(night.tasks_completed as u64)),
             cost => Cost { is_partial: false, ..night.cost }.shown(),
             failed => format!("{} of {}", grouped((night.attempts - night.succeeded) as u64), grouped(night.attempts as u64)),
@@ -181,7 +179,6 @@ fn changed(night: &SessionSummary) -> Option<String> {
 
 /// Returns the page.
 pub fn index_page(index: &SessionsIndex, medium: Medium<'_>) -> Result<String> {
-    let environment = environment(medium);
     let SessionsIndex { sessions, features, unreadable, made_at, .. } = index;
     let (title, subject) = match features.as_slice() {
         [] => ("Nothing is recorded yet".to_owned(), "all features"),
@@ -197,19 +194,14 @@ pub fn index_page(index: &SessionsIndex, medium: Medium<'_>) -> Result<String> {
         }
     };
     let values = context! {
-        title => title.as_str(),
-        ralph => RALPH_ELSEWHERE.as_str(),
+        title, subject,
+        when => "",
+        made_at => local(*made_at),
         newest => NEWEST_ROWS,
         features => features.iter().map(|summary| feature_view(index, summary)).collect::<Vec<_>>(),
         unreadable,
     };
-    let body = environment.render_str(INDEX, values).context("write the index")?;
-    let footer = format!(
-        "The page of one night: `{RALPH_ELSEWHERE} report --session SESSION`. Made {} by {CANONICAL} {}; times are local to where it was made.",
-        local(*made_at),
-        index.tool_version
-    );
-    framed(&environment, &title, subject, "", &footer, false, body)
+    render(&environment(medium)?, "index", values)
 }
 
 #[cfg(test)]
@@ -269,7 +261,7 @@ mod tests {
             Medium::File,
         )
         .unwrap();
-        assert_eq!(page.matches("<tr class=\"session ").count(), 2);
+        assert_eq!(page.matches("<tr><th scope=\"row\">").count(), 2);
         for part in [
             "<h1>3 of 4 tasks done. One needs you.</h1>",
             "3 of 4 done · $3.00 over 2 nights · T1 asks since 1 Jan 00:00",
@@ -344,9 +336,9 @@ mod tests {
     fn of_very_many_sessions_the_newest_are_seen_at_once() {
         let sessions: Vec<_> = (0..1003).map(|number| recorded(number, "T1+", Some(0.5))).collect();
         let page = index_page(&index(&sessions), Medium::File).unwrap();
-        assert_eq!(page.matches("<tr class=\"session ").count(), 1003);
+        assert_eq!(page.matches("<tr><th scope=\"row\">").count(), 1003);
         let (shown, folded) = page.split_once("<summary>983 earlier nights</summary>").unwrap();
-        assert_eq!(shown.matches("<tr class=\"session ").count(), NEWEST_ROWS);
+        assert_eq!(shown.matches("<tr><th scope=\"row\">").count(), NEWEST_ROWS);
         assert!(folded.split_once("</details>").unwrap().0.contains("<thead>"));
         let few = index_page(&index(&sessions[..NEWEST_ROWS]), Medium::File).unwrap();
         assert!(!few.contains("<details"));

@@ -50,10 +50,7 @@
   const panels = all(".panel"), tabs = all("nav a");
   const show = (panel) => {
     for (const other of panels) other.hidden = other !== panel;
-    for (const tab of tabs) {
-      if (tab.hash === `#${panel?.id ?? "top"}`) tab.setAttribute("aria-current", "true");
-      else tab.removeAttribute("aria-current");
-    }
+    for (const tab of tabs) tab.ariaCurrent = tab.hash === `#${panel?.id ?? "top"}` ? "true" : null;
   };
   const go = () => {
     const target = $(location.hash.slice(1));

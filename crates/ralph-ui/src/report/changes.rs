@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde::Serialize;
 
-use ralph_core::record::{FileChange, Outcome, TaskName};
+use ralph_core::record::{DiffStat, FileChange, Outcome, TaskName};
 
 use super::{ReportIteration, Text};
 
@@ -49,12 +49,8 @@ impl Changes {
         Self { files: files.collect(), patch }
     }
 
-    /// Lines that were added and removed, of text files.
-    pub fn lines(&self) -> (u64, u64) {
-        let counts = self.files.iter().map(|file| (file.change.added, file.change.removed));
-        counts.fold((0, 0), |(all, gone), (added, removed)| {
-            (all + added.unwrap_or_default(), gone + removed.unwrap_or_default())
-        })
+    pub fn stat(&self) -> DiffStat {
+        DiffStat::of(self.files.iter().map(|file| (file.change.added, file.change.removed)))
     }
 }
 
@@ -76,6 +72,6 @@ mod tests {
             changes.files.iter().map(|file| (file.tasks.join(","), file.is_unfinished)).collect();
         let expected = [("T1,T2", false), ("T1", false), ("T2", true), ("", false)];
         assert_eq!(shown, expected.map(|(tasks, is)| (tasks.to_owned(), is)));
-        assert_eq!(changes.lines(), (8, 0));
+        assert_eq!(changes.stat(), DiffStat { files: 4, added: 8, removed: 0 });
     }
 }

@@ -16,7 +16,7 @@ use ralph_core::history::clusters::message;
 use ralph_core::judge::is_test_file;
 use ralph_core::progress::first_sentence;
 use ralph_core::record::{
-    Cost, FailureClass, Need, NeedKind, Outcome, RALPH_ELSEWHERE, Status, StopReason, TaskStates,
+    Cost, DiffStat, FailureClass, Need, NeedKind, Outcome, RALPH_ELSEWHERE, Status, StopReason, TaskStates,
     hint_command, join_truncated, quoted_for_shell,
 };
 
@@ -29,7 +29,7 @@ use super::{Report, ReportIteration, State, TaskRow};
 /// Most tasks that need somebody, and most names in a list.
 const MAX_NEEDS: usize = 20;
 const MAX_NAMES: usize = 6;
-/// Longest words of a card, in characters.
+/// Longest words from outside, in characters.
 const MAX_CHARS: usize = 300;
 /// Most cells of tasks; phases behind them have their counts alone.
 const MAX_CELLS: usize = 500;
@@ -83,12 +83,12 @@ pub(super) fn more(report: &Report, needs: &[&Need]) -> String {
     if !parts.is_empty() {
         sentences.push(format!("{}.", capital(&parts.join(", "))));
     }
-    let waiting = report.summary.waiting.len();
-    if report.is_latest && waiting > 0 && asking + failing > 0 {
-        let for_one =
-            report.summary.waiting.iter().all(|one| one.dependency == report.summary.waiting[0].dependency);
-        let (wait, it) = (if waiting == 1 { "waits" } else { "wait" }, if for_one { "it" } else { "them" });
-        sentences.push(format!("{} {wait} for {it}.", capital(&spelled(waiting, "more task"))));
+    let waiting = &report.summary.waiting;
+    if report.is_latest && !waiting.is_empty() && asking + failing > 0 {
+        let wait = if waiting.len() == 1 { "waits" } else { "wait" };
+        let it =
+            if waiting.iter().all(|one| one.dependency == waiting[0].dependency) { "it" } else { "them" };
+        sentences.push(format!("{} {wait} for {it}.", capital(&spelled(waiting.len(), "more task"))));
     }
     let is_said = matches!(report.session.stop_reason, Some(StopReason::Stuck)) && !needs.is_empty();
     let is_running = report.session.status == Status::Running;
@@ -107,8 +107,7 @@ pub(super) fn facts(report: &Report) -> Value {
     let cost = Cost { usd: totals.cost.usd, is_partial: false }.shown().or(tokens);
     let [failed_usd, lost_usd] = [totals.cost.failed_usd, totals.cost.not_done_usd.filter(|usd| *usd > 0.0)];
     let changed = report.changes.as_ref().map(|changes| {
-        let (added, removed) = changes.lines();
-        let files = changes.files.len();
+        let DiffStat { files, added, removed } = changes.stat();
         let value = match files {
             0 => "nothing".to_owned(),
             files => format!("{}, +{} −{}", counted(files as u64, "file"), grouped(added), grouped(removed)),
@@ -163,12 +162,10 @@ fn card(report: &Report, need: &Need) -> Value {
     let cost = report.summary.totals.task_costs.get(task).map(|usd| dollars(*usd));
     let waits = waiters(&report.summary, task).map(|names| format!("{names} for it"));
     let is_question = need.why == NeedKind::Asks;
-    let asked =
-        attempts.iter().filter(|one| one.record.failure_class.is_some_and(FailureClass::is_question)).count();
-    let times = if is_question {
-        format!("asked {}", times(asked.max(1)))
-    } else {
-        counted(attempts.len().max(1) as u64, "attempt")
+    let asked = attempts.iter().filter(|one| one.record.failure_class.is_some_and(FailureClass::is_question));
+    let times = match asked.count().max(1) {
+        asked if is_question => format!("asked {}", times(asked)),
+        _ => counted(attempts.len().max(1) as u64, "attempt"),
     };
     let (question, rest) = match cause.split_once("? ") {
         Some((question, rest)) if is_question => (format!("{}?", capital(question)), rest.to_owned()),
@@ -252,14 +249,10 @@ pub(super) fn now(report: &Report) -> Option<Value> {
     }
     let begin = report.running.begin.as_ref()?;
     let task = &begin.task.name;
-    let failures: Vec<&ReportIteration> = report
-        .iterations
-        .iter()
-        .filter(|one| one.record.outcome == Outcome::Failure && one.record.task.as_ref() == Some(task))
-        .collect();
-    let last = failures
-        .last()
-        .map(|last| words(&format!("failed {}: {}", times(failures.len()), message(&last.record))));
+    let tries = report.iterations.iter().filter(|one| one.record.task.as_ref() == Some(task));
+    let failures: Vec<_> = tries.filter(|one| one.record.outcome == Outcome::Failure).collect();
+    let last = failures.last().map(|last| (times(failures.len()), message(&last.record)));
+    let last = last.map(|(times, cause)| words(&format!("failed {times}: {cause}")));
     Some(context! {
         task, last,
         text => one_line(&begin.task.text),
@@ -303,8 +296,8 @@ fn is_done(task: &TaskRow) -> bool {
     matches!(task.state, State::Done | State::DoneBefore)
 }
 
-/// Words from outside, on a line of a card.
-fn words(text: &str) -> String {
+/// Words from outside, on a line.
+pub(super) fn words(text: &str) -> String {
     cut(&one_line(text), MAX_CHARS)
 }
 

@@ -6,10 +6,8 @@ use serde::Serialize;
 
 use crate::ending::{self, capital};
 use crate::local_time::is_overnight;
-use crate::status::InFlight;
 use crate::style::counted;
-use ralph_core::record::{FlaggedTask, NotDone, Outcome, Session, Status, StopReason, TaskName, Timestamp};
-use ralph_store::RemoteRun;
+use ralph_core::record::{Outcome, Status, StopReason, TaskName};
 
 use super::{Report, ReportIteration};
 
@@ -17,7 +15,7 @@ use super::{Report, ReportIteration};
 const MAX_FINDINGS: usize = 8;
 
 /// The first sentences.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Headline {
     /// How it ended.
     pub verdict: String,
@@ -26,16 +24,14 @@ pub struct Headline {
     pub course: String,
     /// From the start to the end, or to now, in milliseconds.
     pub span_ms: u64,
-    /// The end, or of what runs the last moment that is known.
-    #[serde(skip)]
-    pub ended_at: Timestamp,
 }
 
 /// How grave something is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
     Good,
+    #[default]
     Note,
     Warning,
     Bad,
@@ -66,38 +62,24 @@ pub struct Attention {
     pub iterations: Vec<u32>,
 }
 
-pub fn of(
-    session: &Session,
-    iterations: &[ReportIteration],
-    not_done: &[NotDone],
-    flagged: &[FlaggedTask],
-    in_flight: Option<&InFlight>,
-    elsewhere: Option<&RemoteRun>,
-    now: Timestamp,
-) -> Headline {
+pub fn of(report: &Report) -> Headline {
+    let (session, elsewhere) = (&report.session, report.running.elsewhere.as_ref());
     let done = ending::done(session.tasks_done, session.tasks_done + session.tasks_remaining);
-    let level = Level::of(session.status, session.stop_reason);
-    let ended_at = match (session.ended_at, elsewhere, iterations.last()) {
-        (Some(at), ..) => at,
-        (None, Some(elsewhere), _) => elsewhere.as_of,
-        (None, None, _) if session.status == Status::Running => now,
-        (None, None, last) => last.map_or(session.started_at, |last| last.record.ended_at),
-    };
-    let stop = match (session.status, elsewhere, in_flight) {
+    let ended_at = report.ended_at();
+    let stop = match (session.status, elsewhere, &report.in_flight) {
         (Status::Running, Some(elsewhere), _) => Some(elsewhere.to_string()),
         (Status::Running, None, Some(at)) => Some(format!("running at iteration {}", at.iteration)),
-        _ => ending::stop(session, ending::stuck(not_done).as_deref()),
+        _ => ending::stop(session, ending::stuck(&report.not_done).as_deref()),
     };
+    let flagged = report.summary.flagged.len();
+    let flagged = if flagged == 0 { String::new() } else { format!(", {flagged} flagged") };
     let night = if is_overnight(session.started_at, ended_at) { " overnight" } else { "" };
     let stop = stop.map_or(String::new(), |stop| format!(" · {stop}"));
-    let flagged = if flagged.is_empty() { String::new() } else { format!(", {} flagged", flagged.len()) };
-    let verdict = capital(&format!("{done}{flagged}{night}{stop}"));
     Headline {
-        verdict,
-        level,
-        course: course(iterations),
+        verdict: capital(&format!("{done}{flagged}{night}{stop}")),
+        level: Level::of(session.status, session.stop_reason),
+        course: course(&report.iterations),
         span_ms: session.started_at.ms_until(ended_at),
-        ended_at,
     }
 }
 
@@ -185,7 +167,7 @@ mod tests {
     use super::super::samples::{iterations, report};
     use super::*;
     use ralph_core::record::samples::session;
-    use ralph_core::record::{FlagCode, Need, NeedKind, Summary};
+    use ralph_core::record::{FlagCode, FlaggedTask, Need, NeedKind, Session, Summary};
 
     #[test]
     fn the_verdict_says_how_it_ended_and_how_far_it_got() {
@@ -218,7 +200,7 @@ mod tests {
         ] {
             let not_done = report(iterations("T1- T1! T2-"), "").not_done;
             let session = session(status, reason, counts);
-            let headline = of(&session, &[], &not_done, &[], None, None, Timestamp::from_seconds(0));
+            let headline = of(&Report { session, not_done, ..report(Vec::new(), "") });
             assert_eq!((headline.verdict.as_str(), headline.level), (verdict, level));
         }
     }
@@ -233,8 +215,6 @@ mod tests {
             flags: vec![FlagCode::NoTests, FlagCode::Idle],
             text: Some("no test ran".to_owned()),
         }];
-        let headline = of(&session, &[], &[], &flagged, None, None, Timestamp::from_seconds(0));
-        assert_eq!(headline.verdict, "All 2 tasks done, 1 flagged");
         let left = |why, cause: &str, session: &Session, iteration| Need {
             why,
             task: None,
@@ -244,7 +224,9 @@ mod tests {
         };
         let needs_you = vec![left(NeedKind::Git, "a merge is in progress", &session, 2)];
         let summary = Summary { needs_you, flagged, ..Summary::default() };
-        let found = attention(&Report { session, summary, ..report(iterations("T1+ T2+"), "") });
+        let report = Report { session, summary, ..report(iterations("T1+ T2+"), "") };
+        assert_eq!(of(&report).verdict, "All 2 tasks done, 1 flagged");
+        let found = attention(&report);
         let merge = Attention {
             level: Level::Bad,
             task: None,

@@ -11,7 +11,8 @@ use minijinja::value::Serde;
 use minijinja::{Environment, UndefinedBehavior, Value, context};
 
 use crate::ending::{attempts, cost};
-use crate::style::{counted, duration, grouped};
+use crate::needs::files_and_lines;
+use crate::style::{counted, cut, duration, grouped};
 use ralph_core::record::{RALPH_ELSEWHERE, join_truncated};
 
 use super::harmless::one_line;
@@ -28,11 +29,6 @@ const QUOTE: usize = 160;
 
 pub fn write_markdown(out: &mut impl Write, report: &Report) -> Result<()> {
     let Report { session, headline, totals, .. } = report;
-    let changes = report.changes.as_ref().map(|changes| {
-        let (added, removed) = changes.lines();
-        let files = counted(changes.files.len() as u64, "file");
-        format!("{files}, +{} −{} lines", grouped(added), grouped(removed))
-    });
     let attention = report.attention.iter().map(|found| {
         let (task, quote) = (found.task.as_deref().map(code), found.quote.as_deref().map(code));
         context! { task, quote, what => found.what.as_str(), numbers => numbers(&found.iterations) }
@@ -52,7 +48,7 @@ pub fn write_markdown(out: &mut impl Write, report: &Report) -> Result<()> {
         span => duration(headline.span_ms),
         worked => totals.duration_ms.agent.map(duration),
         checked => totals.duration_ms.validation.map(duration),
-        changes,
+        changes => report.changes.as_ref().map(|changes| files_and_lines(changes.stat())),
         tokens => totals.tokens.total().map(grouped),
         cost => cost(&report.session_totals().cost),
         agent => cell(&session.agent),
@@ -73,12 +69,10 @@ fn lines<'a>(tasks: impl Iterator<Item = &'a TaskRow>) -> (Vec<String>, usize) {
 }
 
 fn attempts_at(task: &TaskRow) -> String {
-    if task.attempts == 0 {
-        return String::new();
-    }
     let attempts = counted(task.attempts as u64, "attempt");
     let skipped = if task.state == State::Skipped { ", skipped" } else { "" };
-    format!(" ({attempts}{skipped}, {})", duration(task.duration_ms))
+    let words = format!(" ({attempts}{skipped}, {})", duration(task.duration_ms));
+    if task.attempts == 0 { String::new() } else { words }
 }
 
 fn numbers(iterations: &[u32]) -> String {
@@ -94,13 +88,12 @@ fn numbers(iterations: &[u32]) -> String {
 /// A text as a code span: fenced by more backticks than it has in a row.
 fn code(text: &str) -> String {
     let line = one_line(text);
-    let shown: String = line.chars().take(QUOTE).collect();
-    let more = if shown.len() < line.len() { "…" } else { "" };
+    let shown = cut(&line, QUOTE);
     let longest = shown.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest + 1);
     // Renderers strip blanks at both ends; they separate backticks.
     let blank = if shown.starts_with('`') || shown.ends_with('`') || shown.is_empty() { " " } else { "" };
-    format!("{fence}{blank}{shown}{more}{blank}{fence}")
+    format!("{fence}{blank}{shown}{blank}{fence}")
 }
 
 /// The same in a table, where a bar would end the cell also in code.

@@ -31,7 +31,7 @@ use ralph_core::history::clusters::{Cluster, clusters, message};
 use ralph_core::history::failure_key::FailureKey;
 use ralph_core::history::repeats;
 use ralph_core::record::{
-    Cost, Durations, Iteration, Need, NotDone, Outcome, Session, SessionTotals, Summary, TaskStates,
+    Cost, Durations, Iteration, Need, NotDone, Outcome, Session, SessionTotals, Status, Summary, TaskStates,
     Timestamp, Tokens, Waiting,
 };
 use ralph_store::{Begin, RemoteRun};
@@ -162,15 +162,6 @@ impl Report {
             totals.tokens = totals.tokens.plus(&record.tokens);
             totals.cost = totals.cost.plus(record.cost());
         }
-        let headline = headline::of(
-            &session,
-            &iterations,
-            &not_done,
-            &summary.flagged,
-            in_flight.as_ref(),
-            running.elsewhere.as_ref(),
-            made_at,
-        );
         let mut report = Self {
             schema: REPORT_SCHEMA,
             made_by: MADE_BY,
@@ -179,7 +170,7 @@ impl Report {
             session,
             is_whole: true,
             in_flight,
-            headline,
+            headline: Headline::default(),
             attention: Vec::new(),
             counts,
             totals,
@@ -195,8 +186,18 @@ impl Report {
             is_latest: true,
             running,
         };
+        report.headline = headline::of(&report);
         report.attention = headline::attention(&report);
         report
+    }
+
+    /// Returns its end, or of what runs the last moment that is known.
+    fn ended_at(&self) -> Timestamp {
+        let elsewhere = self.running.elsewhere.as_ref().map(|run| run.as_of);
+        self.session.ended_at.or(elsewhere).unwrap_or_else(|| match self.iterations.last() {
+            _ if self.session.status == Status::Running => self.made_at,
+            last => last.map_or(self.session.started_at, |last| last.record.ended_at),
+        })
     }
 
     /// Returns the numbers of its iterations that are meant.
@@ -233,9 +234,7 @@ fn number_tries(iterations: &mut [ReportIteration]) {
     let mut tries: HashMap<String, u32> = HashMap::new();
     for iteration in iterations {
         let count = tries.entry(iteration.record.task.clone().unwrap_or_default()).or_default();
-        if iteration.record.is_run() {
-            *count += 1;
-        }
+        *count += u32::from(iteration.record.is_run());
         iteration.attempt = (*count).max(1);
         iteration.repeated = repeated.get(&iteration.record.iteration).copied();
     }

@@ -63,15 +63,15 @@ pub fn page(report: &Report, limits: Limits, medium: Medium<'_>) -> Result<Strin
     }
     let left_out = all - attempts.len();
     let mut parts: Vec<&mut Part<'_>> = attempts.iter_mut().flat_map(|attempt| &mut attempt.parts).collect();
-    let mut most = limits.max_part;
+    let mut packed_most = limits.max_part;
     let packed = loop {
         let texts = parts.iter().filter(|part| part.is_packed).map(|part| part.html.as_str());
         let packed = pack(&texts.collect::<Vec<_>>());
-        if packed.len() <= room / PACKED_PART || most == 0 {
+        if packed.len() <= room / PACKED_PART || packed_most == 0 {
             break packed;
         }
-        most /= 4;
-        parts.iter_mut().filter(|part| part.is_packed).for_each(|part| part.lay_out(most));
+        packed_most /= 4;
+        parts.iter_mut().filter(|part| part.is_packed).for_each(|part| part.lay_out(packed_most));
     };
     let sizes = parts.iter().filter(|part| !part.is_packed).map(|part| part.html.len()).collect();
     let most = level(sizes, room.saturating_sub(packed.len())).min(limits.max_part);
@@ -84,11 +84,12 @@ pub fn page(report: &Report, limits: Limits, medium: Medium<'_>) -> Result<Strin
         }
     }
     let cut = parts.iter().filter(|part| part.is_cut).count();
+    let cut_at = most.min(packed_most);
     let values = context! {
         left_out => (left_out > 0).then(|| counted(left_out as u64, "attempt")),
         cut => (cut > 0).then(|| counted(cut as u64, "text")),
-        cut_at => size(most as u64),
-        flag => if most < limits.max_part { "--max-size 50MiB" } else { "--max-part 1MiB" },
+        cut_at => size(cut_at as u64),
+        flag => if cut_at < limits.max_part { "--max-size 50MiB" } else { "--max-part 1MiB" },
         list => Value::from_safe_string(list(report, &environment, &attempts, true)?),
         packed,
         ..values
@@ -105,7 +106,7 @@ fn values(report: &Report, limits: Limits) -> Value {
         title => first_screen::title(states, needs.len(), report.session.status == Status::Running),
         more => first_screen::more(report, &needs),
         subject => report.session.feature.rsplit('/').next(),
-        when => span_of(report.session.started_at, report.headline.ended_at),
+        when => span_of(report.session.started_at, report.ended_at()),
         made_at => local(report.made_at),
         has_script => true,
         session => report.session.id.as_str(),

@@ -6,13 +6,14 @@ use minijinja::value::Serde;
 use minijinja::{Value, context};
 
 use crate::local_time::local;
-use crate::style::{counted, cut, grouped, joined, tokens_told};
+use crate::style::{counted, grouped, joined, tokens_told};
 use ralph_core::history::clusters::folded;
 use ralph_core::judge::is_test_file;
 use ralph_core::record::{
     CANONICAL, FailureClass, FileStatus, Iteration, RALPH_ELSEWHERE, SandboxFacts, join_truncated,
 };
 
+use super::first_screen::words;
 use super::fit::head;
 use super::harmless::one_line;
 use super::patch::{by_file, html};
@@ -24,12 +25,6 @@ const MAX_CAUSES: usize = 100;
 const MAX_NAMES: usize = 12;
 /// Longest patch of a file, in bytes of the page.
 const MAX_PATCH_BYTES: usize = 32 << 10;
-/// Longest quote, in characters.
-const MAX_QUOTE_CHARS: usize = 300;
-
-fn quote(text: &str) -> String {
-    cut(&one_line(text), MAX_QUOTE_CHARS)
-}
 
 /// The files that changed, tests first, with at most so many bytes of their patches.
 pub(super) fn changes(report: &Report, max_patches: usize) -> Option<Value> {
@@ -94,7 +89,7 @@ pub(super) fn failures(report: &Report) -> Option<Value> {
         };
         context! {
             class, state,
-            message => quote(&cause.message),
+            message => words(&cause.message),
             times => counted(cause.times as u64, "time"),
             tasks => join_truncated(&cause.tasks, MAX_NAMES),
             links => cause.iterations.clone(),
@@ -146,6 +141,6 @@ fn said_first(report: &Report, list: fn(&Iteration) -> &Vec<String>) -> Vec<(u32
     let mut seen = BTreeSet::new();
     let records = report.iterations.iter().map(|one| &one.record);
     let all = records.flat_map(|record| list(record).iter().map(|item| (record.iteration, item)));
-    let first = all.filter(|(_, item)| seen.insert(*item)).map(|(number, item)| (number, quote(item)));
+    let first = all.filter(|(_, item)| seen.insert(*item)).map(|(number, item)| (number, words(item)));
     first.take(MAX_CAUSES).collect()
 }

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use anyhow::Result;
-use gix::objs::FindExt;
+use gix::objs::{Find, Kind, TreeRefIter};
 
 use ralph_core::record::{ObjectId, Refusal};
 
@@ -154,14 +154,22 @@ fn differing(
 /// Returns name, object and kind of what is in a folder; nothing if it is not here, which git itself will say.
 fn entries(git: &gix::Repository, tree: Option<gix::ObjectId>) -> Option<Vec<FolderEntry>> {
     let Some(tree) = tree else { return Some(Vec::new()) };
-    let Ok(Some(header)) = git.try_find_header(tree) else { return Some(Vec::new()) };
-    if header.size() > MAX_TREE_BYTES {
-        return None;
-    }
     let mut buffer = Vec::new();
-    let Ok(found) = git.objects.find_tree(&tree, &mut buffer) else { return Some(Vec::new()) };
-    let entries = found.entries.iter();
-    Some(entries.map(|entry| (entry.filename.to_vec(), entry.oid.to_owned(), entry.mode.is_tree())).collect())
+    match git.objects.try_find(&tree, &mut buffer) {
+        Ok(Some(found)) if found.data.len() as u64 > MAX_TREE_BYTES => None,
+        Ok(Some(found)) if found.kind == Kind::Tree => {
+            let entries = TreeRefIter::from_bytes(found.data, tree.kind()).filter_map(Result::ok);
+            let entries =
+                entries.map(|entry| (entry.filename.to_vec(), entry.oid.to_owned(), entry.mode.is_tree()));
+            Some(entries.collect())
+        }
+        Ok(_) => Some(Vec::new()),
+        // It is broken, or so large that it is not unpacked.
+        Err(_) => {
+            let header = git.try_find_header(tree).ok().flatten();
+            header.is_none_or(|header| header.size() <= MAX_TREE_BYTES).then(Vec::new)
+        }
+    }
 }
 
 /// Name, object, and whether it is a folder.

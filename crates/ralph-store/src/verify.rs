@@ -91,6 +91,7 @@ impl Store {
     ) -> Result<(VerifyReport, Vec<SessionLog>)> {
         let mut verified = VerifyReport::default();
         let mut reader = self.reader()?;
+        reader.git.object_cache_size(None);
         reader.git.objects.set_pack_cache(|| Box::new(MemoryCappedHashmap::new(VERIFY_PACK_CACHE)));
         let mut digests = Digests::new(&reader.git);
         let (snapshots, replaced) = (self.refs_of_ours(SNAPSHOT_PREFIX)?, self.replaced()?);

@@ -14,6 +14,9 @@ use super::listing_cache::Lookup;
 use super::range_read::{Ask, FilePart};
 use crate::{SessionRefs, Store, snapshots};
 
+/// Bytes of objects that a reader keeps.
+const OBJECT_CACHE: usize = 8 << 20;
+
 /// Reads records, with git held open.
 pub struct RecordReader<'a> {
     store: &'a Store,
@@ -25,7 +28,9 @@ pub struct RecordReader<'a> {
 
 impl Store {
     pub fn reader(&self) -> Result<RecordReader<'_>> {
-        let git = self.open_git()?;
+        let mut git = self.open_git()?;
+        // The same commits and folders are looked at again for each file in them.
+        git.object_cache_size(OBJECT_CACHE);
         let ends = shallow_ends(&git)?;
         let lookup = self.lookup(&ends);
         Ok(RecordReader { store: self, git, ends, lookup })
@@ -89,6 +94,16 @@ impl RecordReader<'_> {
     /// are read.
     pub fn piece(&self, commit: &ObjectId, path: &str, ask: Ask, most: u64) -> Result<Option<FilePart>> {
         let Some(chunks) = self.chunks(commit, path)? else { return Ok(None) };
+        if let [one] = chunks.as_slice() {
+            let mut bytes = Vec::new();
+            self.write_chunk(one, &mut bytes)?;
+            let total = bytes.len() as u64;
+            let range = ask.range(total, most);
+            let [start, end] = [range.start, range.end].map(|at| usize::try_from(at).unwrap_or(usize::MAX));
+            bytes.truncate(end);
+            bytes.drain(..start);
+            return Ok(Some(FilePart { range, total, bytes }));
+        }
         let mut ends = Vec::with_capacity(chunks.len());
         let mut total = 0;
         for id in &chunks {

@@ -146,8 +146,10 @@ impl Patches {
 
     fn end_line(&mut self) {
         // Within a patch no line begins with a digit.
-        let id = std::str::from_utf8(&self.line).ok().and_then(|line| line.parse::<ObjectId>().ok());
-        if let Some(id) = id {
+        let line = std::str::from_utf8(&self.line)
+            .ok()
+            .filter(|line| line.starts_with(|c: char| c.is_ascii_hexdigit()));
+        if let Some(id) = line.and_then(|line| line.parse::<ObjectId>().ok()) {
             self.end_patch();
             self.now = Some((id, Vec::new(), 0));
         } else if let Some((_, text, length)) = &mut self.now {

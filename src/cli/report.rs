@@ -20,7 +20,7 @@ use ralph_ui::report::{
 
 use super::iterations::{self, FeatureFiles};
 use super::report_output::{Destination, ReportArgs};
-use super::session_changes::{changed_files, redacted, with_commits};
+use super::session_changes::{changed_files, redacted, uncommitted};
 use super::trust::load_to_read;
 use super::{Context, ExitCode, patches, report_sessions, sessions, summary, warn};
 
@@ -105,9 +105,7 @@ pub fn read(
     }
     let is_page = has_texts && !is_data;
     let max_patch = if is_page { limits.max_patches() } else { 0 };
-    let changes = reading.changes(&iterations, store, log, max_patch)?;
-    // What cannot be counted is left out.
-    let committed = if is_page { with_commits(context, log).unwrap_or_default() } else { None };
+    let (changes, uncommitted) = reading.changes(&iterations, store, log, context, max_patch)?.unzip();
     let of_feature = sessions::tips(store)?.into_iter().filter(|(_, feature)| feature == log.feature());
     let latest = of_feature.map(|(session, _)| session).max();
     let first = &log.entries[0];
@@ -119,7 +117,7 @@ pub fn read(
         is_whole: log.is_whole(),
         open_before: first.tasks_open + first.closed.len(),
         changes,
-        uncommitted: committed.map(|changes| changes.uncommitted_files),
+        uncommitted: uncommitted.flatten(),
         is_latest: latest.is_none_or(|latest| latest == *log.id()),
         unreadable,
         ..Report::new(session, summary, &tasks, not_done, iterations, running, context.now()?)
@@ -279,22 +277,23 @@ impl Reading<'_> {
                 Some(before) if !self.reader.is_comparable(&before, &after)? => {
                     iteration.diff = Diff::Missing(TOO_LARGE);
                 }
-                Some(before) if self.reader.has(&after)? => pairs.push((before, after)),
-                _ => iteration.diff = Diff::Missing(Diff::NOT_HERE),
+                Some(before) => pairs.push((before, after)),
+                None => iteration.diff = Diff::Missing(Diff::NOT_HERE),
             }
         }
         Ok(pairs)
     }
 
-    /// From the first snapshot to the last, without what the loop itself writes, with at most so many bytes of a patch;
-    /// `None` if they are not here.
+    /// From the first snapshot to the last, without what the loop itself writes, with at most so many bytes of a patch, and for
+    /// a page how many of the files are not committed; `None` if they are not here.
     fn changes(
         &self,
         iterations: &[ReportIteration],
         store: &Store,
         log: &SessionLog,
+        context: &Context,
         max_patch: usize,
-    ) -> Result<Option<Changes>> {
+    ) -> Result<Option<(Changes, Option<usize>)>> {
         let last = iterations.iter().rev().find_map(|iteration| iteration.record.snapshot.clone());
         let first = store.first_snapshot(log)?.filter(|_| log.is_whole());
         let pair = first.clone().zip(last.clone());
@@ -303,7 +302,10 @@ impl Reading<'_> {
         let top = &store.repository().directory;
         let patch = patches::between(&pair, top, &self.own.progress, max_patch)?.into_values().next();
         let patch = patch.map(|patch| without_secrets(&self.redactor, patch));
-        Ok(Some(Changes::new(redacted(&files, &self.redactor), patch, iterations)))
+        // What cannot be counted is left out.
+        let uncommitted =
+            if max_patch > 0 { uncommitted(context, log, &self.own, &files).ok() } else { None };
+        Ok(Some((Changes::new(redacted(&files, &self.redactor), patch, iterations), uncommitted)))
     }
 
     /// As it stood at the end.

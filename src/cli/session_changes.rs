@@ -108,16 +108,27 @@ pub fn with_commits(context: &Context, log: &SessionLog) -> Result<Option<Change
     let store = context.store()?;
     let own = files(store, log);
     let last = last_snapshot(log);
-    let Some(changed) = changed_files(store, &own, (store.first_snapshot(log)?, last.clone()))? else {
+    let Some(changed) = changed_files(store, &own, (store.first_snapshot(log)?, last))? else {
         return Ok(None);
     };
+    Ok(Some(Changes { stat: stat(&changed), uncommitted_files: uncommitted(context, log, &own, &changed)? }))
+}
+
+/// Returns how many of the files that a session changed are not in the commit of the branch.
+pub fn uncommitted(
+    context: &Context,
+    log: &SessionLog,
+    own: &FeatureFiles,
+    changed: &[ChangedFile],
+) -> Result<usize> {
+    let store = context.store()?;
     let head = match lane::tip_of(store, log)? {
         Some(tip) => Some(tip),
         None => context.work_tree()?.head()?,
     };
-    let differing = changed_files(store, &own, (head, last))?;
+    let differing = changed_files(store, own, (head, last_snapshot(log)))?;
     let uncommitted = changed.iter().filter(|file| {
         differing.as_ref().is_none_or(|differing| differing.iter().any(|other| other.path == file.path))
     });
-    Ok(Some(Changes { stat: stat(&changed), uncommitted_files: uncommitted.count() }))
+    Ok(uncommitted.count())
 }

@@ -50,10 +50,11 @@ fn written(text: &str, entity: impl Fn(char) -> Option<&'static str>) -> String 
 
 /// How many bytes a character takes in a page.
 pub fn width(c: char) -> usize {
-    if c.is_ascii_alphanumeric() {
-        return 1;
+    match entity(c) {
+        Some(entity) => entity.len(),
+        None if c.is_ascii() && !c.is_ascii_control() => 1,
+        None => shown(c).map_or(c.len_utf8(), |sign| sign.len()),
     }
-    entity(c).map(str::len).or_else(|| shown(c).map(|sign| sign.len())).unwrap_or(c.len_utf8())
 }
 
 /// How many bytes a text takes in a page.

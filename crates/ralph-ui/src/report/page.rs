@@ -79,6 +79,7 @@ pub fn page(report: &Report, limits: Limits, medium: Medium<'_>) -> Result<Strin
     for part in &mut parts {
         if part.is_packed {
             part.place = places.next();
+            part.html.clear();
         } else if part.html.len() > most {
             part.lay_out(most);
         }

@@ -237,7 +237,7 @@ impl TuiHost {
             }
             Opened::Diff(target) => {
                 let records = self.records.as_ref().context("read the records")?;
-                to.write_all(records.diff(target, u64::MAX)?.text.as_bytes()).context("write the changes")?;
+                to.write_all(records.diff(target, u64::MAX)?.as_bytes()).context("write the changes")?;
             }
             Opened::Text(text) => to.write_all(text.as_bytes()).context("write the text")?,
             Opened::Own(_) => {}

@@ -19,8 +19,8 @@ use ralph_store::{
     Ask, Control, FilePart, Holder, LoopLock, SessionQuery, SessionRefs, SessionRows, SharedRow, Spool, Store,
 };
 use ralph_ui::tui::{
-    Answer, Attempt, Backend, DiffTarget, Feature, File, InFlight, Live, Night, Overview, Patch, Place,
-    Request, SessionDetail, Stream, Unfinished, rows_of_text,
+    Answer, Attempt, Backend, DiffTarget, Feature, File, InFlight, Live, Night, Overview, Place, Request,
+    SessionDetail, Stream, rows_of_text,
 };
 
 use crate::cli::iterations::{FeatureFiles, files_of};
@@ -336,7 +336,7 @@ impl Records {
     }
 
     /// Returns the patch; how much changed where it has more than `most` lines.
-    pub fn diff(&self, target: &DiffTarget, most: u64) -> Result<Patch> {
+    pub fn diff(&self, target: &DiffTarget, most: u64) -> Result<String> {
         let snapshots = self.snapshots(target)?;
         let ([before, _], [_, after]) =
             snapshots.first().zip(snapshots.last()).context("find the snapshots")?;
@@ -350,7 +350,7 @@ impl Records {
             names.map(|path| format!(":(top,literal){path}")).collect()
         };
         if paths.is_empty() {
-            return Ok(Patch::default());
+            return Ok(String::new());
         }
         let git = |option: &str| {
             Tool::git(&self.context.directory)
@@ -363,11 +363,13 @@ impl Records {
         let numbers = counts.lines().flat_map(|line| line.split('\t').take(2));
         let lines: u64 = numbers.filter_map(|number| number.parse::<u64>().ok()).sum();
         if lines > most {
-            let text = String::from_utf8_lossy(&git("--stat=100").read()?).into_owned();
-            let why = format!("{lines} lines changed: this is how much in each file, v opens all of it");
-            return Ok(Patch { text, left_out: Some(why) });
+            let files = git("--stat=100").read()?;
+            let files = String::from_utf8_lossy(&files);
+            return Ok(format!(
+                "{lines} lines changed: this is how much in each file, v opens all of it\n\n{files}"
+            ));
         }
-        Ok(Patch { text: String::from_utf8_lossy(&git("--patch").read()?).into_owned(), left_out: None })
+        Ok(String::from_utf8_lossy(&git("--patch").read()?).into_owned())
     }
 
     fn changed(&self, own: &FeatureFiles, before: &ObjectId, after: &ObjectId) -> Result<Vec<ChangedFile>> {
@@ -401,21 +403,16 @@ impl Records {
     }
 
     /// Returns the files of attempts that are in the work tree as these left them.
-    fn unfinished(&self, target: &DiffTarget) -> Result<Unfinished> {
+    fn unfinished(&self, target: &DiffTarget) -> Result<Answer> {
         let snapshots = self.snapshots(target)?;
         let ([before, _], _) = snapshots.first().zip(snapshots.last()).context("find the snapshots")?;
         let files = self.files_of_runs(&self.own_files(&target.session)?, &snapshots)?;
         let same = in_tree(self.context.work_tree()?, &files)?;
-        Ok(Unfinished {
-            before: Some(before.clone()),
-            files: same
-                .into_iter()
-                .map(|file| {
-                    let path = String::from_utf8_lossy(&file.path).into_owned();
-                    (path, file.added.unwrap_or_default(), file.removed.unwrap_or_default())
-                })
-                .collect(),
-        })
+        let files = same.into_iter().map(|file| {
+            let path = String::from_utf8_lossy(&file.path).into_owned();
+            (path, file.added.unwrap_or_default(), file.removed.unwrap_or_default())
+        });
+        Ok(Answer::Unfinished(before.clone(), files.collect()))
     }
 }
 
@@ -468,7 +465,7 @@ impl Backend for Records {
             Request::Iteration(commit) => Answer::Iteration(Box::new(self.iteration(commit)?)),
             Request::Session(id) => Answer::Session(Box::new(self.detail(id)?)),
             Request::Diff(target) => Answer::Diff(self.diff(target, MAX_LINES)?),
-            Request::Unfinished(target) => Answer::Unfinished(self.unfinished(target)?),
+            Request::Unfinished(target) => self.unfinished(target)?,
         })
     }
 }

@@ -61,9 +61,14 @@ pub enum Answer {
     },
     Iteration(Box<Iteration>),
     Session(Box<SessionDetail>),
-    Diff(Patch),
-    Unfinished(Unfinished),
+    /// A patch as git prints it without colours, or how much changed in each file.
+    Diff(String),
+    /// The snapshot from before attempts that did not finish their task, and what is still in the work tree of them.
+    Unfinished(ObjectId, Vec<Changed>),
 }
+
+/// A file from the top of the work tree, with lines added and removed.
+pub type Changed = (String, u64, u64);
 
 /// A file of an iteration.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -125,23 +130,6 @@ pub struct DiffTarget {
     pub session: SessionId,
     /// Runs of attempts with nothing between them, oldest first: the snapshots after the first and after the last of each.
     pub runs: Vec<(ObjectId, ObjectId)>,
-}
-
-/// Lines of a patch, as git prints them without colours.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Patch {
-    pub text: String,
-    /// Why it is not all of it.
-    pub left_out: Option<String>,
-}
-
-/// What is still in the work tree of attempts that did not finish their task.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Unfinished {
-    /// The snapshot from before them.
-    pub before: Option<ObjectId>,
-    /// From the top of the work tree, with lines added and removed.
-    pub files: Vec<(String, u64, u64)>,
 }
 
 /// What is known of a session beside its rows.

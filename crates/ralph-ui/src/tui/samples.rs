@@ -19,8 +19,8 @@ use ralph_store::SharedRow;
 
 use super::contents::rows_of_text;
 use super::model::{
-    Answer, Attempt, Backend, Feature, File, InFlight, Live, Night, Overview, Patch, Place, Request,
-    SessionDetail, Stream, Unfinished,
+    Answer, Attempt, Backend, Feature, File, InFlight, Live, Night, Overview, Place, Request, SessionDetail,
+    Stream,
 };
 
 /// 2026-11-21T22:41:00Z
@@ -33,7 +33,6 @@ pub struct Sample {
     pub files: HashMap<&'static str, String>,
     /// Bytes of each file before what is there of it.
     pub left_out: u64,
-    pub patch: Patch,
 }
 
 pub fn session_id(number: u32) -> SessionId {
@@ -179,12 +178,7 @@ pub fn at_work() -> Sample {
 
 impl Sample {
     pub fn of(features: Vec<Arc<Feature>>) -> Self {
-        Self {
-            overview: Overview { features, ..Overview::default() },
-            files: HashMap::new(),
-            left_out: 0,
-            patch: Patch { text: PATCH.to_owned(), left_out: None },
-        }
+        Self { overview: Overview { features, ..Overview::default() }, files: HashMap::new(), left_out: 0 }
     }
 
     /// Puts a text in the place of a stream of all attempts.
@@ -245,14 +239,11 @@ impl Backend for Sample {
                     top: Some("/work".to_owned()),
                 }))
             }
-            Request::Diff(_) => Answer::Diff(self.patch.clone()),
-            Request::Unfinished(target) => Answer::Unfinished(Unfinished {
-                before: Some(target.runs[0].0.clone()),
-                files: vec![
-                    ("src/export/csv.ts".to_owned(), 81, 0),
-                    ("src/export/csv.test.ts".to_owned(), 1, 0),
-                ],
-            }),
+            Request::Diff(_) => Answer::Diff(PATCH.to_owned()),
+            Request::Unfinished(target) => Answer::Unfinished(
+                target.runs[0].0.clone(),
+                vec![("src/export/csv.ts".to_owned(), 81, 0), ("src/export/csv.test.ts".to_owned(), 1, 0)],
+            ),
         })
     }
 }

@@ -10,7 +10,7 @@ use crate::tui::contents::{Scene, Subject, View, attempt_of};
 use crate::tui::help;
 use crate::tui::keys::{self, Act};
 use crate::tui::layout::{Panel, Shape};
-use crate::tui::model::{Attempt, Unfinished};
+use crate::tui::model::Attempt;
 use crate::tui::page::Step;
 use crate::tui::row::{Look, Row};
 use crate::tui::tree::Line;
@@ -335,7 +335,7 @@ impl App {
                 arguments.push(scene.name(&self.subject));
                 format!("Restore the files as they were after attempt {number}?")
             }
-            (Subject::Task(task), Some(Unfinished { before: Some(before), files })) => {
+            (Subject::Task(task), Some((before, files))) => {
                 arguments.extend([before.to_string(), "--".to_owned()]);
                 arguments.extend(files.iter().map(|(path, ..)| format!(":(top,literal){path}")));
                 let files = counted(files.len() as u64, "file");

@@ -1,17 +1,14 @@
 //! What was changed.
 
-use crate::tui::model::Patch;
 use crate::tui::page::Section;
 use crate::tui::row::{Look, Row, shown};
 
-use super::words::brief;
-
 /// A section for each file of a patch.
-pub fn sections(patch: &Patch) -> Vec<Section> {
-    let mut head: Vec<Row> = patch.left_out.iter().map(|why| Row::of(Look::Warn, brief(why))).collect();
+pub fn sections(patch: &str) -> Vec<Section> {
+    let mut head = Vec::new();
     let mut files: Vec<(Row, Vec<Row>, [usize; 2])> = Vec::new();
     let mut is_in_hunk = false;
-    for line in patch.text.lines() {
+    for line in patch.lines() {
         if let Some(names) = line.strip_prefix("diff --git ") {
             let name = names.rsplit_once(" b/").map_or(names, |(_, name)| name);
             files.push((Row::of(Look::Bold, shown(name)).linked(name), Vec::new(), [0; 2]));

@@ -17,8 +17,8 @@ use ralph_core::record::{Iteration, ObjectId, Outcome, TaskName, Timestamp};
 
 use super::layout::Shape;
 use super::model::{
-    Answer, Attempt, DiffTarget, Feature, InFlight, Live, Night, Overview, Place, Request, SessionDetail,
-    Unfinished,
+    Answer, Attempt, Changed, DiffTarget, Feature, InFlight, Live, Night, Overview, Place, Request,
+    SessionDetail,
 };
 use super::page::{Page, Section};
 use super::row::{Look, Row};
@@ -244,11 +244,12 @@ impl<'a> Scene<'a> {
         (!runs.is_empty()).then(|| DiffTarget { session: night.id.clone(), runs })
     }
 
-    /// Returns what attempts at a task left unfinished in the work tree, if they left any.
-    pub fn unfinished(&self, subject: &Subject) -> Option<&'a Unfinished> {
+    /// Returns the files that attempts at a task left unfinished in the work tree, if they left any, and the snapshot from
+    /// before them.
+    pub fn unfinished(&self, subject: &Subject) -> Option<(&'a ObjectId, &'a [Changed])> {
         let target = self.diff_target(subject).filter(|_| matches!(subject, Subject::Task(_)))?;
         match self.cache.get(Request::Unfinished(target))? {
-            Ok(Answer::Unfinished(found)) => Some(found).filter(|found| !found.files.is_empty()),
+            Ok(Answer::Unfinished(before, files)) => Some((before, &**files)).filter(|_| !files.is_empty()),
             _ => None,
         }
     }

@@ -214,19 +214,19 @@ fn unfinished(scene: &Scene<'_>, task: &str) -> Vec<Row> {
     if scene.running_task() == Some(task) {
         return Vec::new();
     }
-    let Some(found) = scene.unfinished(&Subject::Task(task.to_owned())) else { return Vec::new() };
+    let Some((_, files)) = scene.unfinished(&Subject::Task(task.to_owned())) else { return Vec::new() };
     let keys = [("d", " diff"), ("R", " take it back")]
         .map(|(key, does)| Row::of(Look::Accent, key).and(Look::Dim, does));
     if scene.is_compact() {
         let names: Vec<String> =
-            found.files.iter().map(|(path, added, _)| format!("{} +{added}", brief(path))).collect();
+            files.iter().map(|(path, added, _)| format!("{} +{added}", brief(path))).collect();
         let row = Row::of(Look::Bold, "Left in your work tree, ").and(Look::Warn, "unfinished: ");
         let row = row.and(Look::Plain, join_truncated(&names, 2));
         let [diff, take_back] = keys;
         return vec![row.with_right(diff.and(Look::Plain, "  ").then(take_back))];
     }
     let mut rows = vec![Row::of(Look::Bold, "Left in your work tree  ").and(Look::Warn, "unfinished")];
-    let files = found.files.iter().map(|(path, added, removed)| (path.as_str(), *added, *removed));
+    let files = files.iter().map(|(path, added, removed)| (path.as_str(), *added, *removed));
     rows.extend(rows_of_files(&files.collect::<Vec<_>>()));
     rows.resize_with(rows.len().max(3), Row::new);
     for (row, key) in rows[1..].iter_mut().zip(keys) {

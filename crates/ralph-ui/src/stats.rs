@@ -56,7 +56,7 @@ fn retries(later: LaterAttempts) -> Option<String> {
     };
     let kinds = [
         (with_history, format!("with earlier attempts in the prompt{length}")),
-        (without, "without them".to_owned()),
+        (without, "without earlier attempts in the prompt".to_owned()),
     ];
     let kinds = kinds.map(|(attempts, kind)| {
         (attempts.runs > 0).then(|| format!("{} of {} succeeded {kind}", attempts.success, attempts.runs))

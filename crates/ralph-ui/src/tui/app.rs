@@ -11,11 +11,10 @@ use ratatui::layout::Rect;
 use crate::needs::count_words;
 use ralph_core::record::{Need, NeedKind, SessionId, TaskName, Timestamp};
 
-use super::contents::{self, Cache, Scene, Subject, View};
+use super::contents::{self, Cache, Scene, Subject, View, need_rows};
 use super::layout::{Areas, Panel, Shape};
 use super::model::{Answer, DiffTarget, Feature, File, InFlight, Live, Night, Overview, Request};
 use super::page::{Page, top_to_show};
-use super::panels::need_rows;
 use super::row::{Look, Row, shown};
 use super::tree::{Line, Tree};
 

@@ -5,14 +5,14 @@ use ratatui::layout::Rect;
 use ratatui::widgets::Paragraph;
 
 use crate::local_time::clock;
-use crate::needs::{need_sign, waiters};
+use crate::needs::need_sign;
 use crate::status::waiting_words;
-use crate::style::{bar, brief_duration, columns, cut, duration, minutes, times};
-use ralph_core::record::{Interruption, Need, NeedKind};
+use crate::style::{bar, brief_duration, columns, cut, duration, minutes};
+use ralph_core::record::{Interruption, NeedKind};
 
 use super::app::App;
-use super::contents::{Scene, Subject, attempts_of, brief, usd, wait_for};
-use super::layout::{Panel, Shape};
+use super::contents::{MAX_CROSSES, Scene, Subject, attempts_of, brief, need_rows};
+use super::layout::Panel;
 use super::model::{Feature, Live, Night, TaskState};
 use super::row::{Look, Row};
 use super::strip;
@@ -21,12 +21,6 @@ use super::widgets::{list, panel, text};
 
 /// Most cells that stand for tasks of a phase, one each.
 const CELLS: usize = 8;
-
-/// Most lines for what a task asks, or why it fails, on a narrow screen.
-const MAX_LINES: usize = 3;
-
-/// Most crosses for failures.
-const MAX_CROSSES: usize = 5;
 
 /// What turns, a step each tenth of a second.
 const SPINNER: [&str; 8] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧"];
@@ -94,50 +88,6 @@ fn nothing_needed(scene: &Scene<'_>) -> String {
             format!("nothing; if this attempt fails, {} is given up", brief(&running.task.name))
         }
         _ => "nothing".to_owned(),
-    }
-}
-
-/// What is said of a need in a panel of a number of columns.
-pub fn need_rows(scene: &Scene<'_>, need: &Need, width: u16) -> Vec<Row> {
-    let feature = scene.feature;
-    let cause = brief(need.cause.as_deref().unwrap_or_default());
-    let (look, sign) = need_sign(need.why);
-    let row = Row::of(look, format!("{sign} "));
-    let is_asking = need.why == NeedKind::Asks;
-    let Some(task) = need.task.as_deref().filter(|_| is_asking || need.why == NeedKind::Fails) else {
-        let row = row.and(Look::Bold, brief(&need.subject()));
-        return vec![row.and(Look::Plain, format!("  {cause}"))];
-    };
-    let row = row.and(Look::Bold, format!("{} ", brief(task)));
-    let words = if is_asking { format!("asks: {cause}") } else { cause };
-    let title = feature.list.find(task).map_or(String::new(), |item| brief(&item.text));
-    let failures = feature.failures_of(task);
-    let crosses = Row::of(Look::Bad, "✘".repeat(if is_asking { 0 } else { failures.min(MAX_CROSSES) }));
-    let cost = usd(feature.summary.totals.task_costs.get(task).copied());
-    match scene.shape {
-        Shape::Wide => {
-            let right = Row::of(Look::Plain, " ").then(crosses).and(Look::Plain, format!("{cost:>7}"));
-            let row = row.and(Look::Plain, format!(" {words}")).with_right(right);
-            let waiting = wait_for(feature, task, &brief(task));
-            let waiting = waiting.map(|words| Row::of(Look::Dim, format!("  {words}")));
-            [row].into_iter().chain(waiting).collect()
-        }
-        Shape::Stacked => {
-            let about = match waiters(&feature.summary, task) {
-                _ if is_asking => format!("asked {}", times(failures)),
-                Some(words) => words + "  ",
-                None => String::new(),
-            };
-            let right = Row::of(Look::Dim, about).then(crosses).and(Look::Plain, format!("{cost:>8}"));
-            vec![row.and(Look::Plain, format!(" {title}")).with_right(right)]
-        }
-        Shape::Narrow => {
-            let row = row.and(Look::Plain, title).with_right(cost.into());
-            let words = Row::of(look, format!("  {words}")).indented(2);
-            // Without the border, and the blanks inside of it.
-            let words = words.wrapped(usize::from(width.saturating_sub(4))).into_iter();
-            [row].into_iter().chain(words.take(MAX_LINES)).collect()
-        }
     }
 }
 

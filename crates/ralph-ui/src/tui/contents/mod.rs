@@ -24,8 +24,9 @@ use super::page::{Page, Section};
 use super::row::{Look, Row};
 
 pub use log::{attempt_of, is_match};
+pub use night::{MAX_CROSSES, need_rows};
 pub use output::rows_of_text;
-pub use words::{attempts_of, brief, state_of, usd, wait_for};
+pub use words::{attempts_of, brief, state_of, usd};
 
 /// What the detail is about, of the session that is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,19 +2,26 @@
 
 use crate::ending::{self, cut_short, feature_name};
 use crate::local_time::local_minute;
-use crate::needs::{false_claims, files_and_lines};
-use crate::style::{counted, duration, grouped, tokens_told};
+use crate::needs::{false_claims, files_and_lines, need_sign, waiters};
+use crate::style::{counted, duration, grouped, times, tokens_told};
+use crate::tui::layout::Shape;
 use crate::tui::page::Section;
 use crate::tui::row::{Look, Row};
 use ralph_core::record::{
     Artifact, ArtifactStatus, FailureCause, Need, NeedKind, RALPH, Session, join_truncated,
 };
 
-use super::words::{attempts_of, brief, fact, state_of, usd};
+use super::words::{attempts_of, brief, fact, state_of, usd, wait_for};
 use super::{Scene, Subject};
 
 /// Most learnings and causes that are listed.
 const MAX_LISTED: usize = 8;
+
+/// Most lines for what a task asks, or why it fails, on a narrow screen.
+const MAX_LINES: usize = 3;
+
+/// Most crosses for failures.
+pub const MAX_CROSSES: usize = 5;
 
 pub fn sections(scene: &Scene<'_>) -> Vec<Section> {
     let summary = &scene.feature.summary;
@@ -131,4 +138,48 @@ pub fn list(scene: &Scene<'_>) -> Vec<Section> {
         Section::folded(night.id.to_string(), left.with_right(right), Vec::new())
     });
     sections.collect()
+}
+
+/// What is said of a need in a panel of a number of columns.
+pub fn need_rows(scene: &Scene<'_>, need: &Need, width: u16) -> Vec<Row> {
+    let feature = scene.feature;
+    let cause = brief(need.cause.as_deref().unwrap_or_default());
+    let (look, sign) = need_sign(need.why);
+    let row = Row::of(look, format!("{sign} "));
+    let is_asking = need.why == NeedKind::Asks;
+    let Some(task) = need.task.as_deref().filter(|_| is_asking || need.why == NeedKind::Fails) else {
+        let row = row.and(Look::Bold, brief(&need.subject()));
+        return vec![row.and(Look::Plain, format!("  {cause}"))];
+    };
+    let row = row.and(Look::Bold, format!("{} ", brief(task)));
+    let words = if is_asking { format!("asks: {cause}") } else { cause };
+    let title = feature.list.find(task).map_or(String::new(), |item| brief(&item.text));
+    let failures = feature.failures_of(task);
+    let crosses = Row::of(Look::Bad, "✘".repeat(if is_asking { 0 } else { failures.min(MAX_CROSSES) }));
+    let cost = usd(feature.summary.totals.task_costs.get(task).copied());
+    match scene.shape {
+        Shape::Wide => {
+            let right = Row::of(Look::Plain, " ").then(crosses).and(Look::Plain, format!("{cost:>7}"));
+            let row = row.and(Look::Plain, format!(" {words}")).with_right(right);
+            let waiting = wait_for(feature, task, &brief(task));
+            let waiting = waiting.map(|words| Row::of(Look::Dim, format!("  {words}")));
+            [row].into_iter().chain(waiting).collect()
+        }
+        Shape::Stacked => {
+            let about = match waiters(&feature.summary, task) {
+                _ if is_asking => format!("asked {}", times(failures)),
+                Some(words) => words + "  ",
+                None => String::new(),
+            };
+            let right = Row::of(Look::Dim, about).then(crosses).and(Look::Plain, format!("{cost:>8}"));
+            vec![row.and(Look::Plain, format!(" {title}")).with_right(right)]
+        }
+        Shape::Narrow => {
+            let row = row.and(Look::Plain, title).with_right(cost.into());
+            let words = Row::of(look, format!("  {words}")).indented(2);
+            // Without the border, and the blanks inside of it.
+            let words = words.wrapped(usize::from(width.saturating_sub(4))).into_iter();
+            [row].into_iter().chain(words.take(MAX_LINES)).collect()
+        }
+    }
 }

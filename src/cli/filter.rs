@@ -141,7 +141,9 @@ impl<'a> Filter<'a> {
         let (mut known, mut phases, mut agents) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
         for row in sessions.flat_map(|session| session.rows()).filter(Row::is_iteration) {
             known.extend(row.task().map(Cow::into_owned));
-            phases.extend(row.phase().filter(|phase| !phase.is_empty()).map(Cow::into_owned));
+            if phase.is_some() {
+                phases.extend(row.phase().filter(|phase| !phase.is_empty()).map(Cow::into_owned));
+            }
             if args.agent.is_some() {
                 agents.extend(row.entry()?.agent);
             }

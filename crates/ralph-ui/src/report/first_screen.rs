@@ -304,7 +304,7 @@ pub(super) fn words(text: &str) -> String {
 /// What else is worth a look.
 pub(super) fn also(report: &Report) -> Vec<Value> {
     let mut items = Vec::new();
-    let claims = report.numbers(|record| !record.false_claim.is_empty());
+    let claims = report.session_totals().false_claims.clone();
     if !claims.is_empty() {
         let were = if claims.len() == 1 { "was" } else { "were" };
         let what = format!("{} wrong “done”", claims.len());
@@ -316,7 +316,7 @@ pub(super) fn also(report: &Report) -> Vec<Value> {
         let what = format!("⚑ {}", one_line(&task.task));
         items.push(context! { what, more, links => own.into_iter().collect::<Vec<_>>() });
     }
-    let secrets = report.numbers(|record| !record.redactions.is_empty());
+    let secrets = report.redacted();
     let files = report.changes.iter().flat_map(|changes| &changes.files);
     let tests = files.filter(|file| is_test_file(&file.change.path)).count();
     let learnings: BTreeSet<&String> =

@@ -115,12 +115,12 @@ pub fn attention(report: &Report) -> Vec<Attention> {
         let what = format!("is not done after {}.", counted(u64::from(task.attempts), "attempt"));
         let row = report.tasks.iter().find(|row| row.name == task.task);
         let iterations = row.map(|row| row.iterations.clone()).unwrap_or_default();
-        found.push(told(level, Some(&task.task), what, task.cause.as_ref(), iterations));
+        found.push(finding(level, Some(&task.task), what, task.cause.as_ref(), iterations));
     }
     for need in report.summary.needs_you.iter().filter(|need| need.task.is_none()) {
         let what = format!("{}.", capital(&need.subject()));
         let own = need.iteration.filter(|_| need.session == report.session.id);
-        found.push(told(Level::Bad, None, what, need.cause.as_ref(), own.into_iter().collect()));
+        found.push(finding(Level::Bad, None, what, need.cause.as_ref(), own.into_iter().collect()));
     }
     for task in &report.summary.flagged {
         let more = task.flags.len().saturating_sub(1);
@@ -128,31 +128,30 @@ pub fn attention(report: &Report) -> Vec<Attention> {
         let what = format!("is done, but flagged{more}.");
         let own = task.iteration.filter(|_| task.session == report.session.id);
         let iterations = own.into_iter().collect();
-        found.push(told(Level::Warning, Some(&task.task), what, task.text.as_ref(), iterations));
+        found.push(finding(Level::Warning, Some(&task.task), what, task.text.as_ref(), iterations));
     }
-    let totals = report.summary.session.as_ref().map(|part| part.totals.clone()).unwrap_or_default();
+    let totals = report.session_totals();
     let cut_short = totals.cut_short.iter().map(|cut| cut.iteration).collect();
-    let secrets = report.numbers(|record| !record.redactions.is_empty());
     for (level, numbers, what) in [
-        (Level::Warning, totals.false_claims, "said done, and was not: caught and reopened."),
+        (Level::Warning, totals.false_claims.clone(), "said done, and was not: caught and reopened."),
         (Level::Warning, cut_short, "cut short."),
-        (Level::Note, secrets, "with secrets, which were taken out of the record."),
+        (Level::Note, report.redacted(), "with secrets, which were taken out of the record."),
     ] {
         if !numbers.is_empty() {
             let what = format!("{} {what}", counted(numbers.len() as u64, "attempt"));
-            found.push(told(level, None, what, None, numbers));
+            found.push(finding(level, None, what, None, numbers));
         }
     }
     let hints = &report.session.hints;
     if !hints.is_empty() {
         let what = format!("No prompt took {} of yours.", counted(hints.len() as u64, "hint"));
-        found.push(told(Level::Note, None, what, hints.first(), Vec::new()));
+        found.push(finding(Level::Note, None, what, hints.first(), Vec::new()));
     }
     found.truncate(MAX_FINDINGS);
     found
 }
 
-fn told(
+fn finding(
     level: Level,
     task: Option<&TaskName>,
     what: String,

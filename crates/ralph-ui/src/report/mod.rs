@@ -31,8 +31,8 @@ use ralph_core::history::clusters::{Cluster, clusters, message};
 use ralph_core::history::failure_key::FailureKey;
 use ralph_core::history::repeats;
 use ralph_core::record::{
-    Cost, Durations, Iteration, Need, NotDone, Outcome, Session, SessionTotals, Status, Summary, TaskStates,
-    Timestamp, Tokens, Waiting,
+    Cost, Durations, Need, NotDone, Outcome, Session, SessionTotals, Status, Summary, TaskStates, Timestamp,
+    Tokens, Waiting,
 };
 use ralph_store::{Begin, RemoteRun};
 
@@ -125,7 +125,7 @@ pub struct Totals {
 }
 
 impl Report {
-    /// Returns what can be told of a whole session. `tasks` are as they stood at its end, `not_done` those of them that were
+    /// Returns the report of a whole session. `tasks` are as they stood at its end, `not_done` those of them that were
     /// tried and are open; the caller sets what it knows beside it.
     pub fn new(
         session: Session,
@@ -200,10 +200,10 @@ impl Report {
         })
     }
 
-    /// Returns the numbers of its iterations that are meant.
-    fn numbers(&self, is_meant: fn(&Iteration) -> bool) -> Vec<u32> {
+    /// Returns the iterations with secrets, which were taken out of the record.
+    fn redacted(&self) -> Vec<u32> {
         let records = self.iterations.iter().map(|one| &one.record);
-        records.filter(|record| is_meant(record)).map(|record| record.iteration).collect()
+        records.filter(|record| !record.redactions.is_empty()).map(|record| record.iteration).collect()
     }
 
     /// Returns what needs somebody: of the newest session, all of the feature; of an older one, what it left.

@@ -115,8 +115,9 @@ pub struct App {
     pub left: Panel,
     pub view: View,
     pub subject: Subject,
-    /// The line of what needs the user.
+    /// The line of what needs the user, and the rows of each.
     pub need: usize,
+    pub need_rows: Vec<Vec<Row>>,
     pub tree: Tree,
     pub page: Page,
     shown: Option<Shown>,
@@ -149,6 +150,7 @@ impl App {
             view: View::Detail,
             subject: Subject::Night,
             need: 0,
+            need_rows: Vec::new(),
             tree: Tree::default(),
             page: Page::default(),
             shown: None,
@@ -274,6 +276,9 @@ impl App {
             let feature = Arc::clone(feature);
             self.tree.renew(&feature, running.as_deref());
         }
+        self.need_rows = self.scene().map_or_else(Vec::new, |scene| {
+            self.needs().iter().map(|need| need_rows(&scene, need, self.size.width)).collect()
+        });
         self.need = self.need.min(self.needs().len().saturating_sub(1));
         if self.live().is_none() {
             for panel in [&mut self.left, &mut self.panel] {
@@ -327,7 +332,7 @@ impl App {
         // The first line needs it on every page.
         let _detail = scene.detail().is_some();
         let is_same = self.shown.as_ref().is_some_and(|old| old.of == shown.of);
-        let page = contents::page(&scene, &self.subject, self.view, &old, is_same);
+        let page = contents::page(&scene, &self.subject, self.view, Some(&old).filter(|_| is_same));
         (self.page, self.shown) = (page, Some(shown));
         self.cache.forget_texts();
         self.fit();
@@ -357,9 +362,11 @@ impl App {
 
     /// What to read next. A page is made when all is read that the last one wanted.
     pub fn requests(&mut self) -> Vec<Request> {
-        if self.cache.wanted().is_empty() {
-            self.refresh();
+        let wanted = self.cache.wanted();
+        if !(self.is_stale && wanted.is_empty()) {
+            return wanted;
         }
+        self.compose();
         self.cache.wanted()
     }
 
@@ -380,10 +387,7 @@ impl App {
     }
 
     pub fn areas(&self) -> Areas {
-        let scene = self.scene();
-        let needs = scene
-            .iter()
-            .flat_map(|scene| self.needs().iter().map(|need| need_rows(scene, need, self.size.width).len()));
+        let needs = self.need_rows.iter().map(Vec::len);
         // Rows of attempts and sessions have more to say than fits beside the lists.
         let is_full = matches!(self.view, View::Log | View::Nights);
         let panels = (self.panel, self.left);
@@ -413,6 +417,7 @@ impl App {
             Event::Key(key) if key.kind != KeyEventKind::Release => self.key(*key),
             Event::Resize(width, height) => {
                 self.size = Rect::new(0, 0, *width, *height);
+                self.renew();
                 None
             }
             _ => return None,

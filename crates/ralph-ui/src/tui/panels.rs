@@ -11,7 +11,7 @@ use crate::style::{bar, brief_duration, columns, cut, duration, minutes};
 use ralph_core::record::{Interruption, NeedKind};
 
 use super::app::App;
-use super::contents::{MAX_CROSSES, Scene, Subject, attempts_of, brief, need_rows};
+use super::contents::{MAX_CROSSES, Scene, Subject, attempts_of, brief};
 use super::layout::Panel;
 use super::model::{Feature, Live, Night, TaskState};
 use super::row::{Look, Row};
@@ -73,8 +73,7 @@ pub fn needs(frame: &mut Frame<'_>, app: &App, scene: &Scene<'_>, area: Rect) {
     let (items, chosen) = if needs.is_empty() {
         (vec![vec![Row::of(Look::Dim, nothing_needed(scene))]], None)
     } else {
-        let items = needs.iter().map(|need| need_rows(scene, need, area.width)).collect();
-        (items, (app.left == Panel::Needs).then_some(app.need))
+        (app.need_rows.clone(), (app.left == Panel::Needs).then_some(app.need))
     };
     let is_focused = app.panel == Panel::Needs;
     list(frame, area, is_focused, titles, items, chosen, (app.need, needs.len()));

@@ -23,8 +23,8 @@ const READ_AHEAD: usize = 60;
 
 /// A section for each attempt that passes the filter, newest first: its calls are folded away but where they are open on
 /// the `old` page.
-pub fn sections(scene: &Scene<'_>, old: &Page) -> Vec<Section> {
-    let open = old.sections.iter().filter(|section| section.fold == Fold::Open);
+pub fn sections(scene: &Scene<'_>, old: Option<&Page>) -> Vec<Section> {
+    let open = old.into_iter().flat_map(|old| &old.sections).filter(|section| section.fold == Fold::Open);
     let open: HashSet<u32> = open.filter_map(attempt_of).collect();
     let all = scene.night.attempts.iter().rev();
     let passed: Vec<&Attempt> =

@@ -322,14 +322,14 @@ impl<'a> Scene<'a> {
     }
 }
 
-/// Makes the page of a subject in a view; the `old` one may be of the same.
-pub fn page(scene: &Scene<'_>, subject: &Subject, view: View, old: &Page, is_same: bool) -> Page {
+/// Makes the page of a subject in a view; `old` is the last one of the same.
+pub fn page(scene: &Scene<'_>, subject: &Subject, view: View, old: Option<&Page>) -> Page {
     let is_live = scene.is_live(subject);
     let sticks = is_live && matches!(view, View::Detail | View::Output);
-    Page::new(sections(scene, subject, view, old), sticks, Some(old).filter(|_| is_same))
+    Page::new(sections(scene, subject, view, old), sticks, old)
 }
 
-fn sections(scene: &Scene<'_>, subject: &Subject, view: View, old: &Page) -> Vec<Section> {
+fn sections(scene: &Scene<'_>, subject: &Subject, view: View, old: Option<&Page>) -> Vec<Section> {
     let is_live = scene.is_live(subject);
     let attempt = scene.attempt(subject);
     let running = scene.in_flight().filter(|_| is_live);

@@ -53,6 +53,11 @@ test-spec-kit *args:
     cargo build --release --locked
     python3 -B tests/spec-kit/run.py {{args}}
 
+# Play first nights as README has them, in projects of spec-kit's: `just first-night --all`, `just first-night node-lane-1.2.3`
+first-night *args:
+    cargo build --release --locked
+    python3 -B tests/spec-kit/first_night.py {{args}}
+
 # Look at the page of `report` in a real browser: `just test-page --keep target/page` keeps pages and pictures
 test-page *args:
     cargo build --release --locked

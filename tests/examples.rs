@@ -22,6 +22,9 @@ use crate::sandbox::{Sandbox, WILLING_AGENT};
 /// Where the documents show the project to be.
 const SHOWN_FOLDER: &str = "/tmp/ralph-demo";
 
+/// The day that is recorded and shown: what is printed has weekdays in it, and examples name dates.
+const DAY: &str = "2026-11-27";
+
 /// What the commands of a `sh,no_run` block begin with: other people's programs, and builds.
 const NOT_RUN: [&str; 6] = ["cargo ", "docker ", "specify extension ", "specify workflow ", "sudo ", "tmux "];
 
@@ -87,7 +90,7 @@ impl Project {
                      git config ralph.remote origin && \
                      git log --glob='refs/ralph/*' --grep ' iteration 3,' --format='%H %(trailers:key=Ralph-Session,valueonly)'";
         let root = project.scene.outside("");
-        let (printed, status) = project.shell(&root, setup);
+        let (printed, status) = project.shell(&root, &format!("{}{setup}", at(95)));
         assert_eq!(status, 0, "{printed}");
         let (commit, session) =
             printed.trim().rsplit_once('\n').unwrap_or(("", &printed)).1.split_once(' ').unwrap();
@@ -126,12 +129,12 @@ impl Project {
         let project = project.to_str().unwrap();
         let directory = if makes_project { root.as_path() } else { Path::new(project) };
         let mut script = String::new();
-        for command in commands {
+        for (place, command) in commands.iter().enumerate() {
             let command = command.replace(SHOWN_FOLDER, project);
             let command = command.replace("COMMIT", &self.commit).replace("SESSION", &self.session);
             // Of a sandbox, the lane needs no program that may not be here. tests/spec-kit/first_night.py plays the whole.
             let command = command.replace("--sandbox", "--lane");
-            script.push_str(&format!("{command}\nprintf '\\n\\001%s\\001' \"$?\"\n"));
+            script.push_str(&format!("{}{command}\nprintf '\\n\\001%s\\001' \"$?\"\n", at(480 + 4 * place)));
         }
         let (printed, _) = self.shell(directory, &script);
         let printed = printed.replace(project, SHOWN_FOLDER);
@@ -173,6 +176,11 @@ impl Project {
         let (printed, code) = self.shell(&project, "specify ralph config --all >/dev/null");
         (code != 0 || !printed.is_empty()).then_some(printed)
     }
+}
+
+/// A line of a script, after which it is this minute of [`DAY`], and time passes as on the machine.
+fn at(minute: usize) -> String {
+    format!("export RALPH_TEST_CLOCK='{DAY}T{:02}:{:02}:00Z x1'\n", minute / 60, minute % 60)
 }
 
 /// A text with what differs from run to run taken out: ids, times, sizes, and the blanks that align them.

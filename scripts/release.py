@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes a release: the version everywhere, the changes of CHANGELOG.md below it, what crates.io and other registries would get, a commit
+"""Makes a release: the version everywhere, the changes of CHANGELOG.md below it, what the registries would get, a commit
 and a tag. Nothing is uploaded or pushed.
 
 usage: scripts/release.py VERSION [--dry-run] [--no-packages]

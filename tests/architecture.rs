@@ -1,4 +1,5 @@
-//! What the compiler does not keep: which crate may depend on which, and that texts name the program as it was called.
+//! What the compiler does not keep: which crate may depend on which, that texts name the program as it was called, and
+//! that no file names a package registry.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -166,6 +167,89 @@ fn every_scene_is_in_the_suite() {
     for path in entries.filter(|path| path.extension().is_some_and(|extension| extension == "rs")) {
         let name = path.file_stem().unwrap().to_str().unwrap();
         assert!(name == "main" || listed.contains(name), "tests/{name}.rs is in no suite");
+    }
+}
+
+/// The hosts of package registries, each in two parts, so that this file has none of them.
+const REGISTRIES: &[(&str, &str)] = &[
+    ("npmjs", "org"),
+    ("npmjs", "com"),
+    ("npm.pkg.github", "com"),
+    ("yarnpkg", "com"),
+    ("jsr", "io"),
+    ("unpkg", "com"),
+    ("jsdelivr", "net"),
+    ("crates", "io"),
+    ("pypi", "org"),
+    ("pypi.python", "org"),
+    ("pythonhosted", "org"),
+    ("anaconda", "org"),
+    ("proxy.golang", "org"),
+    ("sum.golang", "org"),
+    ("pkg.go", "dev"),
+    ("rubygems", "org"),
+    ("repo.maven.apache", "org"),
+    ("maven", "org"),
+    ("maven.google", "com"),
+    ("plugins.gradle", "org"),
+    ("services.gradle", "org"),
+    ("packagist", "org"),
+    ("nuget", "org"),
+    ("hex", "pm"),
+    ("pub", "dev"),
+    ("cpan", "org"),
+    ("hackage.haskell", "org"),
+    ("cocoapods", "org"),
+    ("docker", "io"),
+    ("ghcr", "io"),
+    ("gcr", "io"),
+    ("quay", "io"),
+    ("debian", "org"),
+    ("archive.ubuntu", "com"),
+    ("security.ubuntu", "com"),
+    ("alpinelinux", "org"),
+];
+
+/// A machine may reach its packages through another host alone, or none; and a search for calls of a registry finds
+/// those that are meant.
+#[test]
+fn no_file_names_the_host_of_a_package_registry() {
+    let hosts: Vec<_> =
+        REGISTRIES.iter().map(|(name, top)| regex::escape(&format!("{name}.{top}"))).collect();
+    let host = regex::bytes::Regex::new(&format!("(?i)\\b(?:{})\\b", hosts.join("|"))).unwrap();
+    let ignored = fs::read_to_string(manifest().join(".gitignore")).unwrap();
+    let is_ours = |path: &Path| {
+        let is_in = |folder: &str| path.starts_with(manifest().join(folder.trim_matches('/')));
+        // Cargo writes lock files.
+        path.file_name().is_none_or(|name| name != "Cargo.lock")
+            && !ignored.lines().chain([".git"]).any(is_in)
+    };
+    let entries = fs::read_dir(manifest()).unwrap().map(|entry| entry.unwrap().path());
+    let found = entries
+        .filter(|path| is_ours(path))
+        .flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] });
+    let mut count = 0;
+    let named = found.filter(|path| is_ours(path) && path.is_file()).filter_map(|path| {
+        count += 1;
+        let bytes = fs::read(&path).unwrap();
+        let name = host.find(&bytes)?;
+        Some(format!("{}: {}", path.display(), String::from_utf8_lossy(name.as_bytes())))
+    });
+    let named: Vec<_> = named.collect();
+    assert!(count > 500, "only {count} files were found");
+    assert!(
+        named.is_empty(),
+        "write `registry.example.com`, or take it from the environment:\n{}",
+        named.join("\n")
+    );
+    for (text, is_named) in [
+        (format!("https://registry.{}.{}/left-pad", "npmjs", "org"), true),
+        (format!("//index.{}.{}/", "crates", "io"), true),
+        (format!("registry+https://{}.{}-index", "Crates", "IO"), true),
+        ("https://registry.example.com/left-pad".to_owned(), false),
+        (format!("the {}.{}n file of our crates", "crates", "io"), false),
+    ] {
+        assert_eq!(host.is_match(text.as_bytes()), is_named, "{text}");
     }
 }
 

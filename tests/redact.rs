@@ -91,7 +91,7 @@ fn what_is_no_secret_comes_through_untouched() {
     let scene = Sandbox::new();
     let words = "commit 3f9a0c1d3f9a0c1d3f9a0c1d3f9a0c1d3f9a0c1d\nuuid 123e4567-e89b-12d3-a456-426614174000\n\
                  sha256 e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855\nhttps://example.org/a?b=c\n\
-                 \"resolved\": \"https://registry.npmjs.org/js-tokens/-/js-tokens-4.0.0.tgz\",\n\
+                 \"resolved\": \"https://registry.example.com/js-tokens/-/js-tokens-4.0.0.tgz\",\n\
                  \"integrity\": \"sha512-RdJUflcE3cUzKiMqQgsCu06FPu9UdIJO0beYbPhHN4k6apgJtifcoCtT9bcxOpYBtpD2kCM6Sbzg4CausW/PKQ==\"\n\
                  checksum = \"8b5288124840bee7b386bc413c487869b360b2b4ec421ea56425128692f2a82c\"\n\
                  github.com/pkg/errors v0.9.1 h1:FEBLx1zS214owpjy7qsBeixbURkuhQAwrK5UwLGTwt4=\n\

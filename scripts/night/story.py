@@ -93,7 +93,7 @@ ATTEMPTS = {
         {"check": COLOURED, "claims": False, "words": "Names in other scripts are not read yet.", "noise": 2_600_000},
         {"check": COLOURED, "claims": False, "words": "Still failing on the header.\n\nTried:\n- normalizing to NFC"},
     ],
-    "T018": [{"exit": 3, "error": "npm ERR! network request to https://registry.npmjs.org/ws failed"}],
+    "T018": [{"exit": 3, "error": "npm ERR! network request to https://registry.example.com/ws failed"}],
     "T019": [
         {"check": jest("src/live/merge.test.ts", "merge › converges", MERGE.format(9), ("src/live/merge.test.ts", "expect(a.rank).toBe(b.rank);")),
          "claims": True, "words": "Moves are merged by the time at which they were made.\n\nTried:\n- wall clock"},

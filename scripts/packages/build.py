@@ -250,8 +250,9 @@ def image(stage):
     shutil.rmtree(context, ignore_errors=True)
     root = context / "root"
     root.mkdir(parents=True)
-    mirror = os.environ.get("DEBIAN_MIRROR", "http://deb.debian.org/debian")
-    run("debootstrap", "--variant=minbase", "--include=git,ca-certificates", "bookworm", root, mirror)
+    # Without a mirror, debootstrap knows one.
+    mirror = os.environ.get("DEBIAN_MIRROR", "").split()
+    run("debootstrap", "--variant=minbase", "--include=git,ca-certificates", "bookworm", root, *mirror)
     for caches in ["var/cache/apt", "var/lib/apt/lists", "var/log"]:
         shutil.rmtree(root / caches)
         (root / caches).mkdir()

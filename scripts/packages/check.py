@@ -240,7 +240,9 @@ def debian():
         shutil.rmtree(DEBIAN, ignore_errors=True)
         DEBIAN.mkdir(parents=True)
         packages = "git,man-db,python3-venv,ca-certificates,rpm"
-        run("debootstrap", "--variant=minbase", f"--include={packages}", "bookworm", DEBIAN, os.environ.get("DEBIAN_MIRROR", "http://deb.debian.org/debian"))
+        # Without a mirror, debootstrap knows one.
+        mirror = os.environ.get("DEBIAN_MIRROR", "").split()
+        run("debootstrap", "--variant=minbase", f"--include={packages}", "bookworm", DEBIAN, *mirror)
         # Where a proxy signs the traffic, this machine knows its certificate.
         for path in ["etc/resolv.conf", "etc/ssl/certs/ca-certificates.crt"]:
             shutil.copy(f"/{path}", DEBIAN / path)

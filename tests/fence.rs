@@ -53,8 +53,8 @@ const ATTEMPTS: &[(&str, &str)] = &[
     ("trace the loop", "head -c 1 /proc/$LOOP/mem"),
     ("read the loop's variables", "cat /proc/$LOOP/environ"),
     ("find the loop by name", "pgrep -x specify-ralph"),
-    ("leave a process behind", "setsid sleep 987654 & false"),
-    ("leave a daemon behind", "(setsid setsid sleep 987653 &) ; false"),
+    ("leave a process behind", "setsid sleep $LOOP.25 & false"),
+    ("leave a daemon behind", "(setsid setsid sleep $LOOP.75 &) ; false"),
     ("get privileges by setuid", "grep -q 'NoNewPrivs:.0' /proc/self/status"),
     ("become root", "sudo -n true"),
     ("have a capability", "grep -q 'CapEff:.*[1-9a-f]' /proc/self/status"),
@@ -155,6 +155,10 @@ fn has_srt() -> bool {
     false
 }
 
+/// Folders of which commands in bubblewrap have their own. What they seem to do to a home folder below them, as in a clone
+/// in `/tmp`, they do to that; whether something outside was changed is seen outside.
+const OWN_IN_BWRAP: &[&str] = &["/tmp", "/var/tmp"];
+
 /// What srt lets through of them. docs/sandbox.md says so.
 const THROUGH_SRT: &[&str] = &["see a socket in /tmp"];
 
@@ -194,21 +198,27 @@ fn escapes(words: &str) -> Vec<&'static str> {
         .env("GITHUB_TOKEN", "x")
         .env("DATABASE_URL", "postgres://me:pw@host/db")
         .spawn();
-    scene.write("loop-pid", running.pid().to_string());
+    let pid = running.pid();
+    scene.write("loop-pid", pid.to_string());
     let out = running.wait().code(0);
     let mechanism = scene.session().end()["sandbox"]["mechanism"].as_str().unwrap().to_owned();
     assert!(out.text().contains(&format!("sandbox {mechanism} ")), "{out}");
     let said = scene.session().text(1, "agent/stdout");
     let has = |word: &str, number: usize| said.lines().any(|line| line == format!("{word} {number}"));
-    let attempts = ATTEMPTS.iter().enumerate();
-    let escaped =
-        attempts.filter(|(number, _)| has("escaped", *number)).map(|(_, (name, _))| *name).collect();
+    let is_apart = mechanism == "bwrap" && OWN_IN_BWRAP.iter().any(|folder| disk.path().starts_with(folder));
+    let is_of_its_own = |attempt: &str| {
+        is_apart && ["$H/", "$OUT"].iter().any(|path| attempt.contains(path)) && !attempt.contains("KEY")
+    };
+    let escaped = ATTEMPTS.iter().enumerate();
+    let escaped = escaped.filter(|(number, (_, attempt))| has("escaped", *number) && !is_of_its_own(attempt));
+    let escaped = escaped.map(|(_, (name, _))| *name).collect();
     assert_eq!(said.lines().count(), ATTEMPTS.len(), "{said}");
     assert_eq!(contents(disk.path()), before, "nothing outside was changed");
     let processes = fs::read_dir("/proc").unwrap().flatten();
     let running: Vec<_> =
         processes.filter_map(|entry| fs::read_to_string(entry.path().join("cmdline")).ok()).collect();
-    assert!(!running.iter().any(|line| line.contains("98765")), "{running:?}");
+    let is_left = |line: &String| line.starts_with(&format!("sleep\0{pid}."));
+    assert!(!running.iter().any(is_left), "{running:?}");
     escaped
 }
 

@@ -3,25 +3,28 @@
 #
 # usage: tests/anywhere.sh [--only NAME]... [--list] [-- TEST...]
 #        tests/anywhere.sh --start COMMAND...
+#        tests/anywhere.sh --in NAME COMMAND...
 #
 #   --start       run COMMAND once as a job in the background, with a hostile configuration of git
+#   --in NAME     run COMMAND once in this surrounding, from the current folder
 #   --only NAME   this surrounding; can be repeated (default: all but `blanks`)
 #   --list        print the names of the surroundings
 #   TEST...       parts of the names of tests (default: all tests)
 #
 # It builds the tests once, and then starts the same binaries again and again. `blanks` clones the project to a folder
-# with blanks in its path and builds it there, which takes minutes.
+# below /tmp with blanks in its path and builds it there, which takes minutes.
 set -euo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-all=(background terminal locale home git-config git-hook variables umask-077 umask-000 user one-core load)
+all=(background terminal locale home git-config git-hook variables umask-077 umask-000 user tools leap-day new-year summer-time one-core load)
 chosen=()
 start=()
+surrounding=
 while (($# > 0)); do
   case $1 in
     --list) printf '%s\n' "${all[@]}" blanks; exit ;;
     --only) chosen+=("${2:?--only takes the name of a surrounding}"); shift 2 ;;
     --start) shift; start=("$@"); set --; break ;;
+    --in) surrounding=${2:?--in takes the name of a surrounding}; shift 2; start=("$@"); set --; break ;;
     --) shift; break ;;
     *) echo "anywhere.sh: unknown argument \`$1\`" >&2; exit 2 ;;
   esac
@@ -109,10 +112,12 @@ in_background() { bash -c 'trap "" INT QUIT HUP; exec "$@"' bash "$@" </dev/null
 in_terminal() { setsid --wait env -u TERM -u COLUMNS "$@" <&- 2>&1 | cat; }
 in_locale() { env LC_ALL=tr_TR.UTF-8 LANG=tr_TR.UTF-8 LANGUAGE=tr:de TZ=Pacific/Chatham "$@"; }
 in_home() {
-  local home="$work/an odd \$home"
+  local home="$work/an odd \$home" bound=()
   mkdir -p "$home"
   chmod a-w "$home"
-  env -u XDG_CONFIG_HOME HOME="$home" "$@"
+  # Nothing is read-only for root, but for a root without these.
+  [[ $(id -u) != 0 ]] || bound=(setpriv --bounding-set=-dac_override,-dac_read_search)
+  env -u XDG_CONFIG_HOME HOME="$home" "${bound[@]}" "$@"
 }
 in_git-config() {
   hostile_git_config >"$work/gitconfig"
@@ -145,6 +150,36 @@ in_user() {
   chown nobody "$work" "$work/user"
   env HOME="$work/user" TMPDIR="$work/user" setpriv --reuid=nobody --regid=nogroup --clear-groups "$@"
 }
+# Without the programs that only some scenes use.
+in_tools() {
+  local folder program folders
+  IFS=: read -ra folders <<<"$PATH"
+  mkdir -p "$work/programs"
+  for folder in "${folders[@]}"; do
+    for program in "$folder"/*; do
+      case ${program##*/} in
+        bwrap | srt | strace | gh | gpg* | ssh* | python* | node | npm | npx | jq | curl | wget | tmux | chromium* | faketime | rg | fd | ps | pgrep | pkill) ;;
+        *) [[ ! -x $program || -e $work/programs/${program##*/} ]] || ln -s "$(realpath "$program")" "$work/programs/${program##*/}" ;;
+      esac
+    done
+  done
+  env PATH="$work/programs" "$@"
+}
+# on_day TIME COMMAND...: the clock of the machine is ahead, and goes on. It is so in each process for itself.
+on_day() {
+  local ahead=$(($(date -d "$1" +%s) - $(date +%s))) library
+  shift
+  if ! command -v faketime >/dev/null; then
+    echo 'left out: faketime is not installed'
+    return
+  fi
+  library=$(faketime -m -f +0 printenv LD_PRELOAD)
+  env LD_PRELOAD="$library" FAKETIME="+$ahead" FAKETIME_DONT_FAKE_MONOTONIC=1 "$@"
+}
+# On another day of the week than today's.
+in_leap-day() { if [[ $(date +%u) == 2 ]]; then on_day '2032-02-29 12:00 UTC' "$@"; else on_day '2028-02-29 12:00 UTC' "$@"; fi; }
+in_new-year() { TZ=America/New_York on_day '2028-01-01 04:59:50 UTC' "$@"; }
+in_summer-time() { TZ=Europe/Berlin on_day '2027-03-28 00:59:50 UTC' "$@"; }
 in_one-core() { taskset -c 0 "$@"; }
 in_load() {
   local core
@@ -164,6 +199,11 @@ in_blanks() {
   (cd "$clone" && CARGO_TARGET_DIR="$work/a b/target" && export CARGO_TARGET_DIR && cargo test --lib --test integration -- "${tests[@]}")
 }
 
+if [[ -n $surrounding ]]; then
+  "in_$surrounding" "${start[@]}"
+  exit
+fi
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
 if ((${#start[@]} > 0)); then
   hostile_git_config >"$work/gitconfig"
   export GIT_CONFIG_GLOBAL=$work/gitconfig

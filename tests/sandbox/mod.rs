@@ -33,6 +33,9 @@ pub use state::State;
 /// Has Linux treated like other systems, for the program and for scenes that expect less there.
 const PORTABLE: &str = "RALPH_TEST_PORTABLE";
 
+/// What libfaketime reads, which `tests/anywhere.sh` sets: a day holds for programs as for the tests.
+const ANOTHER_DAY: &[&str] = &["LD_PRELOAD", "FAKETIME", "FAKETIME_DONT_FAKE_MONOTONIC"];
+
 /// Has the validation run before the first iteration, or not.
 const BASELINE: &str = "SPECKIT_RALPH_VALIDATION_BASELINE";
 /// Most agents of tests tick boxes and change nothing else.
@@ -375,6 +378,8 @@ impl Sandbox {
         if Self::is_portable() {
             command.env(PORTABLE, "1");
         }
+        let of_another_day = ANOTHER_DAY.iter().filter_map(|name| Some((name, std::env::var_os(name)?)));
+        command.envs(of_another_day);
         command
     }
 

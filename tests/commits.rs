@@ -129,6 +129,21 @@ fn hooks_of_the_user_run_and_one_that_refuses_costs_a_warning_and_no_task() {
 }
 
 #[test]
+fn a_flag_asks_for_commits_and_another_word_of_it_for_none() {
+    let scene = Sandbox::new();
+    scene.tasks("- [ ] T001 One\n- [ ] T002 Two\n- [ ] T003 Three").agent_sh(AGENT).commit("Ready");
+    scene.agent_uses_git();
+    scene.ralph("-n 1 --commit").code(4);
+    assert_eq!(scene.git("log --format=%s -1"), "T001 One");
+    scene.ralph("run --commit task -n 1").code(4);
+    assert_eq!(scene.git("log --format=%s -1"), "T002 Two");
+    scene.config("commit = 'task'").commit("Settings");
+    scene.ralph("--commit=off --trust").code(0);
+    assert_eq!(scene.git("log --format=%s -1"), "Settings");
+    scene.ralph("--commit tasks").code(2).stderr_has("did you mean `task`?");
+}
+
+#[test]
 fn where_no_commit_can_be_made_no_session_begins() {
     let scene = ready("- [ ] T001 One");
     let refused = |words: &str| {
@@ -154,13 +169,17 @@ fn before_the_first_commit_and_where_the_agent_commits_itself() {
     scene.git("init --quiet .");
     scene.tasks("- [ ] Do it\n- [ ] Do more").agent_sh(AGENT).config("commit = 'task'");
     scene.agent_sh("cat >/dev/null\ntick first\n");
-    scene.agent_uses_git().ralph("-n 1").code(4);
+    let refused = scene.agent_uses_git().ralph("-n 1").code(3);
+    // It would be the first one, with the files of the task alone.
+    refused.stderr_has("there is no commit yet\nhint: git add --all && git commit");
+    scene.git("commit --quiet --allow-empty --message First");
+    scene.ralph("-n 1").code(4);
     // A name that is a number would be an issue to the hosts.
-    assert_eq!(scene.git("log --format=%s"), "Do it");
+    assert_eq!(scene.git("log --format=%s"), "Do it\nFirst");
     assert_eq!(files_of(&scene, "HEAD"), ["specs/001-login/tasks.md"]);
     scene.agent_sh("cat >/dev/null\ntick first\ngit add specs; git commit -qm 'By the agent'\n");
     scene.ralph("").code(0);
-    assert_eq!(scene.git("log --format=%s"), "By the agent\nDo it");
+    assert_eq!(scene.git("log --format=%s"), "By the agent\nDo it\nFirst");
 }
 
 #[test]

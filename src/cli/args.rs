@@ -121,6 +121,7 @@ impl<const OF_HISTORY: bool> Args for KeyFlags<OF_HISTORY> {
                 "max-iterations" => argument.short('n'),
                 "model" => argument.short('m'),
                 "sandbox.mechanism" => argument.num_args(0..=1).default_missing_value("auto"),
+                "commit" => argument.num_args(0..=1).default_missing_value("task"),
                 _ => argument,
             })
         })

@@ -23,7 +23,7 @@ pub fn set_up(settings: &Settings, states: &[AgentState], context: &Context) -> 
     if settings.commit != Commits::Off && work_tree.lane().is_none() {
         return refuse(
             "`commit = \"task\"` runs git's hooks, which cannot write the repository from a sandbox",
-            "set `commit = \"off\"`, or run without --no-lane: each success is a commit on its branch",
+            "--commit off, or run without --no-lane: each success is a commit on its branch",
         );
     }
     let home = context.home().map(Utf8PathBuf::from).filter(|home| home.is_absolute());

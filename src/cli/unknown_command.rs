@@ -4,7 +4,7 @@ use anyhow::{Error, anyhow};
 use clap::Command;
 use clap::error::{ContextKind, ContextValue};
 
-use ralph_core::record::{RALPH, did_you_mean};
+use ralph_core::record::{RALPH, did_you_mean, quoted_for_shell};
 use ralph_ui::style::one_line;
 
 /// What other programs call the work of a command.
@@ -33,9 +33,22 @@ const SYNONYMS: &[(&str, &str)] = &[
     ("watch", "tui"),
 ];
 
+/// Programs that run tests: who names one means the validation.
+const RUNNERS: &[&str] = &[
+    "bun", "cargo", "deno", "dotnet", "go", "gradle", "jest", "just", "make", "mvn", "node", "npm", "npx",
+    "pnpm", "pytest", "python", "python3", "rspec", "tox", "uv", "vitest", "yarn",
+];
+
 /// Returns an error with the command that was meant, if clap does not know a word; only one that help lists.
 pub fn suggest(error: &clap::Error, grammar: &Command) -> Option<Error> {
     let ContextValue::String(word) = error.get(ContextKind::InvalidSubcommand)? else { return None };
+    if word.contains(char::is_whitespace) || RUNNERS.contains(&word.as_str()) {
+        let word = one_line(word);
+        let validate =
+            if word.contains(' ') { quoted_for_shell(&word).into_owned() } else { format!("'{word} …'") };
+        let hint = format!("`{RALPH} --validate {validate}` sets the command that checks each task");
+        return Some(anyhow!("`{word}` is not a command\nhint: {hint}"));
+    }
     let synonym = SYNONYMS.iter().find(|(other, _)| *other == word).map(|(_, name)| *name);
     let commands = grammar.get_subcommands().filter(|command| !command.is_hide_set());
     let hint = match synonym.or_else(|| did_you_mean(word, commands.map(Command::get_name))) {

@@ -119,7 +119,7 @@ settings! {
     untick: bool = Key::new("untick", Widens, ValueKind::Switch, "true", "Untick boxes that were ticked in a failed iteration");
     commit: Commits =
         Key::new("commit", Plain, ValueKind::Word(Commits::VARIANTS), "off",
-            "Commit each success on the current branch");
+            "Commit each success on the current branch").flag("commit", "WHAT");
     lane: Option<bool> =
         Key::new("lane", Plain, ValueKind::AutoOrSwitch, "auto",
             "Work in a lane: a work tree and a branch of the loop's own, away from your files; `auto`: with a sandbox");

@@ -140,6 +140,10 @@ fn mistakes_name_place_key_and_form() {
         "SPECKIT_RALPH_MODLE: unknown key `SPECKIT_RALPH_MODLE`\nhint: did you mean `SPECKIT_RALPH_MODEL`?",
     );
     refused(
+        &Inputs { environment: environment(&[("SPECKIT_RALPH_MAXITER", "3")]), ..Inputs::default() },
+        "SPECKIT_RALPH_MAXITER: unknown key `SPECKIT_RALPH_MAXITER`\nhint: did you mean `SPECKIT_RALPH_MAX_ITERATIONS`?",
+    );
+    refused(
         &Inputs { flags: vec![flag("--set", "untick", "maybe")], ..Inputs::default() },
         "--set: invalid value for `untick`\nhint: expected true or false",
     );
@@ -253,6 +257,11 @@ fn one_value_can_be_checked_alone() {
     for (key, text, expected) in [
         ("timeout", "10", "expected a duration such as 10s, 60m or 1h30m, or none (also 0)"),
         ("timeuot", "10m", "unknown key `timeuot`, did you mean `timeout`?"),
+        (
+            "lanes.copy",
+            r#"["x","y"]"#,
+            "expected a name or a list of names, or none (without brackets and quotes: `x,y`)",
+        ),
         ("agents.fake.command", "x", "`agents.fake.command` can only be set in .specify/ralph.toml"),
     ] {
         assert_eq!(check(key, text).unwrap_err().to_string(), expected);

@@ -142,7 +142,14 @@ impl Key {
                 line => command_words(&line.split_whitespace().map(str::to_owned).collect::<Vec<_>>()),
             },
             (ValueKind::Mechanism, Raw::List(words)) => command_words(words),
-            (ValueKind::Names, raw) => raw.names().map(Value::from),
+            (ValueKind::Names, raw) => {
+                if let Raw::Bare(text) = raw
+                    && let Some(plain) = without_brackets(text)
+                {
+                    return Err(self.invalid(Some(format!("without brackets and quotes: `{plain}`"))));
+                }
+                raw.names().map(Value::from)
+            }
             (ValueKind::Words(words), raw) => {
                 let listed = raw.names();
                 listed.filter(|list| list.iter().all(|word| words.contains(word))).map(Value::from)
@@ -205,6 +212,18 @@ impl Key {
 
 /// What can keep commands in their place.
 const MECHANISMS: &[&str] = &["auto", "srt", "bwrap"];
+
+/// Returns the names of a list that is written as in a file, as a flag takes them; `None` for plain names.
+fn without_brackets(text: &str) -> Option<String> {
+    let inner = text.trim().strip_prefix('[').and_then(|text| text.strip_suffix(']'));
+    let names: Vec<&str> = inner.unwrap_or(text).split(',').map(str::trim).collect();
+    let is_quoted = |name: &&str| {
+        ['"', '\''].iter().any(|quote| name.len() > 1 && name.starts_with(*quote) && name.ends_with(*quote))
+    };
+    // `[ab]*` is a pattern, and a folder may be `[id]`.
+    let is_list = inner.is_some() && names.len() > 1 || names.iter().any(is_quoted);
+    is_list.then(|| names.iter().map(|name| name.trim_matches(['"', '\''])).collect::<Vec<_>>().join(","))
+}
 
 /// Returns a command that has a place for another.
 fn command_words(words: &[String]) -> Option<Value> {
@@ -297,6 +316,13 @@ mod tests {
         case("model", bare("the agent's"), Some(Value::Null));
         case("agent", bare("claude, codex"), Some(json!(["claude", "codex"])));
         case("agent", bare("claude,,codex"), None);
+        case("lanes.copy", bare(r#"["x"]"#), None);
+        case("lanes.copy", bare("['x', 'y']"), None);
+        case("lanes.copy", bare("[x, y]"), None);
+        case("lanes.copy", bare(r#""x""#), None);
+        case("lanes.copy", bare("app/[id],[id]"), Some(json!(["app/[id]", "[id]"])));
+        case("validation.protect", bare("[ab]*"), Some(json!(["[ab]*"])));
+        case("lanes.copy", Raw::List(vec!["x".into()]), Some(json!(["x"])));
         case("redaction.rules", bare("a,b\nc+"), Some(json!(["a,b", "c+"])));
         case("redaction.rules", bare("("), None);
         case("capture.port", bare(r"port (\d+)"), Some(json!(r"port (\d+)")));

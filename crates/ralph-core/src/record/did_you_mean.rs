@@ -5,10 +5,21 @@ use strsim::osa_distance;
 /// Maximum number of characters of a name that are compared.
 const MAX_COMPARED_CHARS: usize = 200;
 
-/// Returns the known name that is closest to `name`, if one is close enough to be worth a hint.
+/// Fewest characters by which the beginning of a name is worth a hint.
+const MIN_PREFIX_CHARS: usize = 3;
+
+/// Returns the known name that is closest to `name`, if one is close enough to be worth a hint: the only one that begins with
+/// it, or else the one that is spelled most like it.
 pub fn did_you_mean<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let name = normalized(name);
     let allowed = (name.chars().count() / 3).max(1);
+    let known: Vec<&str> = known.into_iter().collect();
+    let is_prefix = |candidate: &&&str| normalized(candidate).starts_with(&name);
+    let mut longer = known.iter().filter(is_prefix);
+    if let (true, Some(only), None) = (name.chars().count() >= MIN_PREFIX_CHARS, longer.next(), longer.next())
+    {
+        return Some(only);
+    }
     known
         .into_iter()
         .map(|candidate| (osa_distance(&name, &normalized(candidate)), candidate))
@@ -40,6 +51,9 @@ mod tests {
             ("Agent", Some("agent")),
             ("time-out", Some("timeout")),
             ("idle.timeout", Some("idle-timeout")),
+            ("MAXITER", Some("max-iterations")),
+            ("time", Some("timeout")),
+            ("m", None),
             ("colour", None),
             ("", None),
         ] {

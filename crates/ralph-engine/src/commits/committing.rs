@@ -29,19 +29,23 @@ const USER_STAGED_FILE: &str = "commit-held";
 ///
 /// # Errors
 ///
-/// A [`Refusal`] if an operation such as a merge is in progress, HEAD is detached, or git has no author identity.
+/// A [`Refusal`] if an operation such as a merge is in progress, HEAD is detached, there is no commit yet, or git has no author
+/// identity.
 pub fn check_commits(work_tree: &WorkTree) -> Result<()> {
     let (what, hint) = if let Some(operation) = work_tree.operation() {
         (
             format!("{} is in progress in this work tree", operation.name),
-            "finish or abort it first, or set commit = \"off\"",
+            "finish or abort it first, or --commit off",
         )
     } else if work_tree.branch()?.is_none() {
-        ("HEAD is detached".to_owned(), "check out a branch (`git switch -c NAME`), or set commit = \"off\"")
+        ("HEAD is detached".to_owned(), "check out a branch (`git switch -c NAME`), or --commit off")
+    } else if work_tree.head()?.is_none() {
+        // The commit of a task would be the first, and hold nothing but its own files.
+        ("there is no commit yet".to_owned(), "git add --all && git commit, or --commit off")
     } else if let Err(error) = work_tree.check_identity() {
         (
             format!("git has no author identity: {error:#}"),
-            "git config user.name 'YOUR NAME' && git config user.email YOU@EXAMPLE.COM, or set commit = \"off\"",
+            "git config user.name 'YOUR NAME' && git config user.email YOU@EXAMPLE.COM, or --commit off",
         )
     } else {
         return Ok(());

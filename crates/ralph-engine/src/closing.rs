@@ -8,7 +8,8 @@ use tasklist::TaskList;
 use ralph_core::history::failure_key::FailureKey;
 use ralph_core::progress::progress_txt;
 use ralph_core::record::{
-    Changes, Closing, DiffStat, IterationFacts, Need, NeedKind, ObjectId, Outcome, Session, Unfinished,
+    Changes, Closing, DiffStat, IterationFacts, Need, NeedKind, ObjectId, Outcome, Session, Status,
+    Unfinished,
 };
 use ralph_core::summary::{not_done, summarize};
 use ralph_git::worktree::{ChangedFile, PrivateIndex};
@@ -24,12 +25,26 @@ impl Running<'_> {
             unrecognised.map(|item| format!("line {}: [{}] {}", item.line, item.mark, item.text)).collect();
         let (uncommitted, left_out) = self.not_in_commits();
         match self.recorded_with_changes(tasks) {
-            Ok(recorded) => Closing { unrecognised, uncommitted, left_out, ..recorded },
+            Ok(recorded) => {
+                let merge = self.merge_command(&recorded).unwrap_or_default();
+                Closing { unrecognised, uncommitted, left_out, merge, ..recorded }
+            }
             Err(error) => {
                 self.warn(format!("cannot determine what the session changed: {error:#}"));
                 Closing { unrecognised, uncommitted, left_out, ..Closing::default() }
             }
         }
+    }
+
+    /// Returns the command that brings the work to the main branch, where all of it is done and committed. Of a lane the last line
+    /// of the run says it.
+    fn merge_command(&self, recorded: &Closing) -> Result<Option<String>> {
+        let is_all = self.session.status == Status::Completed && self.session.tasks_remaining == 0;
+        let is_committed = recorded.changes.is_some_and(|changes| changes.uncommitted_files == 0);
+        if !is_all || !is_committed || self.plan.work_tree.lane().is_some() {
+            return Ok(None);
+        }
+        self.plan.work_tree.merge_command()
     }
 
     /// Returns the entry of progress.txt that closes the session; empty if no agent ran in it.

@@ -13,6 +13,9 @@ pub struct Closing {
     /// The command that comes before all others.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
+    /// The command that brings the branch to the main one, where all is done and committed on another.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub merge: Option<String>,
     /// Boxes with unknown marks, which no agent will tick.
     pub unrecognised: Vec<String>,
     /// Tasks that are done and in no commit, though `commit = "task"` is set.
@@ -41,6 +44,7 @@ impl Closing {
             why,
             hint,
             next,
+            merge,
             unrecognised,
             uncommitted,
             left_out,
@@ -51,7 +55,7 @@ impl Closing {
             // Read from the record, which has no secrets.
             summary: _,
         } = self;
-        let texts = why.iter_mut().chain(hint).chain(next);
+        let texts = why.iter_mut().chain(hint).chain(next).chain(merge);
         texts.chain([unrecognised, uncommitted, left_out].into_iter().flatten()).for_each(&mut *visit);
         for Unfinished { task, is_same: _, tried, is_taken_back: _, files, lines: _ } in unfinished {
             [task].into_iter().chain(tried).chain(files).for_each(&mut *visit);

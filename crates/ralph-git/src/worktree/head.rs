@@ -3,7 +3,7 @@
 use anyhow::{Result, bail};
 
 use crate::repository::{RefFormat, caused};
-use ralph_core::record::ObjectId;
+use ralph_core::record::{ObjectId, quoted_for_shell};
 use ralph_os::process::Captured;
 
 use super::WorkTree;
@@ -81,6 +81,30 @@ impl WorkTree {
         }
         let git = self.repository.open(&self.git_dir)?;
         git.head_id().ok().map(|id| id.to_string().parse()).transpose()
+    }
+
+    /// Returns the command that brings the branch that is checked out to the main one; `None` if that is the main one, has all
+    /// of its commits or is not known.
+    pub fn merge_command(&self) -> Result<Option<String>> {
+        let (Some(branch), Some(head)) = (self.branch()?, self.head()?) else { return Ok(None) };
+        let remote =
+            self.git().args(["symbolic-ref", "--quiet", "--short", "refs/remotes/origin/HEAD"]).run()?;
+        let remote = line_of(&remote)?.and_then(|name| Some(name.strip_prefix("origin/")?.to_owned()));
+        let names = remote.into_iter().chain(["main", "master", "trunk"].map(str::to_owned));
+        for main in names {
+            let reference = format!("refs/heads/{main}");
+            let asked = self.git().args(["rev-parse", "--verify", "--quiet", &reference]).run()?;
+            let Some(tip) = line_of(&asked)? else { continue };
+            if main == branch || self.is_ancestor(&head, &tip.parse()?)? {
+                return Ok(None);
+            }
+            let merge = format!("merge {}", quoted_for_shell(&branch));
+            return Ok(Some(match self.checked_out_at(&reference)? {
+                Some(place) => format!("git -C {} {merge}", quoted_for_shell(&place)),
+                None => format!("git switch {} && git {merge}", quoted_for_shell(&main)),
+            }));
+        }
+        Ok(None)
     }
 
     /// Returns the branch that is checked out, as people call it; none for a detached HEAD. That of a lane is the one that it

@@ -124,6 +124,9 @@ fn facts(closing: &Closing, is_validated: bool, screen: Screen) -> Vec<String> {
 /// `then   specify ralph resume            look   specify ralph report --open`
 fn next(session: &Session, closing: &Closing, screen: Screen) -> Vec<String> {
     let mut lines: Vec<String> = closing.next.iter().map(|command| format!("first  {command}")).collect();
+    if let (Some(command), Some(branch)) = (&closing.merge, &session.branch) {
+        lines.push(format!("on {}: {}", one_line(branch), one_line(command)));
+    }
     let look = format!("look   {RALPH} report --open");
     let resume = format!("{RALPH} resume{}", session.budget().flags_to_go_on());
     // A hint that names it says what comes first.
@@ -315,6 +318,10 @@ then   specify ralph resume     look   specify ralph report --open"
             text(&completed, &Closing::default(), 80),
             "all 3 tasks done · 1 h 0 min\n0 attempts\n\nlook   specify ralph report --open"
         );
+        let merge = Some("git switch main && git merge night".to_owned());
+        let on_night = Session { branch: Some("night".to_owned()), ..completed.clone() };
+        let card = text(&on_night, &Closing { merge, ..Closing::default() }, 80);
+        assert!(card.contains("\n\non night: git switch main && git merge night\nlook   "), "{card}");
         let screen = Screen { paint: Paint::Plain, width: 60 };
         let unchecked = lines(&completed, &Closing::default(), false, screen).join("\n");
         assert!(

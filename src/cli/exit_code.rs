@@ -35,7 +35,7 @@ impl ExitCode {
             // Where a command asked for it to stop, it went as the user wanted.
             Some(StopReason::Interrupted) => signal.map_or(Self::Done, Self::of_signal),
             Some(StopReason::LimitReached) => Self::Limit,
-            Some(StopReason::Stuck) => Self::Stuck,
+            Some(StopReason::Stuck | StopReason::TargetRed) => Self::Stuck,
             Some(StopReason::AgentUnusable | StopReason::ValidationUnusable) => Self::Unusable,
             Some(StopReason::Later(_)) | None => Self::NotDone,
         }

@@ -58,6 +58,9 @@ impl<'a> Running<'a> {
         let left_out = recorder.last_left_out();
         running.work =
             PendingCommit::begin(plan, &recorded, tree, objects.as_deref(), left_out, resumed_from)?;
+        if let Some(state) = session.trusted.clone().filter(|_| measured.baseline.is_some()) {
+            running.judging.trusted.tried = plan.work_tree.head()?.map(|head| (head, state));
+        }
         let last_passing = tree.filter(|_| measured.passes()).cloned();
         running.past.last_green = LastGreen::starting(last_passing, session.branch.as_ref());
         // Hints of an iteration that was interrupted wait again.
@@ -155,6 +158,7 @@ impl<'a> Running<'a> {
                 common_failure: Vec::new(),
                 is_lane_used: false,
                 is_lane_renewed: false,
+                target_red: None,
                 prompt_filler: None,
                 was_idle: false,
             },

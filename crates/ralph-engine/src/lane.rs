@@ -103,7 +103,10 @@ impl Running<'_> {
             self.recorder.take_between(slot, moment, begin.started_at);
             let changes = self.recorder.take_edits();
             self.note_own_changes(&changes);
-            self.judging.trusted.begin_from(self.recorder.tips().snapshot);
+            if let Some(tip) = self.plan.work_tree.head()? {
+                let published = newest_checked(&self.plan)?;
+                self.judging.trusted.begin_from(tip, self.recorder.tips().snapshot, published.as_ref());
+            }
         }
         begin.tips = self.recorder.tips();
         if self.past.history.attempts(&begin.task.name) > 0 {

@@ -284,6 +284,10 @@ impl Running<'_> {
 
     /// Ends the session for what an iteration showed, or gives up its task.
     fn after_turn(&mut self, task: &Task, iteration: Iteration) -> Result<Option<Ending>> {
+        // Before all else: then nothing that an attempt came to says anything of its task.
+        if let Some(ending) = self.state.target_red.take() {
+            return Ok(Some(ending));
+        }
         if let Some(ending) = self.commit_obstacle()? {
             return Ok(Some(ending));
         }

@@ -74,6 +74,8 @@ pub(super) struct LoopState {
     pub is_lane_renewed: bool,
     /// What fills the last prompt, if it was too long for its agent.
     pub prompt_filler: Option<String>,
+    /// How the session ends, as the validation fails on the tip of its branch.
+    pub target_red: Option<Ending>,
     /// Set after a wait, in which a person may have worked.
     pub was_idle: bool,
 }

@@ -12,6 +12,9 @@ use ralph_store::{SessionLog, SessionRefs, Store, last_written};
 
 use super::plan::Plan;
 
+/// Maximum number of commits of a branch whose records are looked for.
+const MAX_COMMITS: usize = 50;
+
 /// Maximum number of spans between sessions in which people edited.
 const MAX_EDITED_SPANS: usize = 50;
 
@@ -47,6 +50,10 @@ pub(super) struct Trusted {
     pub start: Option<ObjectId>,
     /// Files that people changed since, as they left them.
     pub edits: BTreeMap<RawPath, Option<TreeEntry>>,
+    /// In a lane, the commit on which the validation ran alone, and how it went.
+    pub tried: Option<(ObjectId, TrustedState)>,
+    /// The commit of a person's that attempts in a lane begin from, if the validation passed before it and did not run on it.
+    pub untried: Option<ObjectId>,
 }
 
 impl Trusted {
@@ -67,14 +74,37 @@ impl Trusted {
         }
     }
 
-    /// Takes a snapshot of the tip of the branch for what attempts are compared with.
-    pub fn begin_from(&mut self, tip: Option<ObjectId>) {
-        let Some(tip) = tip else { return };
-        if let Some(state) = &mut self.state {
-            state.snapshot.clone_from(&tip);
+    /// Takes the tip of the branch, of which there is a snapshot, for what attempts are compared with. `published` is the newest
+    /// result in it.
+    pub fn begin_from(
+        &mut self,
+        tip: ObjectId,
+        snapshot: Option<ObjectId>,
+        published: Option<&(ObjectId, Iteration)>,
+    ) {
+        let is_published = published.is_some_and(|(commit, _)| *commit == tip);
+        let tried = self.tried.as_ref().filter(|(commit, _)| *commit == tip && !is_published);
+        if let Some((_, state)) = tried {
+            self.state = Some(state.clone());
+        } else if let (Some((_, result)), Some(state)) = (published, &mut self.state) {
+            state.tests = tests_of(result);
+            state.passed = true;
         }
-        self.start = Some(tip);
+        let is_green = self.state.as_ref().is_some_and(|state| state.passed);
+        self.untried = Some(tip).filter(|_| is_green && !is_published && tried.is_none());
+        let Some(snapshot) = snapshot else { return };
+        if let Some(state) = &mut self.state {
+            state.snapshot.clone_from(&snapshot);
+        }
+        self.start = Some(snapshot);
         self.edits.clear();
+    }
+
+    /// Takes in how the validation went on the tip alone.
+    pub fn tried(&mut self, tip: ObjectId, tests: Option<Box<Tally>>, passed: bool) {
+        let Some(state) = &mut self.state else { return };
+        (state.tests, state.passed) = (tests, passed);
+        self.tried = Some((tip, state.clone()));
     }
 
     /// Notes what people changed.
@@ -166,19 +196,23 @@ pub(super) fn tests_of(iteration: &Iteration) -> Option<Box<Tally>> {
     iteration.evidence.as_ref().and_then(|evidence| evidence.tests.clone()).map(Box::new)
 }
 
-/// Returns the newest commit of the branch whose tree passed, with the record of its iteration.
+/// Returns the newest commit of the branch that a record names as published and whose tree passed, with that record.
 pub(super) fn newest_checked(plan: &Plan<'_>) -> Result<Option<(ObjectId, Iteration)>> {
     if plan.work_tree.lane().is_none() {
         return Ok(None);
     }
-    let newest = plan.work_tree.checked("HEAD")?.into_iter().next();
-    let Some((commit, session, number)) = newest else { return Ok(None) };
-    let Ok(session) = session.parse() else { return Ok(None) };
-    // Its record may be on another machine, or cleaned.
-    let log = plan.store.session(&SessionRefs::new(&plan.feature.path, session)).ok().flatten();
-    let number = number.parse().ok();
-    let entry = log.as_ref().zip(number).and_then(|(log, number)| log.iteration(number));
-    Ok(entry.and_then(|entry| plan.store.readable_iteration(entry)).map(|iteration| (commit, iteration)))
+    for (commit, session, number) in plan.work_tree.checked("HEAD")?.into_iter().take(MAX_COMMITS) {
+        let (Ok(session), Ok(number)) = (session.parse(), number.parse()) else { continue };
+        // Its record may be on another machine, or cleaned.
+        let log = plan.store.session(&SessionRefs::new(&plan.feature.path, session)).ok().flatten();
+        let entry = log.as_ref().and_then(|log| log.iteration(number));
+        let record = entry.and_then(|entry| plan.store.readable_iteration(entry));
+        // A commit that a person amended or rebased still says what the first one said.
+        if let Some(record) = record.filter(|record| record.published.as_ref() == Some(&commit)) {
+            return Ok(Some((commit, record)));
+        }
+    }
+    Ok(None)
 }
 
 /// Returns the newest success in a session, or else what that session itself began with.

@@ -174,6 +174,7 @@ pub fn stop(session: &Session, undone: Option<&str>) -> Option<String> {
         },
         (_, Some(StopReason::AgentUnusable)) => "the agent could not be used".to_owned(),
         (_, Some(StopReason::ValidationUnusable)) => "the validation could not be run".to_owned(),
+        (_, Some(StopReason::TargetRed)) => "the validation fails on a commit of the branch".to_owned(),
         (Status::Interrupted, _) | (_, Some(StopReason::Interrupted)) => "stopped by you".to_owned(),
         (Status::Failed, _) => "failed".to_owned(),
         (Status::Running, _) => "running".to_owned(),

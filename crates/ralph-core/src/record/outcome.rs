@@ -100,6 +100,8 @@ words! {
         AgentUnusable = "agent_unusable",
         /// The validation cannot be run.
         ValidationUnusable = "validation_unusable",
+        /// The validation fails on a commit of a person's that attempts in a lane begin from.
+        TargetRed = "target_red",
     }
 }
 
@@ -112,6 +114,7 @@ impl StopReason {
             | Self::Stuck
             | Self::AgentUnusable
             | Self::ValidationUnusable
+            | Self::TargetRed
             | Self::Later(_) => Status::Failed,
         }
     }

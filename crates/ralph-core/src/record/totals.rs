@@ -217,6 +217,7 @@ impl NeedKind {
             | StopReason::LimitReached
             | StopReason::Stuck
             | StopReason::Interrupted
+            | StopReason::TargetRed
             | StopReason::Later(_) => None,
         }
     }

@@ -290,15 +290,30 @@ impl Running<'_> {
                 _ => change,
             });
         }
-        let at = self.plan.clock.now();
         let what = "the validation's own files as they were trusted";
-        let put_back = rollback.put_back(&here, &wanted, &started.slot, PutBackKind::ForOneRun, what, at);
+        let validation = self.validate_changed(started, &wanted, what, &mut |it| it.run_again(started))?;
+        let paths = names(wanted.iter().map(|change| &change.path));
+        Ok(validation.map(|validation| (validation, paths)))
+    }
+
+    /// Makes changes to the work tree, runs a validation, and undoes them. Returns how it ended; `None` if they could not be
+    /// made.
+    pub(super) fn validate_changed(
+        &mut self,
+        started: &StartedIteration<'_>,
+        wanted: &[PathChange],
+        what: &str,
+        run: &mut dyn FnMut(&mut Self) -> Result<Validation>,
+    ) -> Result<Option<Validation>> {
+        let place = self.recorder.place().clone();
+        let rollback = Rollback { store: self.plan.store, work_tree: self.plan.work_tree, place: &place };
+        let at = self.plan.clock.now();
+        let here = rollback.read()?;
+        let put_back = rollback.put_back(&here, wanted, &started.slot, PutBackKind::ForOneRun, what, at);
         let (point, stay) = match put_back {
             Ok(done) => done,
             Err(error) => {
-                self.warn(format!(
-                    "the validation's own files could not be put back for a second run: {error:#}"
-                ));
+                self.warn(format!("{what} could not be put back for a run of the validation: {error:#}"));
                 if let Some(PutBack { point, .. }) = PutBack::noted_in(&started.slot)? {
                     rollback.settle(&point, Side::Found)?;
                     PutBack::forget(&started.slot)?;
@@ -306,7 +321,7 @@ impl Running<'_> {
                 return Ok(None);
             }
         };
-        let validation = if stay.is_empty() { Some(self.run_again(started)?) } else { None };
+        let validation = if stay.is_empty() { Some(run(self)?) } else { None };
         let left = rollback.settle(&point, Side::Found)?;
         PutBack::forget(&started.slot)?;
         for paths in [stay, left] {
@@ -319,8 +334,7 @@ impl Running<'_> {
                 ));
             }
         }
-        let paths = names(wanted.iter().map(|change| &change.path));
-        Ok(validation.map(|validation| (validation, paths)))
+        Ok(validation)
     }
 
     /// Runs the validation once more in this attempt.

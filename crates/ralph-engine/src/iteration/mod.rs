@@ -7,6 +7,7 @@ mod prompt;
 mod protect;
 mod skip;
 mod stages;
+mod tip;
 mod verdict;
 
 use std::io::{self, ErrorKind};

@@ -7,7 +7,7 @@ use tasklist::{Item, Mark, TaskList};
 
 use ralph_core::config::Until;
 use ralph_core::judge::{Decision, closable};
-use ralph_core::record::{self, ExitReason, FlagCode, Outcome};
+use ralph_core::record::{self, ExitReason, FailureClass, FlagCode, Outcome};
 use ralph_project::tasks::set_marks;
 
 use super::super::judge::{self, Goal, Verdict};
@@ -48,12 +48,16 @@ impl Running<'_> {
         let failed_validation = ran.validation.is_some() && !passing.passed;
         let mut undone = Undone::default();
         let mut taken = None;
-        let class = self.refuse_if_moved(&started.begin, &mut verdict, &mut cause, [&before, &after])?;
+        let mut class = self.refuse_if_moved(&started.begin, &mut verdict, &mut cause, [&before, &after])?;
+        let mut tip = if failed_validation { self.try_tip(started)? } else { None };
         if verdict.outcome == Outcome::Success {
             let look = taken.insert(self.recorder.take(&started.slot, &moment, ended_at));
             let now = if look.failure.is_some() { None } else { self.recorder.last_contents().0.cloned() };
             undone = self.undone(&started.begin, look, [&before, &after], &texts, failed_validation);
-            match self.assess(started, ran, now.as_ref(), &verdict.others, &undone, &mut passing)? {
+            let (others, now) = (&verdict.others, now.as_ref());
+            let (decision, tried) = self.assess_on_tip(started, ran, now, others, &undone, &mut passing)?;
+            tip = tried;
+            match decision {
                 Decision::RunAgain => {}
                 Decision::Accepted(flags) => {
                     evidence.flags = flags;
@@ -66,6 +70,10 @@ impl Running<'_> {
                 }
             }
         }
+        if let Some(red) = self.state.target_red.as_ref().and_then(|ending| ending.why.clone()) {
+            class = Some(FailureClass::Conflict);
+            (cause, evidence.refused) = (Some(red), None);
+        }
         let second = passing.second;
         if second.as_ref().is_some_and(|(_, again)| again.exit.reason == Some(ExitReason::Interrupted)) {
             verdict.refuse(judge::ticked_items(&before, &after));
@@ -75,10 +83,10 @@ impl Running<'_> {
         let boxes: Vec<&Item> = verdict.to_open.iter().chain(&undone.to_open).collect();
         let has_opened = self.recorder.reopen_boxes(&started.slot, &boxes, &after)?;
         let has_ticked = self.tick_originals(&verdict, &after);
-        if second.is_some() {
+        if second.is_some() || tip.is_some() {
             ended_at = self.plan.clock.now();
         }
-        let is_changed = has_opened || has_ticked || second.is_some();
+        let is_changed = has_opened || has_ticked || second.is_some() || tip.is_some();
         let taken = match taken {
             Some(taken) if !is_changed => taken,
             Some(_) => self.recorder.take_again(&started.slot, &moment, ended_at, found),

@@ -385,6 +385,11 @@ impl WorkTree {
         Ok((commits, files))
     }
 
+    /// Returns the first line of a commit's message.
+    pub fn subject(&self, commit: &ObjectId) -> Result<String> {
+        self.git().args(["log", "-1", "--no-show-signature", "--format=%s", commit.as_str()]).line()
+    }
+
     /// Returns how many commits `tip` has that `base` has not.
     pub fn count_between(&self, base: &ObjectId, tip: &ObjectId) -> Result<u64> {
         let counted = self.git().args(["rev-list", "--count", &format!("{base}..{tip}")]).line()?;
@@ -402,13 +407,13 @@ impl WorkTree {
         Ok(String::from_utf8_lossy(&listed).lines().map(str::to_owned).collect())
     }
 
-    /// Returns those of the last commits of a branch that say that their tree passed, newest first, each with the session and the
-    /// iteration that it names.
+    /// Returns those of the last commits of a branch, by first parents, that say that their tree passed, newest first, each with
+    /// the session and the iteration that it names. An amended commit says it, too: the record knows what was published.
     pub fn checked(&self, tip: &str) -> Result<Vec<(ObjectId, String, String)>> {
         let trailers = ["Check", "Session", "Iteration"]
             .map(|name| format!("%(trailers:key=Ralph-{name},valueonly,separator=%x2C)"));
         let format = format!("--format=%H%x00{}", trailers.join("%x00"));
-        let listed = self.git().args(["log", MAX_COMMITS, &format, tip]).read()?;
+        let listed = self.git().args(["log", "--first-parent", MAX_COMMITS, &format, tip]).read()?;
         let mut checked = Vec::new();
         for line in String::from_utf8_lossy(&listed).lines() {
             if let [commit, "passed", session, iteration] = line.split('\0').collect::<Vec<_>>()[..] {

@@ -207,7 +207,25 @@ fn what_a_lane_would_not_have_is_refused_and_nothing_is_written() {
                 scene.write(".specify/x.local", "");
             },
             "",
-            "git does not track these files: .specify/x.local",
+            "git does not track these files: .specify/x.local\nhint: git ignores them: --set 'lanes.copy=.specify/x.local' gives each new lane a copy",
+        ),
+        (
+            "a folder of the feature that git ignores",
+            |scene| {
+                scene.write(".gitignore", "/specs/*/private/\n").commit("Ignore");
+                scene.write("specs/001-login/private/notes.md", "").write("specs/001-login/private/x", "");
+            },
+            "--take-changes",
+            "these files: specs/001-login/private\nhint: git ignores them: --set 'lanes.copy=specs/001-login/private'",
+        ),
+        (
+            "a task list that git ignores",
+            |scene| {
+                scene.git("rm -r --cached --quiet specs");
+                scene.write(".gitignore", "specs/\n").commit("Ignore");
+            },
+            "",
+            "git ignores specs/001-login/tasks.md\nhint: `git add --force specs/001-login` and commit it",
         ),
         (
             "an ignored file that the prompt names",
@@ -328,6 +346,46 @@ fn a_branch_may_begin_with_the_users_changes() {
     assert_eq!(scene.git("status --porcelain"), dirty);
     assert_eq!(subjects(&scene), ["Changes that 001-login begins with", "T001 a"]);
     assert_eq!(files_of(&scene, "ralph/001-login~1"), ["agent.sh", "specs/001-login/notes.md"]);
+}
+
+#[test]
+fn spec_kits_note_of_the_feature_is_written_into_each_lane_and_committed_nowhere() {
+    let agent = format!(
+        "{{ cat .specify/feature.json; env | grep ^SPECIFY_ | sort; }} > seen-$RALPH_TASK\n\
+         echo '{{}}' > .specify/feature.json\n{AGENT}"
+    );
+    let ignore: &[(&str, &str)] = &[
+        (".specify/.gitignore", "feature.json\nextensions/*/local-config.yml\n"),
+        (".gitignore", ".specify/feature.json\n"),
+        ("unrelated", ""),
+    ];
+    for (file, rules) in ignore {
+        let scene = ready(TWO_TASKS, &agent);
+        scene.write(file, *rules).write("specs/002-other/tasks.md", "- [ ] T001 x\n").commit("Ignore");
+        scene.write(".specify/feature.json", r#"{"feature_directory": "specs/002-other"}"#);
+        if file.starts_with(".specify") {
+            scene.write(".specify/extensions/git/local-config.yml", "x: 1\n");
+        }
+        scene.ralph("run --lane --take-changes --feature 001-login").code(0);
+        let lane = lanes(&scene).join("1");
+        let lane = lane.to_str().expect("scenes have plain names");
+        for task in ["T001", "T002"] {
+            let seen = scene.git(["show", &format!("{BRANCH}:seen-{task}")]);
+            let expected = format!(
+                "{{\"feature_directory\":\"specs/001-login\"}}\nSPECIFY_FEATURE=001-login\n\
+                 SPECIFY_FEATURE_DIRECTORY={lane}/specs/001-login\nSPECIFY_FEATURE_NO_PERSIST=1\nSPECIFY_INIT_DIR={lane}"
+            );
+            assert_eq!(seen, expected, "{file}");
+        }
+        assert_eq!(scene.git(["ls-tree", "-r", "--name-only", BRANCH, ".specify/feature.json"]), "");
+        assert!(scene.read(".specify/feature.json").contains("002-other"), "the user's file stays");
+    }
+    // One that the project tracks is its own.
+    let scene = ready(TWO_TASKS, AGENT);
+    let tracked = r#"{"feature_directory": "specs/001-login", "x": 1}"#;
+    scene.write(".specify/feature.json", tracked).commit("Note");
+    scene.ralph("run --lane").code(0);
+    assert_eq!(scene.git(["show", &format!("{BRANCH}:.specify/feature.json")]), tracked);
 }
 
 #[test]

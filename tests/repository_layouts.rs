@@ -317,3 +317,41 @@ fn a_branch_of_another_feature_than_spec_kits_file_names_is_said() {
     scene.ralph("--dry-run").code(0).stderr_has(said);
     scene.ralph("--dry-run --feature specs/002-logout").code(0).stderr("");
 }
+
+#[test]
+fn a_branch_that_is_numbered_as_no_feature_is_starts_nothing() {
+    let scene = Sandbox::with_succeeding_agent(1);
+    scene.commit("Ready");
+    for branch in ["004-boards", "feature/004-boards"] {
+        scene.git(["checkout", "--quiet", "-b", branch]);
+        let refused = scene.ralph("").code(3);
+        refused.stderr_has(
+            "the branch names 004-boards, which is no folder in specs/; the only one to work on is specs/001-login\n\
+             hint: `--feature specs/001-login` takes it",
+        );
+        assert!(scene.sessions().is_empty());
+        scene.ralph("status").code(0);
+    }
+    scene.ralph("--dry-run --feature 001-login").code(0).stderr("");
+    scene.write("specs/004-boards/tasks.md", "- [ ] T001 Board\n");
+    scene.ralph("--dry-run").code(0).stderr("").stdout_has("Board");
+    fs::remove_dir_all(scene.path("specs/004-boards")).expect("it is there");
+    scene.write(".specify/feature.json", r#"{"feature_directory": "specs/001-login"}"#);
+    scene
+        .ralph("--dry-run")
+        .code(0)
+        .stderr_has("warning: the branch names 004-boards, which is no folder in specs/");
+}
+
+#[test]
+fn a_task_list_that_git_ignores_is_said_to_be_kept_nowhere() {
+    let scene = Sandbox::with_succeeding_agent(2);
+    scene.write(".gitignore", "specs/\n").commit("Ignore");
+    let warning = "warning: git ignores specs/001-login/tasks.md: no commit and no clone has its boxes";
+    let hint = "hint: `git add --force specs/001-login` keeps them\n";
+    // One that is tracked all the same is kept.
+    assert!(!scene.ralph("-n 1").code(4).talk().contains("git ignores"));
+    scene.git("rm -r --cached --quiet specs");
+    scene.git("commit --quiet --message Untrack");
+    scene.ralph("").code(0).stderr_has(warning).stderr_has(hint);
+}

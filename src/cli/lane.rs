@@ -10,15 +10,21 @@ use serde_json::json;
 use tasklist::TaskList;
 
 use ralph_core::config::{Config, Settings, Until};
-use ralph_core::record::{IfThere, ObjectId, RALPH, Refusal, full_branch_name, join_files, join_truncated};
+use ralph_core::record::{
+    IfThere, ObjectId, RALPH, Refusal, full_branch_name, join_files, join_truncated, quoted_for_shell,
+};
 use ralph_git::repository::RefFormat;
 use ralph_git::worktree::{CommittedFile, Lane, WorkTree};
 use ralph_os::platform::canonicalize;
 use ralph_os::process::{self, Interrupt, Marker, Tool, create_private_dir};
 use ralph_os::sandbox::short_digest;
-use ralph_project::feature::Feature;
+use ralph_project::feature::{FEATURE_FILE, Feature};
 use ralph_project::project_files::MAX_TASK_LIST_BYTES;
-use ralph_store::{LoopLock, SessionLog, SessionRefs, Spool, Store, disk_free, last_written_in_lanes};
+use ralph_project::tasks;
+use ralph_store::{
+    LoopLock, SessionLog, SessionRefs, Spool, Store, disk_free, last_written_in_each_lane,
+    last_written_in_lanes, wait_to_land,
+};
 use ralph_ui::style::{counted, size};
 
 use super::settings::{layers_in, project_in};
@@ -117,7 +123,11 @@ fn check_all(feature: &Feature, config: &Config, request: &RunRequest, context: 
             let hint = format!("commit your changes on it, or start another: --branch {branch}-2");
             return refuse(message, hint);
         }
-        (None, true, None) => left_behind(feature, config, context)?,
+        (None, true, None) => {
+            let LeftBehind { untracked, ignored } = left_behind(feature, config, context)?;
+            refuse_ignored(feature, &ignored, context)?;
+            untracked
+        }
         (None, false, _) => {
             refuse_uncommitted(feature, config, context)?;
             Vec::new()
@@ -131,7 +141,10 @@ fn check_all(feature: &Feature, config: &Config, request: &RunRequest, context: 
     }
     refuse_copies(settings, context)?;
     let root = lanes_folder(settings, work_tree, context)?;
-    let number = number(store, work_tree, &root, &branch, request)?;
+    let number = match number_of_dead(store, &branch, request)? {
+        Some(number) => number,
+        None => lowest_free(work_tree, &root, &branch)?,
+    };
     let is_new = work_tree.lane_in(root.clone(), number, &branch).is_new_lane();
     let new_bytes = is_new.then(|| refuse_full_disk(&root, settings, context)).transpose()?;
     Ok(Checked { branch, root, head, tip, taken, new_bytes })
@@ -195,26 +208,59 @@ fn refuse_branch(store: &Store, work_tree: &WorkTree, branch: &str, reference: &
     Ok(())
 }
 
-/// Returns the files of the feature and of `.specify/`, and those that the prompt names, that are in no commit, and that no lane
-/// gets a copy of.
-fn left_behind(feature: &Feature, config: &Config, context: &Context) -> Result<Vec<String>> {
+/// What of a feature, of `.specify/` and of what the prompt names is in no commit, and so in no lane.
+#[derive(Default)]
+struct LeftBehind {
+    /// Files that can be committed.
+    untracked: Vec<String>,
+    /// Files and folders that git ignores, and that no lane gets a copy of.
+    ignored: Vec<String>,
+}
+
+fn left_behind(feature: &Feature, config: &Config, context: &Context) -> Result<LeftBehind> {
     let work_tree = context.work_tree()?;
     let root = context.project_root()?;
     let template = template(&project_in(context)?, &config.loop_type)?;
     let named = if template.is_built_in { Vec::new() } else { named_files(&template.source, &root) };
     let places = [feature.dir.clone(), root.join(".specify")].into_iter().chain(named);
     let places: Vec<_> = places.map(|place| work_tree.relative(&place)).collect();
-    let progress = work_tree.relative(&feature.progress_path);
-    let copied: Vec<Utf8PathBuf> = config
-        .settings
-        .lanes_copy
-        .iter()
-        .map(|path| Utf8PathBuf::from(work_tree.relative(&root.join(path))))
-        .collect();
-    let mut files = work_tree.untracked_below(&places)?;
-    files
-        .retain(|file| *file != progress && !copied.iter().any(|path| Utf8Path::new(file).starts_with(path)));
-    Ok(files)
+    // The loop writes both into every lane.
+    let own = [&feature.progress_path, &root.join(FEATURE_FILE)].map(|path| work_tree.relative(path));
+    let mut untracked = work_tree.untracked_below(&places, false)?;
+    untracked.retain(|file| !own.contains(file));
+    let mut ignored = work_tree.untracked_below(&places, true)?;
+    ignored.retain(|file| !own.contains(file));
+    // What spec-kit ignores itself belongs to this machine, and what the user's own rules name to their tools.
+    let mut ignored = work_tree.ignored_roots(&ignored, &work_tree.relative(&root.join(".specify")))?;
+    let copied = config.settings.lanes_copy.iter().map(|path| work_tree.relative(&root.join(path)));
+    let copied: Vec<_> = copied.collect();
+    ignored.retain(|file| !copied.iter().any(|path| Utf8Path::new(file).starts_with(path)));
+    Ok(LeftBehind { untracked, ignored })
+}
+
+/// Refuses ignored documents that a lane would not have.
+fn refuse_ignored(feature: &Feature, ignored: &[String], context: &Context) -> Result<()> {
+    if ignored.is_empty() {
+        return Ok(());
+    }
+    let work_tree = context.work_tree()?;
+    let [tasks, folder] = [&feature.tasks_path, &feature.dir].map(|path| work_tree.relative(path));
+    if ignored.iter().any(|path| Utf8Path::new(&tasks).starts_with(path)) {
+        let message = format!("a lane has what is committed, and git ignores {tasks}");
+        let add = format!("git add --force {}", quoted_for_shell(&folder));
+        return refuse(message, format!("`{add}` and commit it, or run it in your files: --no-lane"));
+    }
+    let message = format!(
+        "a lane has what is committed, and git does not track these files: {}",
+        join_files(ignored, MAX_NAMED)
+    );
+    let root = work_tree.relative(&context.project_root()?);
+    let from_root =
+        |path: &String| Utf8Path::new(path).strip_prefix(&root).map_or(path.clone(), ToString::to_string);
+    let copies = ignored.iter().map(from_root).collect::<Vec<_>>().join(",");
+    let setting = format!("lanes.copy={copies}");
+    let setting = quoted_for_shell(&setting);
+    refuse(message, format!("git ignores them: --set {setting} gives each new lane a copy"))
 }
 
 /// Returns the files of the project that a text names.
@@ -240,16 +286,15 @@ fn refuse_uncommitted(feature: &Feature, config: &Config, context: &Context) -> 
         );
         return refuse(message, hint);
     }
-    let left = left_behind(feature, config, context)?;
-    if !left.is_empty() {
+    let LeftBehind { untracked, ignored } = left_behind(feature, config, context)?;
+    if !untracked.is_empty() {
         let message = format!(
             "a lane has what is committed, and git does not track these files: {}",
-            join_files(&left, MAX_NAMED)
+            join_files(&untracked, MAX_NAMED)
         );
-        let hint = format!("{hint}; `lanes.copy` names ignored ones to copy");
         return refuse(message, hint);
     }
-    Ok(())
+    refuse_ignored(feature, &ignored, context)
 }
 
 /// Refuses a list of the commit `from` whose tasks cannot be told apart by their ids.
@@ -452,7 +497,7 @@ pub fn clean(context: &Context, json: Json) -> Result<ExitCode> {
     })
 }
 
-/// Makes the branch and the lane if they are not there, and takes the lock of that.
+/// Takes a lane and its lock, and then makes the branch and the lane if they are not there.
 pub fn open(
     checked: Checked,
     feature: &Feature,
@@ -463,6 +508,14 @@ pub fn open(
     let (store, users) = (context.store()?, context.work_tree()?);
     let Checked { branch, root, head, tip, taken, new_bytes } = checked;
     let reference = full_branch_name(&branch);
+    create_private_dir(&root)?;
+    let root = canonicalize(&root).with_context(|| format!("look at {root}"))?;
+    let (work_tree, mut lock) = take_lane(store, users, &root, &branch, request)?;
+    if !lock.hold_branch(store.repository(), &reference)? || store.refs().tip(&reference)? != tip {
+        let message = format!("another loop is just starting on {branch}");
+        return refuse(message, "try again in a moment, or give another branch: --branch NAME");
+    }
+    let work_tree = work_tree.ignoring(ignored);
     let mut made_at = None;
     match &tip {
         None if request.lane.take_changes => {
@@ -491,11 +544,6 @@ pub fn open(
             ));
         }
     }
-    create_private_dir(&root)?;
-    let root = canonicalize(&root).with_context(|| format!("look at {root}"))?;
-    let number = number(store, users, &root, &branch, request)?;
-    let work_tree = users.lane_in(root, number, &branch).ignoring(ignored);
-    let lock = LoopLock::take(&work_tree)?;
     work_tree.make_lane(made_at.as_ref().or(tip.as_ref()).unwrap_or(&head))?;
     let left = process::kill_marked(&Marker::of_work_tree(work_tree.top()), &Interrupt::none());
     if !left.is_empty() {
@@ -504,14 +552,30 @@ pub fn open(
     Ok(Opened { work_tree, lock, new_bytes, made_at })
 }
 
-/// Returns the number of the lane to work in: that of a session that died on this branch, or the lowest that is free.
-fn number(
+/// Takes the lane to work in with its lock: that of a session that died on this branch, or the lowest that nothing runs in.
+fn take_lane(
     store: &Store,
     users: &WorkTree,
     root: &Utf8Path,
     branch: &str,
     request: &RunRequest,
-) -> Result<u32> {
+) -> Result<(WorkTree, LoopLock)> {
+    let lane = |number| users.lane_in(root.to_owned(), number, branch);
+    if let Some(number) = number_of_dead(store, branch, request)? {
+        let lock = LoopLock::take(&lane(number))?;
+        return Ok((lane(number), lock));
+    }
+    let mut number = 1;
+    loop {
+        if let Some(lock) = LoopLock::try_take(&lane(number))? {
+            return Ok((lane(number), lock));
+        }
+        number += 1;
+    }
+}
+
+/// Returns the number of the lane of the session to resume, or of one that died on this branch.
+fn number_of_dead(store: &Store, branch: &str, request: &RunRequest) -> Result<Option<u32>> {
     for spool in Spool::all(store.repository())? {
         let Some(place) = spool.place()? else { continue };
         let is_wanted = match &request.resume {
@@ -519,33 +583,44 @@ fn number(
             None => place.begun.lane.is_some() && place.begun.branch.as_deref() == Some(branch),
         };
         if let Some(number) = Lane::number_of(&place.work_tree).filter(|_| is_wanted) {
-            return Ok(number);
+            return Ok(Some(number));
         }
     }
-    for number in 1.. {
-        if LoopLock::holder_here(&users.lane_in(root.to_owned(), number, branch))?.is_none() {
-            return Ok(number);
-        }
-    }
-    Ok(1)
+    Ok(None)
 }
 
-/// Takes a lane to the tip of its branch; a new one gets its copies. Returns the tip.
-pub fn take_to_tip(work_tree: &WorkTree, settings: &Settings, context: &Context) -> Result<ObjectId> {
+/// Returns the lowest number of a lane in which no session runs.
+fn lowest_free(users: &WorkTree, root: &Utf8Path, branch: &str) -> Result<u32> {
+    let mut number = 1;
+    while LoopLock::holder_here(&users.lane_in(root.to_owned(), number, branch))?.is_some() {
+        number += 1;
+    }
+    Ok(number)
+}
+
+/// Takes a lane to the tip of its branch; it gets the copies that it lacks. Returns the tip.
+pub fn take_to_tip(
+    work_tree: &WorkTree,
+    there: &Feature,
+    settings: &Settings,
+    context: &Context,
+) -> Result<ObjectId> {
     let (store, Some(lane)) = (context.store()?, work_tree.lane()) else {
         return Err(Refusal::new("this is no lane").into());
     };
     let Some(tip) = store.refs().tip(&lane.reference())? else {
         return Err(Refusal::new(format!("the branch {} is gone", lane.branch)).into());
     };
-    let is_new = work_tree.is_new_lane();
     work_tree.take_lane_to(&tip)?;
-    if is_new {
-        let (users, root) = (context.work_tree()?, context.project_root()?);
-        for path in &settings.lanes_copy {
-            work_tree.copy_into_lane(users, &users.relative(&root.join(path)))?;
+    let (users, root) = (context.work_tree()?, context.project_root()?);
+    for path in settings.lanes_copy.iter().map(|path| users.relative(&root.join(path))) {
+        // One that was made before the setting lacks them.
+        if work_tree.top().join(&path).symlink_metadata().is_err() {
+            work_tree.copy_into_lane(users, &path)?;
         }
     }
+    let root = context.in_work_tree(work_tree.clone())?.project_root()?;
+    ralph_engine::write_feature_file(there, &root, work_tree, &tip)?;
     Ok(tip)
 }
 
@@ -592,6 +667,8 @@ pub fn unmerged(branch: &str, context: &Context) -> Result<Option<(u64, String, 
 pub fn close(lane: &WorkTree, land: bool, context: &Context) -> Result<Option<String>> {
     let users = context.work_tree()?;
     let Some(lane) = lane.lane() else { return Ok(None) };
+    // Another loop may land at the same moment.
+    let _turn = land.then(|| wait_to_land(users.repository())).transpose()?;
     let Some((commits, command, is_forward)) = unmerged(&lane.branch, context)? else {
         return Ok(None);
     };
@@ -604,10 +681,41 @@ pub fn close(lane: &WorkTree, land: bool, context: &Context) -> Result<Option<St
         format!("not landed: there are uncommitted changes\nhint: commit or stash them, then {command}")
     } else {
         let merge = Tool::git_for_user(users.top()).args(["merge", "--ff-only", "--quiet"]);
-        match merge.arg(lane.reference()).run() {
-            Ok(done) if done.is_success() => format!("landed: {commits} of {}", lane.branch),
-            Ok(failed) => format!("not landed: {}\nhint: {command}", failed.complaint()),
-            Err(error) => format!("not landed: {error:#}\nhint: {command}"),
-        }
+        let why = match merge.arg(lane.reference()).run() {
+            Ok(done) if done.is_success() => {
+                return Ok(Some(format!("landed: {commits} of {}", lane.branch)));
+            }
+            Ok(failed) => failed.complaint(),
+            Err(error) => format!("{error:#}"),
+        };
+        // A person may have committed meanwhile.
+        let command = unmerged(&lane.branch, context)?.map_or(command, |(_, command, _)| command);
+        format!("not landed: {why}\nhint: {command}")
     }))
+}
+
+/// Says which open tasks are done on branches of lanes, and how to get them.
+pub fn warn_of_lanes(feature: &Feature, context: &Context) -> Result<()> {
+    let (store, users) = (context.store()?, context.work_tree()?);
+    let mut branches = BTreeSet::new();
+    for refs in last_written_in_each_lane(users, &feature.path)? {
+        branches.extend(branch_of(store, store.session(&refs).ok().flatten().as_ref()));
+    }
+    for branch in branches {
+        let Some(tip) = store.refs().tip(&full_branch_name(&branch))? else { continue };
+        let Some((_, command, _)) = unmerged(&branch, context)? else { continue };
+        let [here, there] = [feature.clone(), with_list_of(&tip, feature.clone(), users)?]
+            .map(|feature| tasks::read(&feature.files, &feature.tasks_path).unwrap_or_default());
+        let open = here.items.iter().filter(|item| item.is_task() && !item.done);
+        let done: Vec<&str> = open
+            .filter(|item| there.find(&item.name).is_some_and(|found| found.done))
+            .map(|item| item.name.as_str())
+            .collect();
+        if !done.is_empty() {
+            let (are, them) = if done.len() == 1 { ("is", "it") } else { ("are", "them") };
+            let done = join_truncated(&done, MAX_NAMED);
+            warn(&format!("{done} {are} done on {branch}, and open here\nhint: `{command}` takes {them} in"));
+        }
+    }
+    Ok(())
 }

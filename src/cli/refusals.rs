@@ -10,6 +10,7 @@ use ralph_project::feature::Feature;
 use ralph_store::Store;
 
 use super::proposal;
+use super::run::refuse_unknown_name;
 use super::setup::Ready;
 use super::{Context, refusal, warn};
 
@@ -95,6 +96,7 @@ impl Ready {
         );
         check("feature", false, ralph_engine::check_refs(store, feature));
         check("feature", false, self.check_name(feature));
+        check("feature", false, refuse_unknown_name(feature));
         if settings.commit == Commits::OfTasks {
             check("commits", false, ralph_engine::check_commits(work_tree));
         }

@@ -7,7 +7,7 @@ use clap::Args;
 use serde_json::json;
 
 use ralph_core::config::Config;
-use ralph_core::record::{Baseline, Event, ObjectId, Refusal, Scope, TaskCounts};
+use ralph_core::record::{Baseline, Event, ObjectId, Refusal, Scope, TaskCounts, quoted_for_shell};
 use ralph_engine::{EventRedactor, Finish, Plan};
 use ralph_git::worktree::WorkTree;
 use ralph_os::process::{Interrupt, Marker};
@@ -108,7 +108,7 @@ pub fn run(args: &RunArgs, context: &Context) -> Result<ExitCode> {
     if args.loop_type.is_none() && feature.tasks_path.symlink_metadata().is_err() {
         lost_list::refuse_latest(context, Some(&feature.path))?;
     }
-    warn_of_another_feature(&feature);
+    compare_with_branch(&feature)?;
     let flags = Flags { loop_type: args.loop_type.clone(), ..args.settings.flags() };
     let request = RunRequest {
         scope: Scope { tasks: args.task.clone(), phases: args.phase.clone(), stories: args.story.clone() },
@@ -149,17 +149,35 @@ pub fn code_of_flags(
     Ok(if is_flagged { ExitCode::Stuck } else { code })
 }
 
-/// The branch may be of one feature, and spec-kit's file of another that was worked on before.
-fn warn_of_another_feature(feature: &Feature) {
+/// The branch may be of one feature, and spec-kit's file of another that was worked on before. What is guessed on such a branch
+/// is refused: its commits would go on the branch of another feature.
+fn compare_with_branch(feature: &Feature) -> Result<()> {
+    let path = one_line(&feature.path);
     if let Some(other) = &feature.branch_feature {
-        let message = format!(
-            "the branch names {}, and .specify/feature.json names {}, which is used\nhint: `--feature {}` takes the other",
-            one_line(other),
-            one_line(&feature.path),
-            one_line(other)
-        );
-        warn(&message);
+        let other = one_line(other);
+        warn(&format!(
+            "the branch names {other}, and .specify/feature.json names {path}, which is used\nhint: `--feature {other}` takes the other"
+        ));
     }
+    let Some(name) = feature.unknown_name.as_deref().map(one_line) else { return Ok(()) };
+    if feature.is_noted {
+        warn(&format!(
+            "the branch names {name}, which is no folder in specs/, and .specify/feature.json names {path}, which is used"
+        ));
+        return Ok(());
+    }
+    refuse_unknown_name(feature)
+}
+
+/// Refuses a feature that was guessed on a branch with the number of another.
+pub fn refuse_unknown_name(feature: &Feature) -> Result<()> {
+    let Some(name) = feature.unknown_name.as_deref().filter(|_| !feature.is_noted) else { return Ok(()) };
+    let (name, path) = (one_line(name), one_line(&feature.path));
+    let message =
+        format!("the branch names {name}, which is no folder in specs/; the only one to work on is {path}");
+    Err(Refusal::new(message)
+        .with_hint(format!("`--feature {path}` takes it; or make specs/{name} first"))
+        .into())
 }
 
 pub fn voice(talk: TalkArgs, paint: Paint) -> Voice {
@@ -194,7 +212,25 @@ pub fn start(feature: &Feature, request: RunRequest, context: &Context, voice: V
     }
     let settings = Settings::of(feature, context, layers, &request.scope).map_err(refusal)?;
     request.lane.refuse_without_lane()?;
+    if settings.is_about_tasks() {
+        warn_of_ignored_list(feature, context)?;
+        lane::warn_of_lanes(feature, context)?;
+    }
     run_session(feature, request, settings, context, voice, None)
+}
+
+/// What git ignores is in no snapshot and no commit.
+fn warn_of_ignored_list(feature: &Feature, context: &Context) -> Result<()> {
+    let tasks = context.work_tree()?.relative(&feature.tasks_path);
+    if !context.work_tree()?.ignored_among(std::slice::from_ref(&tasks))?.is_empty() {
+        let folder = tasks.rsplit_once('/').map_or(tasks.as_str(), |(folder, _)| folder);
+        let folder = quoted_for_shell(folder);
+        let tasks = one_line(&tasks);
+        warn(&format!(
+            "git ignores {tasks}: no commit and no clone has its boxes, and `restore` cannot bring them back\nhint: `git add --force {folder}` keeps them"
+        ));
+    }
+    Ok(())
 }
 
 /// Opens a lane, finishes what a session left in it that died, and runs a session there.
@@ -257,7 +293,7 @@ fn take_lane(
             }
         })?;
     }
-    lane::take_to_tip(&work_tree, &ready.config.settings, context).map_err(refusal)
+    lane::take_to_tip(&work_tree, there, &ready.config.settings, context).map_err(refusal)
 }
 
 /// Runs a session in the work tree of `context`, whose lock may be held already.

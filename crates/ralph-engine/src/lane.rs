@@ -1,16 +1,20 @@
 //! A session in a lane: taken to the tip of its branch before each attempt, with results that become commits on it.
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
+use camino::Utf8Path;
 use failure_excerpt::Tally;
+use serde_json::json;
 use tasklist::{Pairing, TaskList};
 
 use crate::validate;
 use ralph_core::record::{
-    Evidence, FailureClass, Iteration, LeftOut, ObjectId, Outcome, RALPH, Refusal, TaskName, join_files,
-    join_truncated,
+    Evidence, FailureClass, IfThere, Iteration, LeftOut, ObjectId, Outcome, RALPH, Refusal, TaskName,
+    join_files, join_truncated,
 };
-use ralph_git::worktree::{CommittedFile, Lane, PrivateIndex};
+use ralph_git::worktree::{CommittedFile, Lane, PrivateIndex, WorkTree};
+use ralph_os::platform::repo_path;
 use ralph_os::process::create_private_dir;
+use ralph_project::feature::{FEATURE_FILE, Feature};
 use ralph_project::project_files::MAX_DOCUMENT_BYTES;
 use ralph_store::{Begin, Conflict, Slot};
 
@@ -48,6 +52,7 @@ impl Running<'_> {
             return Ok(None);
         }
         work_tree.take_lane_to(&tip)?;
+        write_feature_file(self.plan.feature, &self.plan.project_root, work_tree, &tip)?;
         self.recorder.settle_progress();
         (self.state.is_lane_used, self.state.is_lane_renewed) = (false, true);
         Ok(self.set_up_lane()?.map(|why| {
@@ -195,8 +200,9 @@ impl Running<'_> {
             return Ok(None);
         };
         let (feature, work_tree) = (self.plan.feature, self.recorder.work_tree());
-        let [tasks, progress] =
-            [&feature.tasks_path, &feature.progress_path].map(|path| work_tree.relative(path));
+        let noted = self.plan.project_root.join(FEATURE_FILE);
+        let [tasks, progress, noted] =
+            [&feature.tasks_path, &feature.progress_path, &noted].map(|path| work_tree.relative(path));
         let index = self.spool.scratch().join("result-index");
         let objects = done.slot.objects();
         create_private_dir(&objects)?;
@@ -207,7 +213,11 @@ impl Running<'_> {
             bytes: list_to_publish(list.bytes, after.map(|after| after.bytes), done.closed),
             ..list
         });
-        let files = [(tasks.as_str(), list), (progress.as_str(), work_tree.committed_file(base, &progress)?)];
+        let mut files =
+            vec![(tasks.as_str(), list), (progress.as_str(), work_tree.committed_file(base, &progress)?)];
+        if work_tree.committed_file(base, &noted)?.is_none() {
+            files.push((noted.as_str(), None));
+        }
         let tree = work_tree.tree_with(private_index, tree, &files)?;
         let message = self.result_message(done, evidence);
         let is_signed = self.plan.config.settings.branch_sign;
@@ -239,6 +249,26 @@ impl Running<'_> {
         }
         message
     }
+}
+
+/// Writes spec-kit's note of the feature into a lane: it belongs to a checkout, so that no commit has it. One that is tracked
+/// stays as it is, and so does a lane without a folder of spec-kit's.
+pub fn write_feature_file(
+    feature: &Feature,
+    project_root: &Utf8Path,
+    work_tree: &WorkTree,
+    tip: &ObjectId,
+) -> Result<()> {
+    let path = project_root.join(FEATURE_FILE);
+    let Some(directory) = feature.directory_in(project_root) else { return Ok(()) };
+    let has_folder = path.parent().is_some_and(Utf8Path::is_dir);
+    if !has_folder || work_tree.committed_file(tip, &work_tree.relative(&path))?.is_some() {
+        return Ok(());
+    }
+    let text = format!("{}\n", json!({ "feature_directory": repo_path(directory) }));
+    // What an agent left there may be a link.
+    feature.files.remove(&path).if_there().with_context(|| format!("replace {path}"))?;
+    feature.files.create_new(&path, text.as_bytes()).with_context(|| format!("write {path}"))
 }
 
 /// Records an iteration and publishes its result. One whose branch moved in the last moment is recorded as a failure instead.

@@ -71,6 +71,7 @@ pub use commits::committing::check_commits;
 pub use decide::all_done;
 pub use iteration_context::last_words;
 pub use job::Job;
+pub use lane::write_feature_file;
 pub use left_behind::{lost_list, remains};
 pub use left_spools::{left_running, nothing_is_left};
 pub use memory::{Memory, Reason, RecalledHistory};

@@ -89,7 +89,23 @@ impl Plan<'_> {
         .map(|(name, value)| (name.to_owned(), value))
         .into_iter()
         .chain(self.lane_variables())
+        .chain(self.spec_kit_variables())
         .collect()
+    }
+
+    /// Returns the variables by which scripts of spec-kit find the feature, and by which they note no other.
+    fn spec_kit_variables(&self) -> Vec<(String, String)> {
+        let feature = self.feature;
+        if feature.directory_in(&self.project_root).is_none() {
+            return Vec::new();
+        }
+        [
+            ("SPECIFY_FEATURE_DIRECTORY", feature.dir.as_str()),
+            ("SPECIFY_FEATURE", feature.name.as_str()),
+            ("SPECIFY_FEATURE_NO_PERSIST", "1"),
+        ]
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .into()
     }
 
     /// Returns the variables that every child in a lane gets, also one without a task.

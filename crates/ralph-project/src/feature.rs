@@ -10,10 +10,10 @@ use ralph_os::platform::canonicalize;
 
 use crate::project_files::ProjectFiles;
 
-use search::{FEATURE_FILE, Search};
+use search::{Search, numbered_name};
 
 pub use files::Feature;
-pub use search::{is_part, without_dots};
+pub use search::{FEATURE_FILE, is_part, without_dots};
 
 /// Everything that may name a feature. Values of the environment come in from outside.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -70,17 +70,22 @@ pub fn find(
     if let Some(directory) = search.noted()? {
         let found =
             search.set(FEATURE_FILE, &directory, "correct the file, or name a feature with --feature")?;
-        // A branch that names several features, or none, says nothing against the file.
-        let named = query.branch.as_deref().and_then(|branch| search.by_prefix(branch).ok().flatten());
-        let branch_feature = named.map(|named| named.path).filter(|path| *path != found.path);
-        return Ok(Feature { branch_feature, ..found });
+        // A branch that names several features says nothing against the file.
+        let named = query.branch.as_deref().map(|branch| search.by_prefix(branch));
+        let is_unknown = matches!(named, Some(Ok(None)));
+        let unknown_name = query.branch.as_deref().filter(|_| is_unknown).and_then(numbered_name);
+        let branch_feature = named.and_then(|named| named.ok().flatten()).map(|named| named.path);
+        let branch_feature = branch_feature.filter(|path| *path != found.path);
+        return Ok(Feature { branch_feature, unknown_name, is_noted: true, ..found });
     }
-    for label in [&query.specify_feature, &query.branch].into_iter().flatten() {
+    let labels = [&query.specify_feature, &query.branch].into_iter().flatten();
+    for label in labels.clone() {
         if let Some(feature) = search.by_prefix(label)? {
             return Ok(feature);
         }
     }
-    search.only(has_open_tasks)
+    let unknown_name = labels.into_iter().find_map(|label| numbered_name(label));
+    Ok(Feature { unknown_name, ..search.only(has_open_tasks)? })
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! What of the user's work tree is in no commit, and so not in a lane.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 use anyhow::Result;
@@ -19,11 +20,34 @@ impl WorkTree {
         Ok(split(&listed).filter_map(|entry| entry.get(3..)).map(lossy).collect())
     }
 
-    /// Returns the files below `paths`, from the top, that git does not track, ignored ones among them.
-    pub fn untracked_below(&self, paths: &[String]) -> Result<Vec<String>> {
+    /// Returns the files below `paths`, from the top, that git does not track: those that it ignores, or the others.
+    pub fn untracked_below(&self, paths: &[String], is_ignored: bool) -> Result<Vec<String>> {
         let literal = paths.iter().map(|path| format!(":(top,literal){path}"));
-        let listing = self.git().args(["ls-files", "--others", "-z", "--full-name", "--"]).args(literal);
+        let listing = self.git().args(["ls-files", "--others", "-z", "--full-name", "--exclude-standard"]);
+        let listing = listing.args(is_ignored.then_some("--ignored")).arg("--").args(literal);
         Ok(split(&listing.limit(LISTING_TIMEOUT).read()?).map(lossy).collect())
+    }
+
+    /// Returns what git ignores of `files`, from the top: the outermost folder of each that it ignores, or the file itself. Rules
+    /// of the folder `except` do not count, nor those in a file of the user's outside of the work tree.
+    pub fn ignored_roots(&self, files: &[String], except: &str) -> Result<Vec<String>> {
+        let above = files.iter().flat_map(|file| Utf8Path::new(file).ancestors());
+        let above: BTreeSet<&str> = above.map(Utf8Path::as_str).filter(|path| !path.is_empty()).collect();
+        let asked: String = above.iter().map(|path| format!("{path}\0")).collect();
+        let checked = self.git().args(["check-ignore", "-v", "-z", "--stdin"]).stdin(asked).run()?;
+        let fields: Vec<String> = split(&checked.stdout).map(lossy).collect();
+        let rules: BTreeMap<&str, &str> =
+            fields.chunks_exact(4).map(|rule| (rule[3].as_str(), rule[0].as_str())).collect();
+        let own = format!("{except}/.gitignore");
+        // In order, what is in a folder comes behind it.
+        let mut roots: Vec<String> = Vec::new();
+        for (path, source) in rules {
+            let is_within = roots.iter().any(|root| Utf8Path::new(path).starts_with(root));
+            if !is_within && source != own && !Utf8Path::new(source).is_absolute() {
+                roots.push(path.to_owned());
+            }
+        }
+        Ok(roots)
     }
 
     /// Returns a submodule of the last commit or of the index, if there is any.
@@ -54,7 +78,7 @@ impl WorkTree {
         self.git_with(index).args(["add", "--update", "."]).read()?;
         let more: Vec<&String> = more.iter().filter(|path| !is_credentials(path.as_bytes())).collect();
         if !more.is_empty() {
-            self.git_with(index).args(["add", "--force", "--"]).args(more).read()?;
+            self.git_with(index).args(["add", "--"]).args(more).read()?;
         }
         let tree = self.git_with(index).arg("write-tree").line()?;
         fs::remove_file(index)?;

@@ -17,6 +17,10 @@ pub struct Feature {
     pub progress_path: Utf8PathBuf,
     /// Another feature that the branch names, where spec-kit's file names this one.
     pub branch_feature: Option<String>,
+    /// What the branch or `SPECIFY_FEATURE` names with a number of spec-kit's, if no folder in `specs/` has that name.
+    pub unknown_name: Option<String>,
+    /// True if spec-kit's own file names it, and nothing had to be guessed.
+    pub is_noted: bool,
     /// By which these are read and written.
     pub files: ProjectFiles,
 }
@@ -40,6 +44,12 @@ impl Feature {
         feature
     }
 
+    /// Returns its folder from the project's root, as spec-kit names a feature; `None` for a list that `--tasks` names.
+    pub fn directory_in(&self, project_root: &Utf8Path) -> Option<&Utf8Path> {
+        let is_folder = self.dir.ends_with(&self.path);
+        self.dir.strip_prefix(project_root).ok().filter(|_| is_folder)
+    }
+
     /// Returns the feature whose files are in `dir`.
     pub(super) fn in_directory(dir: Utf8PathBuf, name: String, path: String, files: &ProjectFiles) -> Self {
         Self {
@@ -50,6 +60,8 @@ impl Feature {
             plan_path: dir.join("plan.md"),
             progress_path: dir.join("progress.txt"),
             branch_feature: None,
+            unknown_name: None,
+            is_noted: false,
             files: files.clone(),
             dir,
         }

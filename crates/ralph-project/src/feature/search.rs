@@ -14,7 +14,7 @@ use super::files::Feature;
 use crate::project_files::{MAX_SETTINGS_BYTES, ProjectFiles, Refused, explain, refused};
 
 /// Where spec-kit notes the current feature, from the project's root.
-pub(super) const FEATURE_FILE: &str = ".specify/feature.json";
+pub const FEATURE_FILE: &str = ".specify/feature.json";
 
 const FEATURE_FILE_HINT: &str =
     "hint: it should be like {\"feature_directory\": \"specs/001-login\"}; or name a feature with --feature";
@@ -159,10 +159,7 @@ impl Search {
 
     /// spec-kit's rule before it wrote down the feature: the number in the branch's name is that of the directory.
     pub(super) fn by_prefix(&self, label: &str) -> Result<Option<Feature>> {
-        let label = match label.trim().split_once('/') {
-            Some((_, rest)) if !rest.contains('/') => rest,
-            _ => label.trim(),
-        };
+        let label = name_in(label);
         let names = self.names()?;
         let mut fitting: Vec<_> = names.iter().filter(|name| *name == label).collect();
         if let Some(prefix) = PREFIX.find(label).filter(|_| fitting.is_empty()) {
@@ -237,6 +234,19 @@ impl Search {
         names.sort();
         Ok(names)
     }
+}
+
+/// Returns the name of a feature in that of a branch: `boards` in `feature/boards`.
+fn name_in(label: &str) -> &str {
+    match label.trim().split_once('/') {
+        Some((_, rest)) if !rest.contains('/') => rest,
+        _ => label.trim(),
+    }
+}
+
+/// Returns the name of a feature in that of a branch if it begins with a number as spec-kit gives them.
+pub(super) fn numbered_name(label: &str) -> Option<String> {
+    Some(name_in(label)).filter(|name| PREFIX.is_match(name)).map(str::to_owned)
 }
 
 /// Returns true if `part` stands somewhere in the name of a feature, in any letter case.

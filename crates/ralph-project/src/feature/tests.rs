@@ -93,6 +93,46 @@ fn the_nearest_source_wins() {
 }
 
 #[test]
+fn a_numbered_name_that_no_folder_has_is_known() {
+    let project = Project::new(&[("specs/001-a/tasks.md", OPEN), ("specs/002-b/tasks.md", DONE)]);
+    let cases = [
+        ("004-boards", Some("004-boards")),
+        ("feature/004-boards", Some("004-boards")),
+        ("20260131-120000-boards", Some("20260131-120000-boards")),
+        ("001-a", None),
+        ("002-other-words", None),
+        ("main", None),
+        ("fix-004", None),
+        ("v2", None),
+    ];
+    for (name, unknown) in cases {
+        let found = project.find_from("", &branch(name)).unwrap();
+        assert_eq!((found.unknown_name.as_deref(), found.is_noted), (unknown, false), "{name}");
+        let named = FeatureQuery { flag: Some("001-a".to_owned()), ..branch(name) };
+        assert_eq!(project.find_from("", &named).unwrap().unknown_name, None, "{name}");
+    }
+    let file = project.top.join(FEATURE_FILE);
+    fs::create_dir(file.parent().unwrap()).unwrap();
+    fs::write(file, r#"{"feature_directory": "specs/001-a"}"#).unwrap();
+    for (name, unknown) in cases {
+        let found = project.find_from("", &branch(name)).unwrap();
+        assert_eq!((found.unknown_name.as_deref(), found.is_noted), (unknown, true), "{name}");
+    }
+}
+
+#[test]
+fn the_folder_of_a_feature_is_named_from_the_project() {
+    let project =
+        Project::new(&[("sub/.specify/x", ""), ("sub/specs/001-a/tasks.md", OPEN), ("TODO.md", OPEN)]);
+    let root = project.top.join("sub");
+    let found = project.find_from("sub", &FeatureQuery::default()).unwrap();
+    assert_eq!(found.directory_in(&root).unwrap(), "specs/001-a");
+    let listed = project.find_from("sub", &tasks("specs/001-a/tasks.md")).unwrap();
+    assert_eq!(listed.directory_in(&root), None);
+    assert_eq!(project.find_from("", &tasks("TODO.md")).unwrap().directory_in(&project.top), None);
+}
+
+#[test]
 fn a_feature_knows_its_files() {
     let project = Project::new(&[("specs/001-a/tasks.md", OPEN)]);
     let dir = project.top.join("specs/001-a");
@@ -104,6 +144,8 @@ fn a_feature_knows_its_files() {
         plan_path: dir.join("plan.md"),
         progress_path: dir.join("progress.txt"),
         branch_feature: None,
+        unknown_name: None,
+        is_noted: false,
         files: project.files(),
         dir,
     };

@@ -22,16 +22,22 @@ pub fn last_written(work_tree: &WorkTree, feature: &str) -> Result<Option<Sessio
 
 /// Returns the newest session on `feature` that was written from a lane, if none was written from this work tree since.
 pub fn last_written_in_lanes(work_tree: &WorkTree, feature: &str) -> Result<Option<SessionRefs>> {
-    let mut newest = None;
+    let newest =
+        last_written_in_each_lane(work_tree, feature)?.into_iter().max_by_key(|refs| refs.session.clone());
+    let here = read(work_tree)?.remove(feature);
+    Ok(newest.filter(|newest| here.is_none_or(|here| newest.session > here)))
+}
+
+/// Returns the sessions on `feature` that were last written from the lanes, one of each.
+pub fn last_written_in_each_lane(work_tree: &WorkTree, feature: &str) -> Result<Vec<SessionRefs>> {
+    let mut found = Vec::new();
     for path in disk::children(&work_tree.repository().ralph_dir().join("last"))? {
         if path.file_stem().and_then(Lane::number_of).is_some() {
             let session = disk::read_json::<Sessions>(&path)?.unwrap_or_default().remove(feature);
-            newest = newest.max(session);
+            found.extend(session.map(|session| SessionRefs::new(feature, session)));
         }
     }
-    let here = read(work_tree)?.remove(feature);
-    let newest = newest.filter(|newest| here.is_none_or(|here| *newest > here));
-    Ok(newest.map(|session| SessionRefs::new(feature, session)))
+    Ok(found)
 }
 
 /// Returns the newest session that was written from this work tree, whatever its feature.

@@ -15,6 +15,7 @@ use ralph_os::platform::{identity, identity_of};
 use ralph_os::process::create_private_dir;
 
 use super::disk;
+use crate::refs::naming::slug;
 
 /// The extension of the file that names who holds a lock.
 const HOLDER: &str = "holder";
@@ -65,6 +66,8 @@ pub struct LoopLock {
     file: File,
     path: Utf8PathBuf,
     holder: Option<Holder>,
+    /// The lock on the branch that a lane publishes on.
+    branch: Option<File>,
 }
 
 impl LoopLock {
@@ -75,25 +78,38 @@ impl LoopLock {
 
     /// Takes the lock of this work tree, or refuses and names who has it.
     pub fn take(work_tree: &WorkTree) -> Result<Self> {
+        match Self::try_take(work_tree)? {
+            Some(lock) => Ok(lock),
+            None => Err(refusal(holder_of(&Self::path(work_tree.repository(), &work_tree.name()))).into()),
+        }
+    }
+
+    /// Takes the lock of this work tree. `None` if another loop has it.
+    pub fn try_take(work_tree: &WorkTree) -> Result<Option<Self>> {
         let repository = work_tree.repository();
         let path = Self::path(repository, &work_tree.name());
-        create_private_dir(path.parent().unwrap_or(&path))?;
-        let file = disk::open_to_change(&path, 0o666).with_context(|| format!("open {path}"))?;
-        for made in path.ancestors().take(3) {
-            disk::share(made, repository.sharing)?;
-        }
+        let file = open_shared(&path, repository)?;
         let asked = Instant::now();
         while !has_locked(file.try_lock(), &path)? {
             // Who only looks whether it is held holds it for a moment, too.
             if asked.elapsed() >= POLL_INTERVAL {
-                return Err(refusal(holder_of(&path)).into());
+                return Ok(None);
             }
             std::thread::sleep(POLL_INTERVAL / 20);
         }
         // The previous holder is not the present one.
         file.set_len(0).with_context(|| format!("write {path}"))?;
         disk::remove_file_if_there(&holder_file(&path))?;
-        Ok(Self { file, path, holder: None })
+        Ok(Some(Self { file, path, holder: None, branch: None }))
+    }
+
+    /// Takes the lock on the branch that this loop is to publish on, as well. Returns false if another loop has it.
+    pub fn hold_branch(&mut self, repository: &Repository, branch: &str) -> Result<bool> {
+        let path = repository.ralph_dir().join("branches").join(format!("{}.run", slug(branch)));
+        let file = open_shared(&path, repository)?;
+        let is_held = has_locked(file.try_lock(), &path)?;
+        self.branch = is_held.then_some(file);
+        Ok(is_held)
     }
 
     /// Takes the lock again where its file was deleted under us, so that no second loop gets in beside us.
@@ -103,8 +119,8 @@ impl LoopLock {
         if there == Some(ours) {
             return Ok(());
         }
-        let holder = self.holder.take();
-        *self = Self::take(work_tree)?;
+        let (holder, branch) = (self.holder.take(), self.branch.take());
+        *self = Self { branch, ..Self::take(work_tree)? };
         holder.map_or(Ok(()), |holder| self.name_holder(work_tree, holder))
     }
 
@@ -144,6 +160,24 @@ impl LoopLock {
     fn holder(path: &Utf8Path) -> Result<Option<Holder>> {
         Ok(if is_free(path)? { None } else { holder_of(path) })
     }
+}
+
+/// Waits until no other loop brings results into a branch of the user's. Held as long as the file is open.
+pub fn wait_to_land(repository: &Repository) -> Result<File> {
+    let path = repository.ralph_dir().join("branches").join("landing");
+    let file = open_shared(&path, repository)?;
+    wait_for(&file, &path)?;
+    Ok(file)
+}
+
+/// Opens the file of a lock, for all that the repository lets in.
+fn open_shared(path: &Utf8Path, repository: &Repository) -> Result<File> {
+    create_private_dir(path.parent().unwrap_or(path))?;
+    let file = disk::open_to_change(path, 0o666).with_context(|| format!("open {path}"))?;
+    for made in path.ancestors().take(3) {
+        disk::share(made, repository.sharing)?;
+    }
+    Ok(file)
 }
 
 /// Returns the locks of all work trees.

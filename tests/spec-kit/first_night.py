@@ -102,7 +102,9 @@ class Night(Place):
         """Clones each branch: a ticked box must have the files of its task beside it."""
         for name in self.git("for-each-ref", "--format=%(refname:short)", "refs/heads").split():
             clone = self.clone(name)
-            for task in re.findall(r"^- \[[xX]\] (T\d+)", (clone / FEATURE / "tasks.md").read_text(), re.MULTILINE):
+            # Where spec-kit made a branch for the feature, the first one has no list.
+            tasks = clone / FEATURE / "tasks.md"
+            for task in re.findall(r"^- \[[xX]\] (T\d+)", tasks.read_text() if tasks.exists() else "", re.MULTILINE):
                 missing = [path for path in self.language.done[task] if not (clone / path).exists()]
                 if missing:
                     raise Failed(f"{when}: on the branch {name} {task} is ticked, and {', '.join(missing)} not there")

@@ -33,7 +33,7 @@ NEWEST = install.VERSIONS[-1]
 
 # What takes the place of README's `--sandbox` in the first run, and in the night. The last two are docs/nights.md's way without a lane, on
 # a branch of the user's own; one of them thinks of commits after the first run alone.
-WAYS = {"sandbox": ("--sandbox", "--sandbox"), "lane": ("--lane", "--lane"), "commit": ("--set commit=task", "--set commit=task"), "late": ("", "--set commit=task")}
+WAYS = {"sandbox": ("--sandbox", "--sandbox"), "lane": ("--lane", "--lane"), "commit": ("--commit", "--commit"), "late": ("", "--commit")}
 SHORT = ["node-sandbox", "python-lane", "rust-commit", "node-late"]
 
 # How commands of README end, by what they begin with, where that is not 0: one run of five tasks, and a night with a question.
@@ -60,7 +60,7 @@ class Night(Place):
     def __init__(self, folder, language, way, version, ours):
         super().__init__(folder, install.folder_of(version), version, "claude", ours)
         self.language, self.way = LANGUAGES[language], way
-        self.has_own_branch = "--set commit=task" in WAYS[way]
+        self.has_own_branch = "--commit" in WAYS[way]
         claude = self.folder / "programs/claude"
         claude.write_text(f'#!/bin/sh\nexec python3 -B {folder}/agent/claude.py {language} "$@"\n')
         claude.chmod(0o755)

@@ -281,6 +281,7 @@ pub fn synthetic_iteration(session: &SessionId, number: u32, seconds: i64, rando
         evidence: None,
         git_state: Vec::new(),
         stream: None,
+        agent_facts: None,
         user_files: Vec::new(),
         undone: Vec::new(),
         lost_tasks: Vec::new(),
@@ -531,6 +532,7 @@ fn tool_call(random: &mut Random) -> ToolCall {
         at_ms: None,
         exit_code: None,
         last_line: String::new(),
+        is_denied: false,
     }
 }
 

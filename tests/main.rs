@@ -51,6 +51,7 @@ mod run;
 mod sandbox;
 mod scope;
 mod settings;
+mod setup_faults;
 mod share;
 mod size;
 mod steer;

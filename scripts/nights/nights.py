@@ -141,8 +141,8 @@ night(
 )
 night(
     name="crashing-agent",
-    models="the agent dies of a signal in its first attempt at each task",
-    agent="[ $attempts = 1 ] && kill -SEGV $$; good",
+    models="the agent dies of a signal before it does anything, once at each task",
+    agent="once crash-$n && kill -SEGV $$; good",
     settings="max-iterations = 20\n",
     reason=r"all 5 tasks done",
 )

@@ -199,7 +199,7 @@ impl<'a> Trial<'a> {
             stdout: streams.join("ralph-stdout"),
             stderr: streams.join("ralph-stderr"),
             marker: self.marker.clone(),
-            limits: Limits { wall: UNLIMITED, idle: None, output: u64::MAX },
+            limits: Limits { wall: UNLIMITED, idle: None, first_output: None, output: u64::MAX },
             fence: None,
         };
         for path in [&child.stdout, &child.stderr] {

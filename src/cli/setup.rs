@@ -14,7 +14,7 @@ use ralph_engine::{
 };
 use ralph_git::worktree::WorkTree;
 use ralph_os::clock::Clock;
-use ralph_os::process::Interrupt;
+use ralph_os::process::{Interrupt, Limits};
 use ralph_os::sandbox::Sandbox;
 use ralph_project::feature::{Feature, without_dots};
 use ralph_project::prompt::Template;
@@ -22,6 +22,8 @@ use ralph_project::tasks;
 use ralph_store::{SessionLog, SessionRefs, Store};
 
 use super::args::LaneArgs;
+use super::environment::Environment;
+use super::output::warn;
 use super::own_command::own_program;
 use super::resumption::Kept;
 use super::settings::{Layers, layers_in, project_in};
@@ -205,6 +207,7 @@ pub struct Ready {
     sandbox: Option<Arc<Sandbox>>,
     /// What a resumption begins with.
     kept: Vec<u8>,
+    environment: Environment,
 }
 
 impl Ready {
@@ -222,6 +225,7 @@ impl Ready {
             clock: context.clock()?,
             sandbox: None,
             kept: Vec::new(),
+            environment: context.environment.clone(),
         };
         if needs_agents {
             ready.find_agents(&context.lookup())?;
@@ -257,6 +261,28 @@ impl Ready {
         Ok(())
     }
 
+    /// Tries the programs of the agents where they will run. Those that do not start there are left out, if another one does.
+    pub fn check_inside(&mut self, context: &Context) -> Result<()> {
+        let Some(sandbox) = &self.sandbox else { return Ok(()) };
+        let lookup = context.lookup();
+        let (mut first, mut working) = (None, Vec::new());
+        for (settings, agent) in std::mem::take(&mut self.agents) {
+            match agent.check_inside(sandbox, &self.project.root, &lookup) {
+                Ok(()) => working.push((settings, agent)),
+                Err(error) => first = first.or(Some(error)),
+            }
+        }
+        self.agents = working;
+        match first {
+            Some(error) if self.agents.is_empty() => Err(error),
+            Some(error) => {
+                warn(&format!("continuing without it: {error}"));
+                Ok(())
+            }
+            None => Ok(()),
+        }
+    }
+
     /// Returns a work tree in which git runs nothing of agents outside of the sandbox, if there is one.
     pub fn behind_fence(&self, work_tree: &WorkTree) -> Result<WorkTree> {
         work_tree.clone().behind(self.sandbox.as_ref().map(Sandbox::for_filters))
@@ -286,8 +312,12 @@ impl Ready {
                 Some(by_default) => Some(by_default),
                 None => self.config.silence_of_commands(),
             };
+            let first_output =
+                values.first_output_timeout.filter(|_| settings.says_at_once_that_it_is_there());
             let limits = ralph_engine::child_limits(values, values.timeout, idle);
-            Candidate { agent: agent.as_ref(), limits, model: settings.model.clone() }
+            let limits = Limits { first_output, ..limits };
+            let api_key = agent.api_key(&|name| self.environment.owned(name));
+            Candidate { agent: agent.as_ref(), api_key, limits, model: settings.model.clone() }
         });
         candidates.collect()
     }

@@ -1,6 +1,6 @@
 //! A known agent, started as its program wants it.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use anyhow::{Result, bail};
@@ -9,13 +9,13 @@ use redact_stream::Redactor;
 
 use super::hint;
 use super::interface::{Agent, AgentInput, Lookup};
-use super::known::{Known, LEAKING};
+use super::known::{self, Known, LEAKING};
 use super::launch::Launch;
 use super::programs::on_path;
 use super::settings::AgentSettings;
 use ralph_core::record::{AgentEvent, AgentRun, FailureClass, Permissions, summary};
 use ralph_os::process::{self, Interrupt, Tool};
-use ralph_os::sandbox::AgentState;
+use ralph_os::sandbox::{AgentState, Sandbox};
 
 /// What to do where Claude Code refuses to run as root.
 const ROOT: &str = "run as another user, or, in a container that you can lose, set IS_SANDBOX=1, or use permissions = \
@@ -205,6 +205,24 @@ impl Agent for Adapter {
         }
     }
 
+    fn api_key(&self, lookup: Lookup<'_>) -> Option<String> {
+        let keys = known::BILLED.iter().find(|(name, _)| *name == self.known.name)?.1;
+        let key =
+            keys.iter().find(|key| self.variable(key, lookup).is_some_and(|value| !value.is_empty()))?;
+        let home =
+            self.variable(if cfg!(windows) { "USERPROFILE" } else { "HOME" }, lookup).unwrap_or_default();
+        let logins = self.known.credentials.iter().map(|file| Utf8Path::new(&home).join(file));
+        let has_login = logins.into_iter().any(|file| file.is_file());
+        let beside = if has_login { "; there is a login, too, which would be used without it" } else { "" };
+        Some(format!("an API key pays: {key}{beside}"))
+    }
+
+    fn check_inside(&self, sandbox: &Arc<Sandbox>, directory: &Utf8Path, lookup: Lookup<'_>) -> Result<()> {
+        let Known { name, .. } = self.known;
+        let tool = Tool::new(*name, directory).arg("--version").limit(VERSION_TIMEOUT);
+        self.launch.check_inside(tool, name, sandbox, lookup)
+    }
+
     fn check(&self, _: &Utf8Path, lookup: Lookup<'_>) -> Result<()> {
         let privilege = if process::is_root() { Privilege::Root } else { Privilege::User };
         self.check_as(privilege, lookup)?;
@@ -237,7 +255,6 @@ fn first_version(text: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::known;
 
     fn adapter(name: &str, permissions: Permissions, model: Option<&str>) -> Adapter {
         let settings =

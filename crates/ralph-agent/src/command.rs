@@ -1,5 +1,6 @@
 //! Any program as an agent.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Result, bail};
@@ -12,7 +13,7 @@ use super::settings::AgentSettings;
 use ralph_core::record::{AgentEvent, AgentRun, PromptVia};
 use ralph_os::platform::is_path;
 use ralph_os::process::{Interrupt, Tool};
-use ralph_os::sandbox::AgentState;
+use ralph_os::sandbox::{AgentState, Sandbox};
 
 /// How long a shell may take to say whether it knows a word.
 const LOOKUP_TIMEOUT: Duration = Duration::from_secs(10);
@@ -113,6 +114,14 @@ impl Agent for Command {
             }
             _ => Ok(()),
         }
+    }
+
+    fn check_inside(&self, sandbox: &Arc<Sandbox>, directory: &Utf8Path, lookup: Lookup<'_>) -> Result<()> {
+        let program = self.launch.argv.first().map_or("", String::as_str);
+        let program = self.launch.script().map_or(Some(program), only_program).unwrap_or("sh");
+        // It may do anything when it is asked for its version. That it is there can be asked of a shell.
+        let tool = Tool::shell("command -v \"$0\"", directory).arg(program).limit(LOOKUP_TIMEOUT);
+        self.launch.check_inside(tool, program, sandbox, lookup)
     }
 
     fn state(&self) -> &AgentState {

@@ -18,6 +18,7 @@ pub(super) fn for_failure(class: FailureClass) -> String {
         }
         FailureClass::Refused => "start the agent once by hand in this folder: it shows what it refuses",
         FailureClass::NotInstalled => "install the agent, or choose another one with --agent NAME",
+        FailureClass::Policy => "reword the task, or try it with another agent: --agent NAME",
         FailureClass::Conflict => "the next attempt begins from what is on the branch now",
         FailureClass::Quota
         | FailureClass::RateLimit

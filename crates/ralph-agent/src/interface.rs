@@ -28,6 +28,14 @@ pub trait Agent {
         hint::for_failure(class)
     }
 
+    /// Returns which key pays for it though it can sign in, in words; `None` if none is set, or that is not known.
+    fn api_key(&self, _: Lookup<'_>) -> Option<String> {
+        None
+    }
+
+    /// Checks that its program starts where it will run: inside of `sandbox`. An error says what is in the way.
+    fn check_inside(&self, sandbox: &Arc<Sandbox>, directory: &Utf8Path, lookup: Lookup<'_>) -> Result<()>;
+
     /// Returns what it needs of the user's home folder, where it has another.
     fn state(&self) -> &AgentState;
 

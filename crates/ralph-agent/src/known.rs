@@ -352,6 +352,14 @@ pub(super) static KNOWN: &[Known] = &[
     },
 ];
 
+/// Variables with keys that are billed, of agents that can sign in to a subscription instead.
+pub(super) const BILLED: &[(&str, &[&str])] = &[
+    ("claude", &["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"]),
+    ("codex", &["CODEX_API_KEY"]),
+    ("gemini", &["GEMINI_API_KEY", "GOOGLE_API_KEY"]),
+    ("qwen", &["OPENAI_API_KEY", "DASHSCOPE_API_KEY"]),
+];
+
 /// The built-in agent that plays a script.
 pub(super) const SCRIPTED: &str = "scripted";
 

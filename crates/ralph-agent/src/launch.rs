@@ -1,12 +1,15 @@
 //! Runs any agent as a child process and reads its output.
 
-use anyhow::{Context, Result};
+use std::sync::Arc;
+
+use anyhow::{Context, Result, bail};
 use camino::{Utf8Path, Utf8PathBuf};
-use redact_stream::Redacted;
+use redact_stream::{Redacted, Redactor};
 use regex::Regex;
 
-use super::interface::AgentInput;
+use super::interface::{AgentInput, Lookup};
 use super::lines::{LineReader, tail};
+use super::programs::on_path;
 use super::rollout;
 use super::stream::{
     AgentReport, Failure, StreamReader, class_of, class_of_words, reset_time_in, usage_file,
@@ -16,9 +19,9 @@ use ralph_core::record::{
     AgentEvent, AgentRun, ExitReason, FailureClass, IfThere, Parser, PromptVia, StreamCounts, Timestamp,
     summary, without_escapes,
 };
-use ralph_os::platform::takes_single_lines_only;
-use ralph_os::process::{Child, ChildExit, Interrupt, Pulse};
-use ralph_os::sandbox::{AgentState, SeededState};
+use ralph_os::platform::{is_path, takes_single_lines_only};
+use ralph_os::process::{Child, ChildExit, Interrupt, Pulse, Tool};
+use ralph_os::sandbox::{AgentState, Sandbox, SeededState};
 
 /// Bytes at the end of stderr that may contain the reason of a failure.
 const MAX_LAST_WORDS_BYTES: u64 = 8 << 10;
@@ -64,6 +67,8 @@ struct FollowedRun {
     duration_ms: u64,
     report: AgentReport,
     stream: Option<StreamCounts>,
+    /// True if its stream has lines that are no events.
+    has_other_words: bool,
     /// The last error or retry during the run.
     last_error: Option<String>,
 }
@@ -121,6 +126,7 @@ impl Launch {
             None => self.cause(&run, turn)?,
         };
         let resets_at = resets_at(&run, &cause, turn);
+        let is_silent = self.is_silent(&run, turn)?;
         let FollowedRun { ended, duration_ms, report, stream, .. } = run;
         let mut run = AgentRun {
             exit: ended.exit,
@@ -135,9 +141,12 @@ impl Launch {
             error: cause.words.as_deref().map(|words| summary(&turn.redactor.redact(words))),
             resets_at,
             was_cut_short: false,
+            was_silent: is_silent && report.failure.is_none(),
+            facts: report.facts,
             stream,
             leftovers: ended.leftovers,
         };
+        run.was_silent &= run.tool_calls.is_empty() && run.tokens.output.unwrap_or_default() == 0;
         run.was_cut_short = cause.cuts_short(run.has_worked());
         Ok(run)
     }
@@ -176,7 +185,9 @@ impl Launch {
             match (watchdog.pulse(), stream.finished_lines()) {
                 // It may have ended well in what was not read yet.
                 (Pulse::Alive, _) if is_behind => Pulse::Busy,
-                (Pulse::Alive, Some(lines)) => Pulse::Finished { lines },
+                (Pulse::Alive, Some(lines)) => {
+                    Pulse::Finished { lines, waits_for_subagent: stream.has_subagent() }
+                }
                 (pulse, _) => pulse,
             }
         })?;
@@ -190,6 +201,7 @@ impl Launch {
         }
         stream.set_time(duration_ms);
         lines.read_rest(&mut |line| stream.line(line, say)).context("read the agent's output")?;
+        let has_other_words = stream.has_other_words();
         let counts = stream.counts().filter(|counts| counts.lines > 0);
         let counts =
             counts.map(|counts| StreamCounts { too_long: counts.too_long + lines.too_long, ..counts });
@@ -204,7 +216,23 @@ impl Launch {
             report.tokens = if report.tokens.is_unknown() { rollout.tokens } else { report.tokens };
             report.resets_at = report.resets_at.or(rollout.resets_at);
         }
-        Ok(FollowedRun { ended, duration_ms, report, stream: counts, last_error: watchdog.last_error() })
+        let last_error = watchdog.last_error();
+        Ok(FollowedRun { ended, duration_ms, report, stream: counts, has_other_words, last_error })
+    }
+
+    /// Returns true if nothing came from it but a banner. The words of an agent with a stream are in that alone.
+    fn is_silent(&self, run: &FollowedRun, turn: &AgentInput<'_>) -> Result<bool> {
+        let is_text = self.parser == Parser::Text;
+        // Silence is normal for one that says nothing before its model answers.
+        let says_at_once =
+            matches!(self.parser, Parser::Claude | Parser::Codex | Parser::Gemini | Parser::Qwen);
+        if run.ended.exit.reason.is_some() && !says_at_once {
+            return Ok(false);
+        }
+        if !run.report.final_text.trim().is_empty() || run.has_other_words {
+            return Ok(false);
+        }
+        Ok(!is_text || tail(turn.stderr, MAX_LAST_WORDS_BYTES)?.trim().is_empty())
     }
 
     /// Returns the limit that a run met by what the user says of its program: a plain command by its exit code, any agent by
@@ -275,6 +303,45 @@ impl Launch {
             .unwrap_or(FailureClass::Other);
         let words = line.or_else(|| Some("its stream ended without a result".to_owned()));
         Ok(Cause { is_reported: failure.is_some(), ..Cause::new(class, words) })
+    }
+
+    /// Runs a call that shows whether `program` starts, inside of the sandbox with the variables of the agent.
+    pub(super) fn check_inside(
+        &self,
+        tool: Tool,
+        program: &str,
+        sandbox: &Arc<Sandbox>,
+        lookup: Lookup<'_>,
+    ) -> Result<()> {
+        let variable = |name: &str| {
+            let set = self.environment.iter().rfind(|(set, _)| set == name);
+            set.map(|(_, value)| value.clone()).or_else(|| lookup(name))
+        };
+        let seeded = sandbox.seed(&self.state)?;
+        let variables = self.defaults.iter().chain(&self.environment).cloned().chain(seeded.variables());
+        let tool = variables.fold(tool, |tool, (name, value)| tool.env(&name, value));
+        let tried = tool.inside(&sandbox.for_agent(&self.state)).run();
+        let _unchanged = seeded.give_back()?;
+        let why = match tried {
+            Ok(tried) if tried.is_success() => return Ok(()),
+            Ok(tried) => tried.complaint(),
+            Err(error) => error.root_cause().to_string(),
+        };
+        let why = summary(&Redactor::default().redact(&why));
+        let path = if is_path(program) {
+            Some(program.into())
+        } else {
+            on_path(program, &variable("PATH").unwrap_or_default())
+        };
+        let (hidden, show) = match &path {
+            Some(path) => (format!(": the sandbox hides {path}"), path.parent().unwrap_or(path).to_string()),
+            None => (String::new(), "FOLDER".to_owned()),
+        };
+        let why = if why.is_empty() { String::new() } else { format!(" ({why})") };
+        bail!(
+            "agent program `{program}` does not start in the sandbox{hidden}{why}\nhint: \
+             `--set sandbox.show={show}` lets commands in the sandbox read it; or install it elsewhere"
+        )
     }
 
     /// Returns the line that is given to the shell, where that is what is started.
@@ -417,8 +484,6 @@ fn last_words(turn: &AgentInput<'_>) -> Result<Redacted> {
 
 #[cfg(test)]
 mod tests {
-    use redact_stream::Redactor;
-
     use super::*;
 
     #[test]

@@ -1,5 +1,7 @@
 //! The agent that comes with us: it plays a script file, as a child like any other.
 
+use std::sync::Arc;
+
 use anyhow::{Result, bail};
 use camino::{Utf8Path, Utf8PathBuf};
 
@@ -10,7 +12,7 @@ use super::script;
 use super::settings::AgentSettings;
 use ralph_core::record::{AgentEvent, AgentRun, PromptVia};
 use ralph_os::process::Interrupt;
-use ralph_os::sandbox::AgentState;
+use ralph_os::sandbox::{AgentState, Sandbox};
 
 /// Plays the script by our own hidden sub-command `play-script`.
 #[derive(Debug)]
@@ -57,6 +59,10 @@ impl Agent for Scripted {
 
     fn check(&self, directory: &Utf8Path, _: Lookup<'_>) -> Result<()> {
         script::load(&directory.join(&self.script)).map(|_| ())
+    }
+
+    fn check_inside(&self, _: &Arc<Sandbox>, _: &Utf8Path, _: Lookup<'_>) -> Result<()> {
+        Ok(())
     }
 
     fn state(&self) -> &AgentState {

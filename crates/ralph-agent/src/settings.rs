@@ -69,6 +69,15 @@ impl AgentSettings {
         Self { command: Some(words.into()), ..Self::named("command") }
     }
 
+    /// Returns true if its stream has a line before the model answers: then silence at the start is no thinking.
+    pub fn says_at_once_that_it_is_there(&self) -> bool {
+        let parser = known::find(&self.name).filter(|_| self.command.is_none()).map(|known| known.parser);
+        matches!(
+            parser.unwrap_or(self.parser),
+            Parser::Claude | Parser::Codex | Parser::Gemini | Parser::Qwen
+        )
+    }
+
     /// Returns the default idle timeout: none for a user's own command, which may well be silent.
     pub fn idle_by_default(&self) -> Option<Duration> {
         let is_command = self.command.is_some() && self.name != SCRIPTED;

@@ -52,8 +52,11 @@ struct RunSummary {
     reopened: Vec<TaskName>,
     /// The key by which its failure is compared with others.
     failure: Option<FailureKey>,
-    /// True if its agent asked the user something, and did not do its task.
+    /// True if its agent asked the user something, and did not do its task, or if its provider refuses the task.
     asks: bool,
+    /// True if its provider refuses the task.
+    is_policy: bool,
+    agent: String,
     /// True if the branch of its lane moved meanwhile: then it says nothing of the task.
     is_conflict: bool,
     /// The hints in its prompt; none in what a listing says.
@@ -89,7 +92,7 @@ pub fn asking(entries: &[LogEntry]) -> Vec<&LogEntry> {
 }
 
 fn is_question(outcome: Outcome, class: Option<FailureClass>) -> bool {
-    outcome == Outcome::Failure && class.is_some_and(FailureClass::is_question)
+    outcome == Outcome::Failure && class.is_some_and(FailureClass::sets_aside)
 }
 
 /// For each iteration, the first of the list with the same cause, if it is not that one itself.
@@ -140,6 +143,8 @@ impl History {
             reopened: iteration.reopened.clone(),
             failure: FailureKey::of(iteration),
             asks: is_question(iteration.outcome, iteration.failure_class),
+            is_policy: iteration.failure_class.is_some_and(FailureClass::is_policy),
+            agent: iteration.agent.clone(),
             is_conflict: iteration.failure_class.is_some_and(FailureClass::is_conflict),
             hints: iteration.hints.clone(),
         });
@@ -170,6 +175,8 @@ impl History {
             reopened: entry.reopened.clone(),
             failure: FailureKey::of_entry(entry),
             asks: is_question(outcome, entry.failure_class),
+            is_policy: entry.failure_class.is_some_and(FailureClass::is_policy),
+            agent: entry.agent.clone().unwrap_or_default(),
             is_conflict: entry.failure_class.is_some_and(FailureClass::is_conflict),
             hints: Vec::new(),
         });
@@ -216,7 +223,7 @@ impl History {
 
     /// Returns true if it is no failure of its task's: a question set the task aside, or the branch had moved.
     fn is_set_aside(&self, turn: &RunSummary) -> bool {
-        turn.asks && !self.retries_questions || turn.is_conflict
+        turn.is_policy || turn.asks && !self.retries_questions || turn.is_conflict
     }
 
     /// Returns where a task stands whose last run asked; `None` for any other. `hints` are those that wait for it.
@@ -228,6 +235,12 @@ impl History {
         }
         let is_again = runs.next().is_some_and(|before| before.asks && before.hints == last.hints);
         Some(if is_again { OpenQuestion::AskedAgain } else { OpenQuestion::Asked })
+    }
+
+    /// Returns the agents whose providers refused the task, in its newest runs.
+    pub fn refused_by<'a>(&'a self, task: &'a str) -> Vec<&'a str> {
+        let runs = self.of(task).rev().filter(|turn| turn.outcome != Outcome::Interrupted);
+        runs.take_while(|turn| turn.is_policy).map(|turn| turn.agent.as_str()).collect()
     }
 
     /// Returns the same over all sessions, where giving up is not the end of a row.
@@ -342,7 +355,7 @@ mod tests {
     use super::*;
 
     /// `T1+` closed its box, `T1-` failed, `T1?` was interrupted, `T1!` was skipped, `T1~` failed and changed nothing,
-    /// `T1=` was cut short, `T1q` asked, `T1c` met a branch that had moved.
+    /// `T1=` was cut short, `T1q` asked, `T1p` was refused by the provider, `T1c` met a branch that had moved.
     fn history(turns: &str) -> History {
         let turn = |word: &str| {
             let (task, end) = word.split_at(word.len() - 1);
@@ -356,7 +369,7 @@ mod tests {
                 },
                 is_run: !matches!(end, "!" | "="),
                 is_closed: end == "+",
-                is_change: !matches!(end, "~" | "!" | "=" | "q"),
+                is_change: !matches!(end, "~" | "!" | "=" | "q" | "p"),
                 validation: None,
                 is_timeout: false,
                 ticked: Vec::new(),
@@ -366,7 +379,9 @@ mod tests {
                 is_refused: false,
                 reopened: Vec::new(),
                 failure: None,
-                asks: end == "q",
+                asks: matches!(end, "q" | "p"),
+                is_policy: end == "p",
+                agent: "claude".to_owned(),
                 is_conflict: end == "c",
                 hints: Vec::new(),
             }
@@ -379,6 +394,16 @@ mod tests {
         let history = history("T1- T1c T1- T1c");
         assert_eq!((history.failures_in_a_row("T1"), history.attempts("T1")), (2, 4));
         assert_eq!(history.question("T1", &[]), None);
+    }
+
+    #[test]
+    fn a_refusal_of_the_provider_counts_for_nothing_but_runs() {
+        let mut history = history("T1p T2- T1p");
+        history.retries_questions = true;
+        assert_eq!((history.failures_in_a_row("T1"), history.idle_streak(), history.runs()), (0, 0, 3));
+        assert_eq!(history.question("T1", &[]), Some(OpenQuestion::AskedAgain));
+        assert_eq!(history.question("T1", &["reworded"]), Some(OpenQuestion::Answered));
+        assert_eq!((history.refused_by("T1").len(), history.refused_by("T2").len()), (2, 0));
     }
 
     #[test]

@@ -160,6 +160,7 @@ impl<'a> Running<'a> {
                 is_lane_renewed: false,
                 target_red: None,
                 prompt_filler: None,
+                said_facts: BTreeSet::new(),
                 was_idle: false,
             },
             plan,
@@ -238,6 +239,7 @@ impl<'a> Running<'a> {
             given_up: self.state.given_up.clone(),
             validation_files: session.validation_files.clone(),
             user_files: self.past.left_behind.user_files(),
+            api_key: self.plan.agents[self.agents.active].api_key.clone(),
         });
     }
 }

@@ -29,6 +29,8 @@ pub struct Bounds<'a> {
     pub hints: &'a [Hint],
     /// Tasks that get one attempt, after all others.
     pub given_up: &'a [TaskName],
+    /// Tasks that the provider of an agent refused, and that another agent can try.
+    pub for_others: &'a [TaskName],
 }
 
 impl Bounds<'_> {
@@ -42,6 +44,7 @@ impl Bounds<'_> {
     fn pick_class(&self, history: &History, task: &str) -> Option<u8> {
         match self.question(history, task) {
             _ if history.is_skipped(task) => None,
+            Some(_) if self.for_others.iter().any(|name| name == task) => Some(0),
             Some(OpenQuestion::AskedAgain) => None,
             _ if self.given_up.iter().any(|name| name == task) && history.attempts(task) == 0 => Some(2),
             Some(OpenQuestion::Asked) => Some(1),
@@ -246,6 +249,7 @@ mod tests {
             lost: &[],
             hints: &[hint],
             given_up: &given_up,
+            for_others: &[],
         };
         match decide(&tasks, &history(turns), &bounds, Goal::All) {
             Decision::Go(task) => task.name,

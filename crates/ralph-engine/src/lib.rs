@@ -195,6 +195,7 @@ impl Running<'_> {
                 lost: &lost,
                 hints: &self.hints_for_tasks(),
                 given_up: &self.state.given_up,
+                for_others: &self.for_others(&tasks),
             };
             let part = match self.part(&tasks) {
                 Ok(part) => part,
@@ -212,7 +213,7 @@ impl Running<'_> {
                 Decision::Go(task) => task,
                 Decision::Stop { reason, limit, why } => return Ok(self.decided_to_stop(reason, limit, why)),
             };
-            match self.poll_control().unwrap_or_else(|| self.before_turn()) {
+            match self.poll_control().unwrap_or_else(|| self.before_turn(&task.name)) {
                 NextStep::Iterate => {}
                 NextStep::Again => continue,
                 NextStep::Stop(ending) => return Ok(ending),

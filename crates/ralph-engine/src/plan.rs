@@ -57,6 +57,8 @@ pub struct Plan<'a> {
 /// An agent that may get a turn, and what is particular to it.
 pub struct Candidate<'a> {
     pub agent: &'a dyn Agent,
+    /// The variable with the key that pays for it, and whether there is a login beside it: in words.
+    pub api_key: Option<String>,
     pub limits: ChildLimits,
     pub model: Option<String>,
 }

@@ -1,5 +1,7 @@
 //! The state of a running session, and how it ends.
 
+use std::collections::BTreeSet;
+
 use anyhow::Result;
 
 use ralph_core::history::History;
@@ -76,6 +78,8 @@ pub(super) struct LoopState {
     pub prompt_filler: Option<String>,
     /// How the session ends, as the validation fails on the tip of its branch.
     pub target_red: Option<Ending>,
+    /// What was said of keys and models.
+    pub said_facts: BTreeSet<String>,
     /// Set after a wait, in which a person may have worked.
     pub was_idle: bool,
 }

@@ -20,7 +20,8 @@ const UNLIMITED: Duration = Duration::from_secs(u64::MAX / 4);
 
 /// Returns the limits of a child; `wall` is how long it may run, `idle` how long it may be silent.
 pub fn child_limits(settings: &Settings, wall: Option<Duration>, idle: Option<Duration>) -> ChildLimits {
-    ChildLimits { wall: wall.unwrap_or(UNLIMITED), idle, output: settings.max_output.unwrap_or(u64::MAX) }
+    let (wall, output) = (wall.unwrap_or(UNLIMITED), settings.max_output.unwrap_or(u64::MAX));
+    ChildLimits { wall, idle, first_output: None, output }
 }
 
 pub(super) fn validation_limits(settings: &Settings) -> ChildLimits {

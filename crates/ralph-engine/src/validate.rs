@@ -97,7 +97,7 @@ mod tests {
             stdout: folder.join("stdout"),
             stderr: folder.join("stderr"),
             marker: Marker::new(&session),
-            limits: Limits { wall, idle: None, output: u64::MAX },
+            limits: Limits { wall, idle: None, first_output: None, output: u64::MAX },
             clock: &Clock::new(Some("2026-01-31T12:00:00Z")).unwrap(),
             fence: None,
         };

@@ -85,6 +85,7 @@ fn row(need: &Need, indent: &str, screen: Screen) -> Vec<String> {
     let cause = need.cause.as_deref().map(one_line);
     let (name, words) = match (need.why, &need.task) {
         (NeedKind::Asks, Some(task)) => (Some(task), format!("asks: {}", cause.unwrap_or_default())),
+        (NeedKind::Policy, Some(task)) => (Some(task), cause.unwrap_or_else(|| "is refused".to_owned())),
         (NeedKind::Fails, Some(task)) => (Some(task), cause.unwrap_or_else(|| "given up".to_owned())),
         _ => (None, cause.map_or_else(|| need.subject(), |cause| format!("{}: {cause}", need.subject()))),
     };
@@ -95,7 +96,7 @@ fn row(need: &Need, indent: &str, screen: Screen) -> Vec<String> {
 /// The look and the sign of what needs somebody: what asks, and what fails.
 pub fn need_sign(why: NeedKind) -> (Look, &'static str) {
     match why {
-        NeedKind::Asks => (Look::Warn, "?"),
+        NeedKind::Asks | NeedKind::Policy => (Look::Warn, "?"),
         NeedKind::Fails => (Look::Bad, "✘"),
         NeedKind::Agent | NeedKind::Validation | NeedKind::Git | NeedKind::Files => (Look::Bad, "!"),
     }
@@ -116,8 +117,8 @@ pub fn waiters(summary: &Summary, task: &str) -> Option<String> {
 /// Returns the commands that bring a session on that is not completed, the first one first. `session` is set if commands
 /// do not mean it by themselves; `resume_flags` are those with which `resume` goes on, each behind a blank.
 pub fn next_commands(session: Option<&SessionId>, summary: &Summary, resume_flags: &str) -> Vec<String> {
-    let [asks, fails] =
-        [NeedKind::Asks, NeedKind::Fails].map(|why| summary.needs_you.iter().find(|need| need.why == why));
+    let asks = summary.needs_you.iter().find(|need| need.why.waits_for_hint());
+    let fails = summary.needs_you.iter().find(|need| need.why == NeedKind::Fails);
     let first = match (asks.and_then(|need| need.task.as_deref()), fails) {
         (Some(task), _) => Some(hint_command(RALPH, task)),
         (None, Some(Need { task: Some(task), iteration: Some(iteration), session: of, .. })) => {

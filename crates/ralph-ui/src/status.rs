@@ -288,15 +288,20 @@ pub fn waiting_words(waiting: &Waiting, now: Timestamp) -> String {
     let Waiting { agent, class, until, is_guessed, message } = waiting;
     let words = message.as_ref().map_or(String::new(), |words| format!(": {}", one_line(words)));
     let left = clock_span(now.ms_until(*until));
+    let agent = one_line(agent);
     let is_limit = matches!(class, FailureClass::Quota | FailureClass::RateLimit);
     let guess = if *is_guessed && is_limit { "; no reset time was given" } else { "" };
-    let agent = one_line(agent);
+    if *class == FailureClass::Network {
+        return format!("the network or the provider cannot be reached: trying again in {left}{words}");
+    }
+    // What does not pass by itself is not waited for: it may have been seen too early.
+    if !class.is_transient() {
+        return format!("{agent} ({class}): trying once more in {left}{words}");
+    }
     let obstacle = match class {
-        FailureClass::Network => "the network".to_owned(),
         FailureClass::Overloaded => format!("{agent}'s overloaded provider"),
         FailureClass::RateLimit => format!("{agent}'s rate limit"),
-        class if class.is_transient() => format!("{agent}'s usage limit"),
-        class => format!("{agent} ({class})"),
+        _ => format!("{agent}'s usage limit"),
     };
     format!("waiting for {obstacle} until {} ({left}{guess}){words}", clock_or_date(*until, now))
 }

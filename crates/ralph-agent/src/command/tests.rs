@@ -31,7 +31,7 @@ impl TestDir {
             stderr: &self.path("stderr"),
             directory: &self.path(""),
             environment: &[("RALPH_TASK".to_owned(), "T001".to_owned())],
-            limits: Limits { wall: Duration::from_mins(1), idle: None, output: u64::MAX },
+            limits: Limits { wall: Duration::from_mins(1), idle: None, first_output: None, output: u64::MAX },
             marker: &self.marker,
             clock: &Clock::new(Some("2026-01-31T12:00:00Z")).unwrap(),
             redactor: &Redactor::default(),

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::failure::{class_of, class_of_status, class_of_words};
+use super::failure::{class_of, class_of_status, class_of_words, is_unreachable};
 use super::fields::{inclusive_tokens, text, texts, tokens};
 use super::transcript::{Failure, Transcript};
 use ralph_core::record::{FailureClass, Timestamp, Tokens};
@@ -36,6 +36,18 @@ impl ClaudeParser {
                 let message = retry(event, transcript);
                 transcript.retry(&message);
             }
+            ("system", "task_started") => {
+                let is_subagent = text(event, "task_type") == "local_agent";
+                let (id, call) = (text(event, "task_id"), text(event, "tool_use_id"));
+                transcript.begin_background(id, call, text(event, "description"), is_subagent);
+            }
+            ("system", "task_notification") => {
+                transcript.background.end(text(event, "task_id"), text(event, "status"));
+            }
+            ("system", "task_updated") => match text(&event["patch"], "status") {
+                "" | "pending" | "running" => {}
+                status => transcript.background.end(text(event, "task_id"), status),
+            },
             ("system", "retry") => transcript.retry(&retry_of_qwen(&event["data"])),
             ("rate_limit_event", _) => rate_limit(&event["rate_limit_info"], transcript),
             ("assistant", _) => self.assistant(event, transcript),
@@ -123,9 +135,9 @@ impl ClaudeParser {
     }
 
     fn result(&mut self, event: &Value, transcript: &mut Transcript) {
-        // `subtype` is "success" even where the API failed.
-        let is_error = event["is_error"].as_bool();
-        if is_error.unwrap_or_else(|| text(event, "subtype").starts_with("error")) {
+        // `subtype` is "success" even where the API failed, and `is_error` false where the turns ran out.
+        let is_error = event["is_error"].as_bool().unwrap_or_default();
+        if is_error || text(event, "subtype").starts_with("error") {
             let words = words_of_error(event);
             let before = transcript.failure().map(|failure| failure.class);
             transcript.fail(Failure::new(class_of_result(event, before, &words), &words));
@@ -172,12 +184,31 @@ fn tool_results(content: &Value, transcript: &mut Transcript) {
 fn words_of_error(event: &Value) -> String {
     let reasons = event["errors"].as_array().into_iter().flatten().filter_map(Value::as_str);
     let places = [
+        words_of_limit(event).unwrap_or_default(),
         text(event, "result").to_owned(),
         reasons.collect::<Vec<_>>().join("; "),
         text(&event["error"], "message").to_owned(),
         text(event, "terminal_reason").to_owned(),
+        text(event, "subtype").replace('_', " "),
     ];
     places.into_iter().find(|words| !words.is_empty()).unwrap_or_default()
+}
+
+/// Returns which limit of its own ended it.
+fn words_of_limit(event: &Value) -> Option<String> {
+    let with = |words: &str, number: Option<String>| {
+        let number = number.map(|number| format!(" ({number})")).unwrap_or_default();
+        Some(format!("{words}{number}"))
+    };
+    match (text(event, "subtype"), text(event, "terminal_reason")) {
+        ("error_max_turns", _) | (_, "max_turns") => {
+            with("ran out of turns", event["num_turns"].as_u64().map(|turns| turns.to_string()))
+        }
+        ("error_max_budget_usd", _) | (_, "budget_exhausted") => {
+            with("ran out of budget", event["total_cost_usd"].as_f64().map(|usd| format!("${usd:.2}")))
+        }
+        _ => None,
+    }
 }
 
 fn retry(event: &Value, transcript: &Transcript) -> String {
@@ -206,6 +237,7 @@ fn class_of_error(error: &str, api_error: &str, words: &str) -> FailureClass {
         ("billing_error", _) => FailureClass::Billing,
         ("model_not_found", _) => FailureClass::Model,
         ("rate_limit", _) => class_of_words(words, &[FailureClass::Quota]).unwrap_or(FailureClass::RateLimit),
+        ("server_error", _) if is_unreachable(words) => FailureClass::Network,
         ("server_error", _) => FailureClass::Overloaded,
         _ => FailureClass::Other,
     }
@@ -213,6 +245,9 @@ fn class_of_error(error: &str, api_error: &str, words: &str) -> FailureClass {
 
 /// Structured fields first: of the result, then of the error message before it. Words only as a last resort.
 fn class_of_result(result: &Value, before: Option<FailureClass>, words: &str) -> FailureClass {
+    if text(result, "subtype").starts_with("error_max") {
+        return FailureClass::Other;
+    }
     match text(result, "terminal_reason") {
         "prompt_too_long" => return FailureClass::Context,
         "max_turns" | "budget_exhausted" | "aborted_tools" => return FailureClass::Other,

@@ -17,6 +17,7 @@ pub(super) fn event(event: &Value, transcript: &mut Transcript) {
         "item.started" => item_started(&event["item"], transcript),
         "item.completed" => item_completed(&event["item"], transcript),
         "turn.completed" => {
+            transcript.leave_commands();
             transcript.complete();
             // The totals of the thread: the last one counts.
             transcript.set_tokens(codex_tokens(&event["usage"]));
@@ -78,6 +79,7 @@ fn item_completed(item: &Value, transcript: &mut Transcript) {
                 exit_code: item["exit_code"].as_i64(),
             };
             transcript.end_command(text(item, "id"), result);
+            transcript.background.end(text(item, "id"), "completed");
         }
     }
 }

@@ -33,6 +33,23 @@ pub(crate) fn class_of_words(words: &str, wanted: &[FailureClass]) -> Option<Fai
     patterns.matches(words).into_iter().map(|row| classes[row]).find(|class| wanted.contains(class))
 }
 
+/// Returns true for words that say that nobody answered at all, whatever status they come with.
+pub(super) fn is_unreachable(words: &str) -> bool {
+    const WORDS: [&str; 9] = [
+        "connection refused",
+        "connectionrefused",
+        "econnrefused",
+        "connection error",
+        "unable to connect",
+        "enotfound",
+        "eai_again",
+        "enetunreach",
+        "ehostunreach",
+    ];
+    let words = words.to_lowercase();
+    WORDS.iter().any(|word| words.contains(word))
+}
+
 /// Returns the class of an HTTP status, if the status alone determines one.
 pub(super) fn class_of_status(status: u64, words: &str) -> Option<FailureClass> {
     match status {
@@ -52,6 +69,7 @@ pub(super) fn class_of_status(status: u64, words: &str) -> Option<FailureClass> 
             class_of_words(words, &[FailureClass::Billing, FailureClass::Overloaded, FailureClass::Quota])
                 .unwrap_or(FailureClass::RateLimit),
         ),
+        500..600 if is_unreachable(words) => Some(FailureClass::Network),
         500..600 => Some(FailureClass::Overloaded),
         _ => None,
     }

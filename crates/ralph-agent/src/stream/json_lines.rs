@@ -24,6 +24,8 @@ pub(super) enum LineContent {
 #[derive(Debug, Default)]
 pub(super) struct JsonLines {
     pub counts: StreamCounts,
+    /// Lines that hold events.
+    pub event_lines: u64,
     /// A hash of the last line with events.
     last: Option<u64>,
 }
@@ -38,8 +40,14 @@ impl JsonLines {
         let line = if is_too_long { Cow::Owned(shortened(line)) } else { Cow::Borrowed(line) };
         self.counts.too_long += u64::from(is_too_long);
         match events(&line) {
-            Some(events) if self.is_repeated(&line, &events) => LineContent::Nothing,
-            Some(events) => LineContent::Events(events),
+            Some(events) => {
+                self.event_lines += 1;
+                if self.is_repeated(&line, &events) {
+                    LineContent::Nothing
+                } else {
+                    LineContent::Events(events)
+                }
+            }
             None if is_text(&line) => LineContent::Nothing,
             None => {
                 self.counts.unreadable += u64::from(!is_too_long);

@@ -18,6 +18,7 @@ mod pi;
 #[cfg(test)]
 mod provider_samples;
 mod reset_time;
+mod run_facts;
 mod text;
 mod tool_calls;
 mod transcript;
@@ -33,6 +34,7 @@ use aider::AiderParser;
 use claude::{ClaudeParser, Dialect};
 use json_lines::{JsonLines, LineContent};
 use pi::PiParser;
+use run_facts::FactTable;
 use transcript::Transcript;
 
 pub(super) use codex::codex_tokens;
@@ -109,6 +111,7 @@ impl OutputParser {
 /// who show and record them.
 pub(super) struct StreamReader {
     parser: OutputParser,
+    facts: FactTable,
     lines: JsonLines,
     transcript: Transcript,
 }
@@ -117,6 +120,7 @@ impl StreamReader {
     pub(super) fn new(parser: Parser, redactor: &Redactor) -> Self {
         Self {
             parser: OutputParser::new(parser),
+            facts: FactTable::new(parser),
             lines: JsonLines::default(),
             transcript: Transcript::new(redactor),
         }
@@ -137,6 +141,7 @@ impl StreamReader {
                 LineContent::Events(events) => {
                     for event in &events {
                         parser.event(event, transcript);
+                        self.facts.read(event, transcript);
                     }
                 }
                 LineContent::Nothing => {}
@@ -163,6 +168,16 @@ impl StreamReader {
     /// Returns the number of its lines if they ended well, as far as it was read.
     pub(super) fn finished_lines(&self) -> Option<u64> {
         self.counts().map(|counts| counts.lines).filter(|_| self.transcript.is_complete())
+    }
+
+    /// Returns true if it has lines that are no events.
+    pub(super) fn has_other_words(&self) -> bool {
+        self.counts().is_some_and(|counts| counts.lines > self.lines.event_lines)
+    }
+
+    /// Returns true if a subagent works on that the stream shows as begun.
+    pub(super) fn has_subagent(&self) -> bool {
+        self.transcript.background.has_subagent()
     }
 
     /// Returns what the whole output in the file `stdout` says, of a program that exited with `code`.

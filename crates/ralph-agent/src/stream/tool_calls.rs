@@ -6,6 +6,7 @@ use redact_stream::Redactor;
 use serde_json::Value;
 
 use super::command_result::ToolResult;
+use super::run_facts::{Background, is_denial};
 use ralph_core::record::{AgentEvent, ToolCall, ToolKind, UNFINISHED_COMMAND, summary};
 
 /// Most tool calls that are listed of one run; the transcript has them all.
@@ -19,6 +20,8 @@ pub(super) struct ToolCalls {
     pending: HashMap<String, usize>,
     /// Those whose end was reported before it was seen.
     released: HashMap<String, usize>,
+    /// Those that ended.
+    ended: HashMap<String, usize>,
     /// Of the stream that is read while it grows: the time since the agent's start.
     pub now_ms: Option<u64>,
 }
@@ -49,6 +52,7 @@ impl ToolCalls {
                 at_ms: self.now_ms,
                 exit_code: None,
                 last_line: String::new(),
+                is_denied: false,
             });
         }
         Some(AgentEvent::ToolStarted { tool_name, arguments_summary })
@@ -63,8 +67,10 @@ impl ToolCalls {
     ) -> Option<AgentEvent> {
         let is_pending = self.pending.contains_key(id);
         let place = self.pending.remove(id).or_else(|| self.released.remove(id))?;
+        self.ended.insert(id.to_owned(), place);
         let call = self.list.get_mut(place)?;
         call.is_error = result.is_failure();
+        call.is_denied |= result.is_error && is_denial(result.output);
         let output = redactor.redact(result.output);
         call.result_summary = summary(&output);
         if call.kind == ToolKind::Shell {
@@ -102,6 +108,37 @@ impl ToolCalls {
     pub(super) fn fail_pending(&mut self) {
         for (_, place) in self.pending.drain() {
             if let Some(call) = self.list.get_mut(place).filter(|call| call.kind == ToolKind::Shell) {
+                call.is_error = true;
+                UNFINISHED_COMMAND.clone_into(&mut call.last_line);
+            }
+        }
+    }
+
+    /// Marks a call as one that was not permitted. Returns false if it is not known.
+    pub(super) fn deny(&mut self, id: &str) -> bool {
+        let place = [&self.ended, &self.pending, &self.released].into_iter().find_map(|calls| calls.get(id));
+        let call = place.and_then(|place| self.list.get_mut(*place));
+        call.map(|call| (call.is_denied, call.is_error) = (true, true)).is_some()
+    }
+
+    /// Returns the command that a call ran.
+    pub(super) fn command(&self, id: &str) -> Option<String> {
+        let place =
+            [&self.ended, &self.pending, &self.released].into_iter().find_map(|calls| calls.get(id))?;
+        let call = self.list.get(*place).filter(|call| call.kind == ToolKind::Shell)?;
+        Some(call.arguments_summary.clone())
+    }
+
+    /// Returns the commands that have no end yet, by their ids.
+    pub(super) fn pending_commands(&self) -> Vec<(String, String)> {
+        let commands = self.pending.keys().filter_map(|id| Some((id.clone(), self.command(id)?)));
+        commands.collect()
+    }
+
+    /// Marks the commands as failed that a stream shows as begun in the background and that were cut off.
+    pub(super) fn fail_left(&mut self, background: &Background) {
+        for (id, place) in &self.released {
+            if let Some(call) = self.list.get_mut(*place).filter(|_| background.is_running(id)) {
                 call.is_error = true;
                 UNFINISHED_COMMAND.clone_into(&mut call.last_line);
             }

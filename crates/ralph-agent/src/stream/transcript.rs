@@ -5,11 +5,17 @@ use serde_json::Value;
 
 use super::command_result::ToolResult;
 use super::failure::class_of;
+use super::run_facts::Background;
 use super::tool_calls::ToolCalls;
-use ralph_core::record::{AgentEvent, FailureClass, Timestamp, Tokens, ToolCall, summary};
+use ralph_core::record::{
+    AgentEvent, AgentFacts, CutOff, FailureClass, Timestamp, Tokens, ToolCall, summary,
+};
 
 /// Maximum number of bytes of an agent's last message that are kept: the end of it.
 const MAX_MESSAGE_BYTES: usize = 4 << 20;
+
+/// What Claude Code calls the model of messages that no model wrote.
+const SYNTHETIC: &str = "<synthetic>";
 
 /// An agent's run as far as its stream was read. A parser translates events into calls.
 ///
@@ -22,6 +28,8 @@ pub(super) struct Transcript {
     tool_calls: ToolCalls,
     is_complete: bool,
     failure: Option<Failure>,
+    facts: AgentFacts,
+    pub background: Background,
     pub model: Option<String>,
     pub tokens: Tokens,
     pub cost_usd: Option<f64>,
@@ -69,6 +77,7 @@ pub(crate) struct AgentReport {
     pub failure: Option<Failure>,
     pub resets_at: Option<Timestamp>,
     pub thread: Option<String>,
+    pub facts: AgentFacts,
 }
 
 impl Transcript {
@@ -212,6 +221,7 @@ impl Transcript {
     pub(super) fn complete(&mut self) {
         self.is_complete = true;
         self.failure = None;
+        self.background.settle();
         // What has not ended by now goes on in the background, if at all.
         self.release_tools();
     }
@@ -219,6 +229,43 @@ impl Transcript {
     /// Reports the end of all tools whose end was not seen: it may not be seen any more.
     pub(super) fn release_tools(&mut self) {
         self.events.extend(self.tool_calls.release_pending());
+    }
+
+    /// Takes where the key comes from that pays.
+    pub(super) fn set_key_source(&mut self, source: Option<&str>) {
+        self.facts.api_key_source = source.map(|source| self.summary(source));
+    }
+
+    /// Takes the name of a model that answered.
+    pub(super) fn answered(&mut self, model: &str) {
+        let model = self.summary(model);
+        if !model.is_empty() && model != SYNTHETIC && !self.facts.models.contains(&model) {
+            self.facts.models.push(model);
+        }
+    }
+
+    /// Takes that a call was denied.
+    pub(super) fn deny(&mut self, id: &str, tool_name: &str) {
+        if !self.tool_calls.deny(id) && !tool_name.is_empty() {
+            let tool_name = self.summary(tool_name);
+            if !self.facts.denied.contains(&tool_name) {
+                self.facts.denied.push(tool_name);
+            }
+        }
+    }
+
+    /// Takes that work in the background began. `call` is the id of the call that began it.
+    pub(super) fn begin_background(&mut self, id: &str, call: &str, description: &str, is_subagent: bool) {
+        let command = self.tool_calls.command(call).filter(|_| !is_subagent);
+        let what = command.unwrap_or_else(|| self.summary(description));
+        self.background.begin(id, CutOff { what, is_subagent });
+    }
+
+    /// Takes the commands that were begun and have no end when the agent ends its turn: what they run is cut off with it.
+    pub(super) fn leave_commands(&mut self) {
+        for (id, what) in self.tool_calls.pending_commands() {
+            self.background.begin(&id, CutOff { what, is_subagent: false });
+        }
     }
 
     /// The end that was reached, if it was, is none: the run goes on.
@@ -235,16 +282,25 @@ impl Transcript {
         if !self.is_complete {
             self.tool_calls.fail_pending();
         }
+        self.tool_calls.fail_left(&self.background);
+        let calls = self.tool_calls.into_list();
+        let mut facts = AgentFacts { cut_off: self.background.into_cut_off(), ..self.facts };
+        for call in calls.iter().filter(|call| call.is_denied) {
+            if !facts.denied.contains(&call.tool_name) {
+                facts.denied.push(call.tool_name.clone());
+            }
+        }
         AgentReport {
             succeeded: self.is_complete,
             final_text: self.final_message,
             model: self.model,
             tokens: self.tokens,
             cost_usd: self.cost_usd,
-            tool_calls: self.tool_calls.into_list(),
+            tool_calls: calls,
             failure: self.failure,
             resets_at: self.resets_at,
             thread: self.thread,
+            facts,
         }
     }
 }

@@ -151,6 +151,10 @@ settings! {
     idle_timeout: Option<Duration> =
         Key::new("idle-timeout", Plain, ValueKind::Duration, "15m", "Maximum time without output from the agent")
             .or_zero().flag("idle-timeout", "TIME");
+    first_output_timeout: Option<Duration> =
+        Key::new("first-output-timeout", Plain, ValueKind::Duration, "5m",
+            "The same before the first line of an agent whose stream begins before its model answers")
+            .or_zero();
     max_output: Option<u64> =
         Key::new("max-output", Plain, ValueKind::Size, "1GiB", "Largest output of a child process, per stream")
             .or_zero();

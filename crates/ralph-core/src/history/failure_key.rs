@@ -1,5 +1,6 @@
 //! The key of a failure's cause, by which all lists and counts compare.
 
+use crate::progress::cause::OPEN_BOX;
 use crate::record::{Exits, FailureClass, Iteration, LogEntry, Outcome};
 
 /// Equal for failures of one cause.
@@ -11,6 +12,8 @@ pub enum FailureKey {
     Agent(Option<FailureClass>, String),
     /// The fingerprint of what the agent asked the user.
     Question(String),
+    /// The fingerprint of why a box was left open.
+    OpenBox(String),
 }
 
 impl FailureKey {
@@ -41,6 +44,12 @@ impl FailureKey {
             let question = fingerprint.map(str::to_owned).or_else(|| cause.map(without_details))?;
             return Some(Self::Question(question));
         }
+        if class.is_some_and(FailureClass::is_policy) {
+            return None;
+        }
+        if let Some(open) = fingerprint.filter(|fingerprint| fingerprint.starts_with(OPEN_BOX)) {
+            return Some(Self::OpenBox(open.to_owned()));
+        }
         // A validation that passed says nothing of a failure.
         if let Some(fingerprint) = fingerprint.filter(|_| exit.validation != Some(0)) {
             return Some(Self::Validation(fingerprint.to_owned()));
@@ -53,7 +62,9 @@ impl FailureKey {
     /// Returns the fingerprint, for a failure of a validation and for a question.
     pub fn fingerprint(&self) -> Option<&str> {
         match self {
-            Self::Validation(fingerprint) | Self::Question(fingerprint) => Some(fingerprint),
+            Self::Validation(fingerprint) | Self::Question(fingerprint) | Self::OpenBox(fingerprint) => {
+                Some(fingerprint)
+            }
             Self::Agent(..) => None,
         }
     }

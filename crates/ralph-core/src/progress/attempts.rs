@@ -69,6 +69,9 @@ pub fn last_attempt(
     let Some(last) = attempts.get(place) else { return LastAttempt::default() };
     let others = attempts.iter().enumerate().rev().filter(|(other, _)| *other != place);
     let mut text = format!("{}\n\n{}\n", headline(last, session), circumstances(last, session));
+    if let Some(advice) = last.agent_facts.as_ref().and_then(|facts| facts.advice()) {
+        write!(text, "\n{}\n", one_line(&advice)).expect("writing to a String cannot fail");
+    }
     let excerpt = said_by_validation(last);
     let is_cut = excerpt.lines().any(|line| line == CUT_MARK);
     let title = if is_cut {

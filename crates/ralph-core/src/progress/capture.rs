@@ -272,6 +272,7 @@ mod tests {
             at_ms: None,
             exit_code: is_error.then_some(3),
             last_line: if is_error { "no".to_owned() } else { String::new() },
+            is_denied: false,
         }
     }
 

@@ -3,8 +3,9 @@
 use failure_excerpt::{Examination, Output, clean, examine};
 use serde_json::Value;
 
+use super::fault::{Fault, FaultFacts, fault};
 use crate::record::{
-    CANNOT_RUN, Exit, ExitReason, FailureClass, Iteration, MAX_CAUSE_CHARS, Outcome, ToolCall,
+    CANNOT_RUN, Exit, ExitReason, FailureClass, Iteration, MAX_CAUSE_CHARS, Outcome, ToolCall, ToolKind,
     UNFINISHED_COMMAND, Validation,
 };
 
@@ -21,10 +22,23 @@ pub struct Evidence<'a> {
     pub examined: Option<&'a Examination>,
     /// The file that the loop is to produce, for a loop without a task list.
     pub artifact: Option<&'a str>,
+    pub found: Found<'a>,
 }
 
-/// Returns the first cause that applies: the agent's own failure, a validation that cannot run, the first failure in its output, a box
-/// that was left open. `None` for a success, and for an outcome that only a later version knows.
+/// What was found beside agent and validation that says more than they do.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Found<'a> {
+    /// The validation fails as it did at the start, and never passed in this session.
+    pub fails_as_at_the_start: bool,
+    /// The validation fails on the trusted tree as well: in words.
+    pub on_trusted_tree: Option<&'a str>,
+    /// Where the work is, if not in the work tree: in words.
+    pub elsewhere: Option<&'a str>,
+    /// What became of the task list, if it was written anew: in words.
+    pub list: Option<&'a str>,
+}
+
+/// Returns the cause, in the order of [`fault`]. `None` for a success, and for an outcome that only a later version knows.
 pub fn cause(evidence: &Evidence<'_>) -> Option<String> {
     let iteration = evidence.iteration;
     let words = match iteration.outcome {
@@ -55,6 +69,9 @@ pub fn of_validation(validation: &Validation, examined: &Examination) -> Option<
     cause.map(|cause| bounded(&cause))
 }
 
+/// What the fingerprint of an open box begins with: older records have others for outputs that say nothing of a failure.
+pub const OPEN_BOX: &str = "open-";
+
 /// The cause of an iteration whose loop died before it could record it.
 pub const LOOP_DIED: &str = "the loop died before this iteration was recorded";
 
@@ -69,7 +86,69 @@ fn interruption(evidence: &Evidence<'_>) -> String {
 }
 
 fn failure(evidence: &Evidence<'_>) -> String {
-    agent_failure(evidence).or_else(|| validation_failure(evidence)).unwrap_or_else(|| left_open(evidence))
+    let found = evidence.found;
+    let words = match fault(&facts(evidence)) {
+        Fault::Policy | Fault::AgentError => agent_failure(evidence),
+        Fault::NeverPassed | Fault::Validation => validation_failure(evidence),
+        Fault::Surroundings => found.on_trusted_tree.map(str::to_owned),
+        Fault::CutOff => cut_off(evidence.iteration),
+        Fault::WorkElsewhere => found.elsewhere.map(str::to_owned),
+        Fault::ListRewritten => found.list.map(str::to_owned),
+        Fault::LeftOpen => why_open(evidence),
+    };
+    words.unwrap_or_else(|| match evidence.artifact {
+        Some(artifact) => format!("the agent did not write {artifact}"),
+        None => "the agent did not tick the task".to_owned(),
+    })
+}
+
+fn facts(evidence: &Evidence<'_>) -> FaultFacts {
+    let Evidence { iteration, artifact, found, .. } = evidence;
+    let class = iteration.failure_class;
+    let is_policy = class.is_some_and(FailureClass::is_policy);
+    let has_failed = agent_failure(evidence).is_some();
+    // Its own error, as its result. All else ended it before it came to one.
+    let is_result = class == Some(FailureClass::Other) && iteration.exit_reason.is_none();
+    let has_claim = artifact.is_some() || !iteration.claims.ticked.is_empty();
+    FaultFacts {
+        is_refused_by_provider: is_policy,
+        fails_as_at_the_start: found.fails_as_at_the_start,
+        fails_on_trusted_tree: found.on_trusted_tree.is_some(),
+        is_agent_stopped: has_failed && !is_result,
+        is_claim_disproved: has_claim && validation_failure(evidence).is_some(),
+        is_agent_failed: has_failed,
+        is_cut_off: cut_off(iteration).is_some(),
+        is_elsewhere: found.elsewhere.is_some(),
+        is_list_rewritten: found.list.is_some(),
+    }
+}
+
+/// Returns the fingerprint of an attempt whose box was left open, if anything is known of why. `cause` is what was found for it.
+pub fn fingerprint_of_open_box(evidence: &Evidence<'_>, cause: &str) -> Option<String> {
+    let iteration = evidence.iteration;
+    if iteration.outcome != Outcome::Failure || iteration.exit.validation.is_some_and(|code| code != 0) {
+        return None;
+    }
+    let is_known = match fault(&facts(evidence)) {
+        Fault::CutOff | Fault::WorkElsewhere | Fault::ListRewritten => true,
+        Fault::LeftOpen => evidence.artifact.is_none() && why_open(evidence).is_some(),
+        _ => false,
+    };
+    // The name of its own task makes no difference.
+    let own = iteration.task.as_deref().unwrap_or_default();
+    let words = cause.split_whitespace().map(|word| {
+        let is_own = word.trim_matches(|c: char| !c.is_alphanumeric()) == own;
+        if is_own { "task" } else { word }
+    });
+    let words = words.collect::<Vec<_>>().join(" ");
+    let examined = examine(&Output { stdout: &words, ..Output::default() });
+    let print = if is_known { examined.fingerprint() } else { None };
+    print.map(|print| format!("{OPEN_BOX}{}", print.strict))
+}
+
+/// Returns the work of its own in the background that ended with the agent, where the box is open.
+fn cut_off(iteration: &Iteration) -> Option<String> {
+    iteration.agent_facts.as_ref().filter(|_| iteration.claims.ticked.is_empty())?.cut_off_words()
 }
 
 /// Returns how the agent itself failed, in its own words if it gave any.
@@ -92,6 +171,9 @@ fn agent_failure(evidence: &Evidence<'_>) -> Option<String> {
         (None, _) if code == 0 => "reported an error".to_owned(),
         (None, _) => exited(code),
     };
+    if let Some(limit) = error.as_ref().filter(|error| error.starts_with("ran out of ") && reason.is_none()) {
+        return Some(format!("agent {limit}: agents.{}.command", iteration.agent));
+    }
     let until = iteration.resets_at.filter(|_| reason.is_none()).map(|at| format!(" until {at}"));
     // The error of a program without a known stream is only the last line of its stderr.
     let is_error_enough = reason.is_some() || class.is_some() && error.is_some();
@@ -142,6 +224,7 @@ fn class_words(class: FailureClass) -> String {
         FailureClass::Overloaded => "met an overloaded provider".to_owned(),
         FailureClass::Network => "lost the network".to_owned(),
         FailureClass::Question => "asks".to_owned(),
+        FailureClass::Policy => "was refused by its provider".to_owned(),
         FailureClass::Conflict => "worked on a state of the branch that is no more".to_owned(),
         FailureClass::Other => "reported an error".to_owned(),
         FailureClass::Later(word) => format!("reported {}", word.as_str().replace('_', " ")),
@@ -178,15 +261,58 @@ fn failed_command(
     }
 }
 
-/// Returns the cause if nothing failed and the box is still open.
-fn left_open(evidence: &Evidence<'_>) -> String {
-    if let Some(artifact) = evidence.artifact {
-        return format!("the agent did not write {artifact}");
-    }
-    match reason_given(evidence.final_text) {
-        Some(reason) => format!("the agent did not tick the task: {reason}"),
-        None => "the agent did not tick the task".to_owned(),
-    }
+/// Returns why the box is still open: calls that were denied, what the validation says, the command that failed last, or what the
+/// agent says of it.
+fn why_open(evidence: &Evidence<'_>) -> Option<String> {
+    let Evidence { iteration, artifact: None, .. } = evidence else { return None };
+    denied(iteration)
+        .or_else(|| validation_failure(evidence))
+        .or_else(|| failed_call(&iteration.tool_calls))
+        .or_else(|| reason_given(evidence.final_text))
+}
+
+/// Returns which tools were denied, with the words of the first denial.
+fn denied(iteration: &Iteration) -> Option<String> {
+    let denied = &iteration.agent_facts.as_ref()?.denied;
+    let last = denied.last()?;
+    let were = if denied.len() == 1 { "was" } else { "were" };
+    let call = iteration.tool_calls.iter().find(|call| call.is_denied && !call.result_summary.is_empty());
+    let words = call.map_or(String::new(), |call| format!(": {}", one_line(&call.result_summary)));
+    let others = &denied[..denied.len() - 1];
+    let names = if others.is_empty() { last.clone() } else { format!("{} and {last}", others.join(", ")) };
+    Some(format!("{names} {were} denied{words}"))
+}
+
+/// Commands that look for something, and fail where it is not there.
+const LOOKUPS: [&str; 14] = [
+    "cat", "command", "diff", "egrep", "fd", "find", "git", "grep", "head", "ls", "rg", "tail", "test",
+    "which",
+];
+
+/// Returns the command that failed last and was not run again with success.
+fn failed_call(calls: &[ToolCall]) -> Option<String> {
+    let commands = || calls.iter().filter(|call| call.kind == ToolKind::Shell);
+    let is_mended = |at: usize, command: &str| {
+        commands().skip(at + 1).any(|later| !later.is_error && later.arguments_summary == command)
+    };
+    let failed: Vec<(usize, &ToolCall)> = commands()
+        .enumerate()
+        .filter(|(_, call)| call.is_error && !call.is_denied)
+        .filter(|(_, call)| {
+            let program = call.arguments_summary.split_whitespace().next().unwrap_or_default();
+            !LOOKUPS.contains(&program) && program != "["
+        })
+        .filter(|(at, call)| !is_mended(*at, &call.arguments_summary))
+        .collect();
+    let (_, call) = failed.last()?;
+    let how = match call.exit_code {
+        _ if call.last_line == UNFINISHED_COMMAND => UNFINISHED_COMMAND.to_owned(),
+        Some(code) => exited(code),
+        None => "failed".to_owned(),
+    };
+    let is_said = call.last_line.is_empty() || call.last_line == UNFINISHED_COMMAND;
+    let words = if is_said { String::new() } else { format!(": {}", one_line(&call.last_line)) };
+    Some(format!("`{}` {how}{words}", short(&call.arguments_summary)))
 }
 
 /// Returns the sentence of a final message in which an agent says what is in its way, or what it asks.

@@ -3,6 +3,7 @@
 mod attempts;
 pub mod capture;
 pub mod cause;
+pub mod fault;
 pub mod historical;
 mod learnings;
 mod markdown;

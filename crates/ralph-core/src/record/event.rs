@@ -57,6 +57,9 @@ pub enum Event {
         /// How many files have work of the user's that is in no commit.
         #[serde(skip_serializing_if = "is_zero")]
         user_files: usize,
+        /// The variable with the key that pays for the agent, and whether there is a login beside it.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        api_key: Option<String>,
         /// Files of the project that the validation itself consists of.
         #[serde(skip_serializing_if = "Vec::is_empty")]
         validation_files: Vec<String>,
@@ -193,6 +196,7 @@ impl Event {
                 hints,
                 given_up,
                 user_files: _,
+                api_key,
                 validation_files,
                 validation_notes,
             } => {
@@ -212,7 +216,7 @@ impl Event {
                 }
                 let texts = [feature, agent, loop_type, artifact].into_iter();
                 let texts = texts.chain(branch).chain(agent_version).chain(validation).chain(given_up);
-                texts.chain(validation_files).chain(validation_notes).for_each(visit);
+                texts.chain(validation_files).chain(validation_notes).chain(api_key).for_each(visit);
             }
             Self::IterationStarted {
                 session: _,
@@ -421,6 +425,7 @@ mod tests {
                 hints: vec![Hint { number: 1, text: x(), tasks: vec![x()], added_at: at, session: None }],
                 given_up: vec![x()],
                 user_files: 0,
+                api_key: Some(x()),
                 validation_files: vec![x()],
                 validation_notes: vec![x()],
             },

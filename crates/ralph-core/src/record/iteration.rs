@@ -6,8 +6,9 @@ use redact_stream::Redacted;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Claim, Cost, Evidence, Exit, ExitReason, Facts, FailureClass, Flag, FlagCode, GitState, ObjectId,
-    Outcome, SessionId, TaskName, Timestamp, ToolKind, UndoneTask, UserFile, join_truncated, without_escapes,
+    AgentFacts, Claim, Cost, Evidence, Exit, ExitReason, Facts, FailureClass, Flag, FlagCode, GitState,
+    ObjectId, Outcome, SessionId, TaskName, Timestamp, ToolKind, UndoneTask, UserFile, join_truncated,
+    without_escapes,
 };
 
 /// What the agent says of itself. Stored apart from what the engine measured.
@@ -114,6 +115,29 @@ pub struct ToolCall {
     /// The last line that says something in the output of a command that failed, of at most [`SUMMARY_CHARS`].
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub last_line: String,
+    /// True if the agent was not permitted to make it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_denied: bool,
+}
+
+/// Returns the tools of the calls that would have written, if there were any and each was denied.
+pub fn denied_writes(calls: &[ToolCall]) -> Option<Vec<&str>> {
+    let is_write = |call: &&ToolCall| matches!(call.kind, ToolKind::Write | ToolKind::Edit);
+    // A shell may only have read. Where it alone was used, it is what would have written.
+    let has_writes = calls.iter().any(|call| is_write(&call));
+    let writes = calls
+        .iter()
+        .filter(|call| is_write(call) || !has_writes && call.kind == ToolKind::Shell || call.is_denied);
+    let mut tools: Vec<&str> = Vec::new();
+    for call in writes {
+        if !call.is_denied {
+            return None;
+        }
+        if !tools.contains(&call.tool_name.as_str()) {
+            tools.push(&call.tool_name);
+        }
+    }
+    (!tools.is_empty()).then_some(tools)
 }
 
 /// The last line of a command that was running when the agent ended.
@@ -163,6 +187,9 @@ pub struct AgentRun {
     pub was_cut_short: bool,
     /// How its output could be read; `None` if that is text of any kind, or nothing was read.
     pub stream: Option<StreamCounts>,
+    pub facts: AgentFacts,
+    /// True if its output had nothing, or nothing but a banner.
+    pub was_silent: bool,
     /// Names of the programs that it left running in the background. They are stopped by now.
     pub leftovers: Vec<String>,
 }
@@ -343,6 +370,9 @@ pub struct Iteration {
     /// How the lines of the agent's stream could be read. `None` in older records, and for an agent without a stream.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stream: Option<StreamCounts>,
+    /// What its stream says beside the work. `None` in older records, and if it says nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent_facts: Option<Box<AgentFacts>>,
     pub learnings: Vec<String>,
     pub decisions: Vec<String>,
     pub approaches: Vec<String>,

@@ -1,5 +1,6 @@
 //! The vocabulary: what every other room speaks of. Plain data that imports nothing of ours.
 
+mod agent_facts;
 mod agent_setup;
 mod baseline;
 mod budget;
@@ -33,6 +34,7 @@ mod totals;
 mod waiting;
 mod word;
 
+pub use agent_facts::{AgentFacts, CutOff};
 pub use agent_setup::{Parser, Permissions, PromptVia, Strategy};
 pub use baseline::{Baseline, TrustedState};
 pub use budget::Budget;
@@ -49,7 +51,7 @@ pub use ids::{ObjectId, SessionId};
 pub use if_there::IfThere;
 pub use iteration::{
     AgentRun, Claims, Durations, Exits, Iteration, LeftOut, MAX_CAUSE_CHARS, PromptMemory, RedactionCount,
-    StreamCounts, Tokens, ToolCall, UNFINISHED_COMMAND, Validation, full_branch_name, summary,
+    StreamCounts, Tokens, ToolCall, UNFINISHED_COMMAND, Validation, denied_writes, full_branch_name, summary,
 };
 pub use iteration_name::{IterationName, SessionName, Which};
 pub use join_truncated::{MAX_LISTED_FILES, grouped, join_files, join_truncated, listed_files};

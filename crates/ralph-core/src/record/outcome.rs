@@ -242,6 +242,8 @@ words! {
         Network = "network",
         /// The agent left its task open and asked the user something. No failure of the agent.
         Question = "question",
+        /// The provider refuses this task: its usage policy or a filter of contents. No failure of the task's.
+        Policy = "policy",
         /// The branch of its lane moved while it ran, so that its result could not be published. No failure of the task's.
         Conflict = "conflict",
         /// Anything else that the agent itself reports as an error.
@@ -266,6 +268,16 @@ impl FailureClass {
     /// Returns true if its result could not be published, because the branch had moved.
     pub fn is_conflict(self) -> bool {
         self == Self::Conflict
+    }
+
+    /// Returns true if the provider refuses the task.
+    pub fn is_policy(self) -> bool {
+        self == Self::Policy
+    }
+
+    /// Returns true if the task waits for a person: it asks, or its provider refuses it.
+    pub fn sets_aside(self) -> bool {
+        self.is_question() || self.is_policy()
     }
 
     /// Returns true if the agent asked the user something instead of doing its task.

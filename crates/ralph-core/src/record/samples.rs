@@ -68,6 +68,7 @@ pub fn iteration(outcome: Outcome) -> Iteration {
         kept_paths: Vec::new(),
         git_state: Vec::new(),
         stream: None,
+        agent_facts: None,
         user_files: Vec::new(),
         undone: Vec::new(),
         lost_tasks: Vec::new(),

@@ -182,7 +182,8 @@ impl Need {
             (NeedKind::Validation, _) => "the validation cannot be run".to_owned(),
             (NeedKind::Git, _) => "git".to_owned(),
             (NeedKind::Files, _) => LOST.to_owned(),
-            (NeedKind::Asks | NeedKind::Fails, None) => "a task".to_owned(),
+            (NeedKind::Asks | NeedKind::Policy | NeedKind::Fails, None) => "a task".to_owned(),
+            (NeedKind::Policy, Some(task)) => format!("{task} is refused"),
             (NeedKind::Asks, Some(task)) => format!("{task} asks"),
             (NeedKind::Fails, Some(task)) => task.clone(),
         }
@@ -194,6 +195,8 @@ impl Need {
 pub enum NeedKind {
     /// A task whose last attempt asked something.
     Asks,
+    /// A task that the provider of the agent refuses.
+    Policy,
     /// A task that was given up.
     Fails,
     /// The agent cannot be used.
@@ -207,6 +210,11 @@ pub enum NeedKind {
 }
 
 impl NeedKind {
+    /// Returns true if a hint brings the task on.
+    pub fn waits_for_hint(self) -> bool {
+        matches!(self, Self::Asks | Self::Policy)
+    }
+
     /// Returns what keeps every agent from working, if that ends a session.
     pub fn of_ending(reason: StopReason) -> Option<Self> {
         match reason {

@@ -38,7 +38,7 @@ pub fn not_done<'a>(records: impl Iterator<Item = IterationFacts<'a>>, tasks: &T
         known.attempts += u32::from(record.outcome.is_attempt());
         if record.outcome.is_attempt() || record.outcome == Outcome::Skipped {
             known.is_skipped = record.outcome == Outcome::Skipped;
-            known.asks = record.failure_class.is_some_and(FailureClass::is_question);
+            known.asks = record.failure_class.is_some_and(FailureClass::sets_aside);
         }
         known.cost_usd = Cost { usd: known.cost_usd, is_partial: false }.plus(record.cost).usd;
         if record.outcome == Outcome::Failure {

@@ -53,7 +53,11 @@ impl<'a> TaskRecords<'a> {
         if last.1.outcome == Outcome::Skipped {
             return Some(NeedKind::Fails);
         }
-        (is_question(last) && !self.is_answered(item, last.1)).then_some(NeedKind::Asks)
+        let why = match last.1.failure_class {
+            Some(class) if class.is_policy() => NeedKind::Policy,
+            _ => NeedKind::Asks,
+        };
+        (is_question(last) && !self.is_answered(item, last.1)).then_some(why)
     }
 
     /// Returns true if a hint came after the question: one for the task, or one for no task if no other one asks.
@@ -116,11 +120,11 @@ impl<'a> TaskRecords<'a> {
             })
         });
         let mut needs: Vec<Need> = needs.collect();
-        needs.sort_by_key(|need| need.why != NeedKind::Asks);
+        needs.sort_by_key(|need| !need.why.waits_for_hint());
         needs
     }
 }
 
 fn is_question((_, facts): Record<'_>) -> bool {
-    facts.outcome == Outcome::Failure && facts.failure_class.is_some_and(FailureClass::is_question)
+    facts.outcome == Outcome::Failure && facts.failure_class.is_some_and(FailureClass::sets_aside)
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use ralph_agent::Agent;
-use ralph_core::record::{FailureClass, Timestamp};
+use ralph_core::record::{FailureClass, TaskName, Timestamp};
 
 /// The first pause if the agent reports no reset time. Each further pause is twice as long.
 const FIRST_PAUSE: Duration = Duration::from_secs(30);
@@ -58,6 +58,8 @@ struct AgentState {
     failures: usize,
     /// True if it did anything in this session.
     has_worked: bool,
+    /// The task that its provider refused last, if it did no work since.
+    refused_task: Option<TaskName>,
 }
 
 /// Why an agent cannot run, and until when.
@@ -66,6 +68,8 @@ pub struct Backoff {
     pub until: Timestamp,
     pub class: FailureClass,
     pub message: Option<String>,
+    /// How often in a row it did nothing at all; 0 if it failed in another way.
+    pub idle_times: usize,
     end: BackoffEnd,
 }
 
@@ -101,6 +105,8 @@ pub struct Interruption {
     pub message: Option<String>,
     /// True if the agent did anything before.
     pub has_worked: bool,
+    /// True if it did nothing at all, and reported no error.
+    pub is_idle: bool,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -230,7 +236,29 @@ impl AgentPool {
                 (now.plus(pause), BackoffEnd::Guessed)
             }
         };
-        agent.backoff = Some(Backoff { until, class, message, end });
+        agent.backoff = Some(Backoff { until, class, message, idle_times: 0, end });
+    }
+
+    /// Returns true if an agent did anything in this session.
+    pub fn has_worked(&self, index: usize) -> bool {
+        self.agents.get(index).is_some_and(|agent| agent.has_worked)
+    }
+
+    /// Records that the provider of an agent refused a task. Returns true if it refused another one before, and the agent did no work
+    /// between: then it is not the task.
+    pub fn refuse(&mut self, index: usize, task: &TaskName, has_worked: bool) -> bool {
+        let Some(agent) = self.agents.get_mut(index) else { return false };
+        let is_second = !has_worked && agent.refused_task.as_ref().is_some_and(|before| before != task);
+        if !is_second {
+            agent.refused_task = Some(task.clone());
+        }
+        is_second
+    }
+
+    /// Returns the first agent of those that are not backing off for which `is_wanted` is true.
+    pub fn available(&self, is_wanted: impl Fn(usize) -> bool) -> Option<usize> {
+        let mut free = self.agents.iter().enumerate().filter(|(_, agent)| agent.backoff.is_none());
+        free.find(|(index, _)| is_wanted(*index)).map(|(index, _)| index)
     }
 
     /// Records that an agent ran to its end, whatever the outcome.
@@ -245,7 +273,7 @@ impl AgentPool {
 impl AgentState {
     /// Records a failure that does not pass by itself. Seen once, it may yet: a login is renewed, a program is updated.
     fn fail(&mut self, interruption: Interruption, now: Timestamp) {
-        let Interruption { class, message, .. } = interruption;
+        let Interruption { class, message, is_idle, .. } = interruption;
         let retries = match class {
             FailureClass::Context => ONE_RETRY,
             _ if !self.has_worked => ONE_RETRY,
@@ -257,7 +285,8 @@ impl AgentState {
             None => (now, BackoffEnd::Never),
         };
         self.failures += 1;
-        self.backoff = Some(Backoff { until, class, message, end });
+        let idle_times = if is_idle { self.failures } else { 0 };
+        self.backoff = Some(Backoff { until, class, message, idle_times, end });
     }
 }
 
@@ -280,7 +309,7 @@ mod tests {
     }
 
     fn interruption(class: FailureClass, resets_at: Option<Timestamp>) -> Interruption {
-        Interruption { class, resets_at, message: None, has_worked: false }
+        Interruption { class, resets_at, message: None, has_worked: false, is_idle: false }
     }
 
     /// Index of the agent and end of a wait.
@@ -324,6 +353,27 @@ mod tests {
         pool.ran(0);
         pool.interrupt(0, interruption(FailureClass::Quota, None), at(100));
         assert_eq!(wait(&pool, 100), (0, 400), "a limit of an account takes longer");
+    }
+
+    #[test]
+    fn two_tasks_that_are_refused_without_work_between_are_a_fault_of_the_agent() {
+        let steps = |steps: &[(&str, bool)]| {
+            let mut pool = pool(1, HOUR);
+            let steps = steps.iter().map(|(task, has_worked)| match *task {
+                "ran" => {
+                    pool.ran(0);
+                    false
+                }
+                task => pool.refuse(0, &task.to_owned(), *has_worked),
+            });
+            steps.last()
+        };
+        assert_eq!(steps(&[("T1", false)]), Some(false));
+        assert_eq!(steps(&[("T1", false), ("T1", false)]), Some(false));
+        assert_eq!(steps(&[("T1", false), ("T2", false)]), Some(true));
+        assert_eq!(steps(&[("T1", false), ("T2", false), ("T2", false)]), Some(true), "tried once more");
+        assert_eq!(steps(&[("T1", false), ("ran", true), ("T2", false)]), Some(false));
+        assert_eq!(steps(&[("T1", false), ("T2", true)]), Some(false), "it worked before it was refused");
     }
 
     #[test]

@@ -2,7 +2,13 @@
 
 use std::time::Duration;
 
-use ralph_core::record::{AgentRun, Event, FailureClass, Limit, RALPH, StopReason, Timestamp, Waiting};
+use tasklist::TaskList;
+
+use ralph_core::progress::fault::{PRINTED_NOTHING, nothing_done};
+use ralph_core::record::{
+    AgentRun, Event, FailureClass, Limit, RALPH, StopReason, TaskName, Timestamp, Waiting,
+};
+use ralph_store::Slot;
 
 use super::pool::{Backoff, Interruption, Next};
 use crate::running::{Ending, NextStep, Running};
@@ -11,16 +17,22 @@ use crate::running::{Ending, NextStep, Running};
 const CLOCK_POLL_INTERVAL: Duration = Duration::from_millis(250);
 
 impl Running<'_> {
-    /// Chooses the agent that runs next. Waits if none can run.
-    pub(crate) fn before_turn(&mut self) -> NextStep {
+    /// Chooses the agent that runs next, for `task`. Waits if none can run.
+    pub(crate) fn before_turn(&mut self, task: &TaskName) -> NextStep {
+        if let Some(index) = self.not_refused(task) {
+            self.change_agent(index, Some(FailureClass::Policy));
+            return NextStep::Iterate;
+        }
         if self.agents.is_first_available() {
-            self.change_agent(0);
+            self.change_agent(0, None);
             return NextStep::Iterate;
         }
         let now = self.plan.clock.now();
         let (time, waiting) = match self.agents.next(now) {
             Next::Go(index) => {
-                self.change_agent(index);
+                let active = self.agents.backoff(self.agents.active);
+                let class = active.filter(|_| index > self.agents.active).map(|backoff| backoff.class);
+                self.change_agent(index, class);
                 return NextStep::Iterate;
             }
             Next::TooLong(index, backoff) => return NextStep::Stop(self.too_long(index, backoff)),
@@ -37,9 +49,46 @@ impl Running<'_> {
         NextStep::Again
     }
 
-    /// Updates the pool with how an agent run ended.
-    pub(crate) fn ran(&mut self, run: &AgentRun) {
+    /// Returns how an agent did nothing in its run, in words, and makes an interruption of that: it says nothing of the task.
+    pub(crate) fn nothing_done(&mut self, run: &mut AgentRun, slot: &Slot, list: &[u8]) -> Option<String> {
+        // A plain command may well say nothing. One that worked before and ends well is believed to have worked.
+        let is_believed = run.exit.is_success()
+            && run.failure_class.is_none()
+            && run.was_silent
+            && self.agents.has_worked(self.agents.active);
+        if run.was_cut_short || is_believed {
+            return None;
+        }
+        let words = nothing_done(run, || self.is_unchanged(slot, list))?;
+        (run.was_cut_short, run.succeeded) = (true, false);
+        run.failure_class = Some(FailureClass::Other);
+        run.error = Some(words.clone());
+        Some(words)
+    }
+
+    /// Returns true if neither task list nor work tree changed since the attempt began, as far as that is known.
+    fn is_unchanged(&mut self, slot: &Slot, list: &[u8]) -> bool {
+        if self.read_task_list_bytes().map_or(true, |now| now != list) {
+            return false;
+        }
+        let is_known = self.recorder.last_contents().0.is_some();
+        is_known && self.recorder.peek(slot).is_ok_and(|(_, changed)| changed.is_empty())
+    }
+
+    /// Takes that the provider refused the task, if it did. The second task in a row says that it is not the task.
+    pub(crate) fn note_refusal(&mut self, run: &mut AgentRun, task: &TaskName) {
+        if run.failure_class == Some(FailureClass::Policy) && !run.was_cut_short {
+            let has_worked = !run.tool_calls.is_empty();
+            run.was_cut_short = self.agents.refuse(self.agents.active, task, has_worked);
+        }
+    }
+
+    /// Updates the pool with how an agent run ended. `is_idle` says that it did nothing at all.
+    pub(crate) fn ran(&mut self, run: &AgentRun, is_idle: bool) {
         let index = self.agents.active;
+        if run.failure_class == Some(FailureClass::Policy) && !run.was_cut_short {
+            return;
+        }
         let Some(class) = run.failure_class.filter(|_| run.was_cut_short) else {
             self.agents.ran(index);
             return;
@@ -49,13 +98,14 @@ impl Running<'_> {
             class,
             resets_at: run.resets_at,
             message: run.error.clone(),
-            has_worked: run.has_worked(),
+            has_worked: !is_idle && run.has_worked(),
+            is_idle,
         };
         self.agents.interrupt(index, interruption, now);
         let others = (0..self.plan.agents.len()).filter(|other| self.agents.failure(*other).is_none());
         if self.agents.failure(index).is_some() && others.count() > 0 {
             let why = self.why_unusable(index);
-            let hint = self.candidate().agent.hint(class);
+            let hint = self.hint_of(index, class);
             self.warn(format!("{why}, and is not tried again in this session\nhint: {hint}"));
         }
     }
@@ -65,7 +115,7 @@ impl Running<'_> {
         let why: Vec<String> = (0..self.plan.agents.len()).map(|index| self.why_unusable(index)).collect();
         Ending {
             why: Some(why.join("; ")),
-            hint: self.agents.failure(0).map(|failure| self.hint_for(failure.class)),
+            hint: self.agents.failure(0).map(|failure| self.hint_of(0, failure.class)),
             ..Ending::of(StopReason::AgentUnusable)
         }
     }
@@ -77,35 +127,61 @@ impl Running<'_> {
         else {
             return agent.to_owned();
         };
-        let words = message.map_or(String::new(), |words| format!(": {words}"));
-        format!("{agent} cannot be used ({class}{words})")
+        let times = self.agents.failure(index).map_or(0, |failure| failure.idle_times);
+        match message {
+            Some(words) if times > 0 => idle_words(agent, &words, times),
+            Some(words) => format!("{agent} cannot be used ({class}: {words})"),
+            None => format!("{agent} cannot be used ({class})"),
+        }
     }
 
-    /// Returns what to do about the failure of the first agent.
-    fn hint_for(&self, class: FailureClass) -> String {
-        let hint = self.plan.agents[0].agent.hint(class);
+    /// Returns what to do about the failure of an agent.
+    fn hint_of(&self, index: usize, class: FailureClass) -> String {
+        let agent = self.plan.agents[index].agent;
+        let idle = self.agents.failure(index).filter(|failure| failure.idle_times > 0);
+        if let Some(words) = idle.and_then(|failure| failure.message.as_ref()) {
+            return if words.contains("denied") {
+                format!(
+                    "the permission settings of {} itself, of this project or of your organization deny its tools; \
+                     `permissions = \"full\"` asks for all of them",
+                    agent.name()
+                )
+            } else {
+                format!("start {} once by hand in this folder: it shows what keeps it", agent.name())
+            };
+        }
+        let hint = agent.hint(class);
         match &self.state.prompt_filler {
             Some(part) if class == FailureClass::Context => format!("{hint}; {part}"),
             _ => hint,
         }
     }
 
-    fn change_agent(&mut self, index: usize) {
+    /// Returns an agent that can run and whose provider did not refuse the task, if another agent's did.
+    pub(crate) fn not_refused(&self, task: &str) -> Option<usize> {
+        let refused = self.past.history.refused_by(task);
+        if refused.is_empty() {
+            return None;
+        }
+        self.agents.available(|index| !refused.contains(&self.plan.agents[index].agent.name()))
+    }
+
+    /// Returns the tasks that the provider of an agent refused, and that another agent can try now.
+    pub(crate) fn for_others(&self, tasks: &TaskList) -> Vec<TaskName> {
+        if self.plan.agents.len() < 2 {
+            return Vec::new();
+        }
+        let names = tasks.tasks().filter(|item| !item.done).map(|item| item.name.clone());
+        names.filter(|name| self.not_refused(name).is_some()).collect()
+    }
+
+    fn change_agent(&mut self, index: usize, failure_class: Option<FailureClass>) {
         if index == self.agents.active {
             return;
         }
         let [from, to] =
             [self.agents.active, index].map(|index| self.plan.agents[index].agent.name().to_owned());
-        let event = Event::AgentChanged {
-            session: self.session.id.clone(),
-            from,
-            to,
-            failure_class: self
-                .agents
-                .backoff(self.agents.active)
-                .filter(|_| index > self.agents.active)
-                .map(|backoff| backoff.class),
-        };
+        let event = Event::AgentChanged { session: self.session.id.clone(), from, to, failure_class };
         self.agents.active = index;
         (self.say)(&event);
     }
@@ -160,5 +236,14 @@ impl Running<'_> {
         if let Err(error) = self.control.clear_waiting() {
             self.warn(format!("{error:#}"));
         }
+    }
+}
+
+/// `claude printed nothing, twice`
+fn idle_words(agent: &str, words: &str, times: usize) -> String {
+    let times = if times == 2 { "twice".to_owned() } else { format!("{times} times") };
+    match words.strip_prefix(PRINTED_NOTHING) {
+        Some(rest) => format!("{agent} {PRINTED_NOTHING}, {times}{rest}"),
+        None => format!("{agent}: {words}"),
     }
 }

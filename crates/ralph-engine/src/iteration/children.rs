@@ -17,11 +17,14 @@ impl Running<'_> {
     /// Runs the agent, and the validation if there is something to validate.
     pub(super) fn run_children(&mut self, started: &StartedIteration<'_>) -> Result<Ran> {
         let StartedIteration { slot, begin, environment, .. } = started;
-        let agent = self.run_agent(slot, begin.iteration, environment)?;
+        let mut agent = self.run_agent(slot, begin.iteration, environment)?;
         self.state.prompt_filler =
             (agent.failure_class == Some(FailureClass::Context)).then(|| what_fills(&started.prompt));
-        self.ran(&agent);
         self.restore_spool(started)?;
+        let nothing_done = self.nothing_done(&mut agent, slot, &started.task_list);
+        self.note_refusal(&mut agent, &started.task.name);
+        self.ran(&agent, nothing_done.is_some());
+        self.say_facts(&agent);
         let (put_back, protect_failure) = match self.put_protected_back(slot, begin) {
             Ok(put_back) => (put_back, None),
             Err(error) => {
@@ -43,7 +46,7 @@ impl Running<'_> {
         let of_validation = validation.iter().flat_map(|validation| &validation.leftovers);
         let leftovers: Vec<String> = agent.leftovers.iter().chain(of_validation).cloned().collect();
         self.warn_of_leftovers(&leftovers);
-        Ok(Ran { agent, validation, tests, put_back, left_out, protect_failure })
+        Ok(Ran { agent, nothing_done, validation, tests, put_back, left_out, protect_failure })
     }
 
     fn run_agent(

@@ -10,8 +10,8 @@ use ralph_core::progress::capture;
 use ralph_core::progress::cause;
 use ralph_core::progress::{IterationContext, question as summary_question};
 use ralph_core::record::{
-    Claims, Durations, Exits, Facts, FailureClass, Iteration, ObjectId, Outcome, SCHEMA, Session, Summarized,
-    TaskCounts, Timestamp, Tokens,
+    AgentFacts, Claims, Durations, Exits, Facts, FailureClass, Iteration, ObjectId, Outcome, SCHEMA, Session,
+    Summarized, TaskCounts, Timestamp, Tokens,
 };
 use ralph_os::platform::repo_path;
 use ralph_store::Begin;
@@ -81,7 +81,7 @@ impl Running<'_> {
         add_run(&mut iteration, ran);
         iteration.duration_ms.second = judged.second_ms;
         iteration.reopened = reopened;
-        iteration.cause = judged.cause;
+        iteration.cause = judged.cause.or_else(|| ran.nothing_done.clone());
         if judged.class.is_some() {
             iteration.failure_class = judged.class;
             name_lost_work(&mut iteration);
@@ -126,15 +126,18 @@ impl Running<'_> {
         let class = asked.as_ref().map(|_| FailureClass::Question);
         iteration.failure_class = class.or(iteration.failure_class);
         let judged = iteration.cause.take().map(|cause| cause::bounded(&self.redacted_text(&cause)));
-        iteration.cause = asked.as_deref().map(cause::of_question).or(judged).or_else(|| {
-            cause::cause(&cause::Evidence {
-                iteration: &iteration,
-                final_text,
-                agent_stderr,
-                examined: examined.as_ref(),
-                artifact: (!is_of_tasks).then_some(artifact),
-            })
-        });
+        let known = cause::Evidence {
+            iteration: &iteration,
+            final_text,
+            agent_stderr,
+            examined: examined.as_ref(),
+            artifact: (!is_of_tasks).then_some(artifact),
+            found: cause::Found::default(),
+        };
+        let given = asked.as_deref().map(cause::of_question).or(judged);
+        let found = if given.is_some() { None } else { cause::cause(&known) };
+        let open_box = found.as_deref().and_then(|cause| cause::fingerprint_of_open_box(&known, cause));
+        iteration.cause = given.or(found);
         let facts = capture::facts(
             iteration.outcome,
             &iteration.tool_calls,
@@ -162,6 +165,7 @@ impl Running<'_> {
             );
             iteration.fingerprint = context.fingerprint(examined.as_ref());
         }
+        iteration.fingerprint = open_box.or(iteration.fingerprint);
         if let Some(asked) = asked {
             iteration.fingerprint = Some(question::fingerprint(&asked));
         }
@@ -272,6 +276,8 @@ fn add_run(iteration: &mut Iteration, Ran { agent: run, validation, .. }: &Ran) 
     iteration.cost_usd = run.cost_usd;
     iteration.tool_calls.clone_from(&run.tool_calls);
     iteration.stream = run.stream;
+    iteration.agent_facts =
+        Some(Box::new(run.facts.clone())).filter(|facts| **facts != AgentFacts::default());
     let findings = final_message::findings(&run.final_text);
     iteration.learnings = findings.learnings;
     iteration.decisions = findings.decisions;
@@ -342,6 +348,7 @@ pub(crate) fn unfinished(
         cost_usd: None,
         tool_calls: Vec::new(),
         stream: None,
+        agent_facts: None,
         learnings: Vec::new(),
         decisions: Vec::new(),
         approaches: Vec::new(),

@@ -175,7 +175,7 @@ impl Running<'_> {
         }
     }
 
-    fn read_task_list_bytes(&self) -> io::Result<Vec<u8>> {
+    pub(super) fn read_task_list_bytes(&self) -> io::Result<Vec<u8>> {
         let feature = self.plan.feature;
         feature.files.read(&feature.tasks_path, MAX_TASK_LIST_BYTES)
     }

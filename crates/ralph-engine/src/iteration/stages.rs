@@ -30,6 +30,8 @@ pub(super) struct StartedIteration<'a> {
 /// What the children of an iteration did.
 pub(super) struct Ran {
     pub agent: AgentRun,
+    /// How the agent did nothing at all, in words.
+    pub nothing_done: Option<String>,
     /// `None` if no validation ran.
     pub validation: Option<Validation>,
     /// What the validation printed of its tests.

@@ -14,6 +14,9 @@ const ORPHANS: Duration = Duration::from_secs(10);
 /// How long a child may take to exit after the last line of a finished stream: agents save their state in under 2 s.
 const LINGER_TIMEOUT: Duration = Duration::from_secs(30);
 
+/// How long a subagent may be silent after the result of its agent, where silence has no limit.
+const SUBAGENT_TIMEOUT: Duration = Duration::from_mins(15);
+
 /// How far a child may go before it is stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
@@ -21,6 +24,8 @@ pub struct Limits {
     pub wall: Duration,
     /// Without a byte in either stream.
     pub idle: Option<Duration>,
+    /// The same before the first byte in stdout, of a child that says at once that it is there.
+    pub first_output: Option<Duration>,
     /// Bytes in each stream.
     pub output: u64,
 }
@@ -32,8 +37,9 @@ pub enum Pulse {
     Alive,
     /// It waits for a child of its own: silence is normal.
     Busy,
-    /// It came to its end, as its stream says after so many lines, and has to exit.
-    Finished { lines: u64 },
+    /// It came to its end, as its stream says after so many lines, and has to exit. While a subagent of its own works on, only silence
+    /// ends it.
+    Finished { lines: u64, waits_for_subagent: bool },
     /// It makes no progress, and is stopped for this reason.
     Lost(ExitReason),
 }
@@ -77,11 +83,19 @@ impl Watch {
             self.grown = (passed, total);
         }
         self.finished = match (pulse, self.finished) {
-            (Pulse::Finished { lines }, Some((since, seen))) if lines == seen => Some((since, seen)),
-            (Pulse::Finished { lines }, _) => Some((passed, lines)),
+            (Pulse::Finished { lines, .. }, Some((since, seen))) if lines == seen => Some((since, seen)),
+            (Pulse::Finished { lines, .. }, _) => Some((passed, lines)),
             _ => None,
         };
-        let is_idle = self.limits.idle.is_some_and(|idle| passed.saturating_sub(self.grown.0) >= idle);
+        let idle = match self.limits {
+            Limits { first_output: Some(first), idle, .. } if sizes[0] == 0 => {
+                Some(idle.map_or(first, |idle| idle.min(first)))
+            }
+            Limits { idle, .. } => idle,
+        };
+        let is_idle = idle.is_some_and(|idle| passed.saturating_sub(self.grown.0) >= idle);
+        let waits = matches!(pulse, Pulse::Finished { waits_for_subagent: true, .. });
+        let linger = if waits { idle.unwrap_or(SUBAGENT_TIMEOUT) } else { LINGER_TIMEOUT };
         let is_over = passed >= self.limits.wall;
         if let Pulse::Lost(reason) = pulse {
             Some(reason)
@@ -89,7 +103,7 @@ impl Watch {
             Some(ExitReason::OutputLimit)
         } else if let Some((since, _)) = self.finished {
             // Whatever limit it meets now, its work is done.
-            let has_lingered = passed.saturating_sub(since) >= LINGER_TIMEOUT;
+            let has_lingered = passed.saturating_sub(since) >= linger;
             (has_lingered || is_over || is_idle).then_some(ExitReason::Lingered)
         } else if is_over {
             Some(ExitReason::Timeout)
@@ -123,13 +137,48 @@ impl Watch {
 mod tests {
     use super::*;
 
+    #[test]
+    fn silence_before_the_first_line_has_a_limit_of_its_own() {
+        let seconds = Duration::from_secs;
+        let idle = Some(ExitReason::IdleTimeout);
+        // The limits before the first byte of stdout and later, in seconds, and each look: when, bytes of stdout and stderr.
+        for (first, later, steps) in [
+            (Some(300), Some(900), &[(299, 0, 0, None), (300, 0, 0, idle)][..]),
+            (Some(300), Some(900), &[(240, 9, 0, None), (1139, 9, 0, None), (1140, 9, 0, idle)]),
+            // A wrapper that reports what it does on stderr is no server that hangs.
+            (Some(300), Some(900), &[(200, 0, 5, None), (499, 0, 5, None), (500, 0, 5, idle)]),
+            (Some(300), None, &[(299, 0, 0, None), (300, 0, 0, idle)]),
+            (Some(300), Some(60), &[(60, 0, 0, idle)]),
+            (None, Some(900), &[(899, 0, 0, None), (900, 0, 0, idle)]),
+        ] {
+            let streams = [tempfile::tempfile().unwrap(), tempfile::tempfile().unwrap()];
+            let limits = Limits {
+                wall: seconds(9999),
+                idle: later.map(seconds),
+                first_output: first.map(seconds),
+                output: 100,
+            };
+            let mut watch = Watch::new(limits, streams);
+            for (passed, stdout, stderr, reason) in steps {
+                let seen = watch.exceeded_at(seconds(*passed), [*stdout, *stderr], Pulse::Alive);
+                assert_eq!(seen, *reason, "{first:?} {later:?} {passed}");
+            }
+        }
+    }
+
     /// Two times in milliseconds, what was seen, and why the program is stopped then.
     type Look = (u64, u64, Pulse, Option<ExitReason>);
 
     #[test]
     fn a_finished_child_has_half_a_minute_without_a_line_to_exit() {
-        let limit = |seconds| Limits { wall: Duration::from_secs(1000), idle: seconds, output: 100 };
-        let finished = |lines| Pulse::Finished { lines };
+        let limit = |seconds| Limits {
+            wall: Duration::from_secs(1000),
+            idle: seconds,
+            first_output: None,
+            output: 100,
+        };
+        let finished = |lines| Pulse::Finished { lines, waits_for_subagent: false };
+        let waits = |lines| Pulse::Finished { lines, waits_for_subagent: true };
         let lingered = Some(ExitReason::Lingered);
         // Steps of seconds passed, bytes in stderr, what is known of it, and why it is stopped.
         let table: &[(Option<u64>, &[Look])] = &[
@@ -163,6 +212,9 @@ mod tests {
             (None, &[(999, 0, finished(5), None), (1000, 0, finished(5), lingered)]),
             (None, &[(1000, 0, Pulse::Alive, Some(ExitReason::Timeout))]),
             (None, &[(10, 101, finished(5), Some(ExitReason::OutputLimit))]),
+            // A subagent has the time that silence has.
+            (Some(60), &[(10, 1, waits(5), None), (69, 1, waits(5), None), (70, 1, waits(5), lingered)]),
+            (None, &[(10, 1, waits(5), None), (899, 1, waits(5), None), (929, 2, finished(6), None)]),
         ];
         for (idle, steps) in table {
             let streams = [tempfile::tempfile().unwrap(), tempfile::tempfile().unwrap()];

@@ -76,7 +76,13 @@ fn needing(task: &NotDone, closing: &Closing, screen: Screen) -> Vec<String> {
     let mut lines = vec![format!("{} {name}  {title}{tail}", screen.paint(look, mark))];
     let cause = task.cause.as_deref().map_or(String::new(), one_line);
     let same = if unfinished.is_same && !asks { ", the same each time" } else { "" };
-    let cause = if asks { format!("The agent asks: {cause}") } else { format!("{cause}{same}") };
+    let is_policy = closing
+        .summary
+        .needs_you
+        .iter()
+        .any(|need| need.why == NeedKind::Policy && need.task.as_ref() == Some(&task.task));
+    let cause =
+        if asks && !is_policy { format!("The agent asks: {cause}") } else { format!("{cause}{same}") };
     lines.extend(screen.painted(look, "  ", &cause));
     let facts = [
         listed(&unfinished.tried, MAX_NAMED).map(|tried| format!("Tried: {tried}.")),

@@ -36,6 +36,7 @@ pub fn lines(event: &Event, paint: Paint, width: usize) -> Vec<String> {
         unit,
         given_up,
         user_files,
+        api_key,
         ..
     } = event
     else {
@@ -60,6 +61,9 @@ pub fn lines(event: &Event, paint: Paint, width: usize) -> Vec<String> {
     };
     let agent = one_line(agent);
     lines.push(line("agent", &format!("{agent}{version}, {permissions} permissions, {fence}")));
+    if let Some(words) = api_key {
+        lines.push(line("", &paint.paint(Look::Warn, &cut(&one_line(words), width))));
+    }
     let known = match baseline {
         Some(baseline) => {
             let how = if baseline.passed() { "passes" } else { "fails" };
@@ -156,6 +160,7 @@ pub mod tests {
             unit: None,
             given_up: Vec::new(),
             user_files: 0,
+            api_key: None,
         }
     }
 

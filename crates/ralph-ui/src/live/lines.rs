@@ -220,6 +220,10 @@ impl Lines {
         };
         let cause = match record.outcome {
             Outcome::Failure => failure(record.failure_class, &record.cause()),
+            // What passes by itself is said while it is waited for.
+            Outcome::Interrupted if record.failure_class.is_some_and(|class| !class.is_transient()) => {
+                record.cause().into_owned()
+            }
             _ => String::new(),
         };
         let mut below = vec![(Look::Bad, cause), (Look::Claim, false_claim(record).unwrap_or_default())];

@@ -60,9 +60,10 @@ pub(super) fn title(states: TaskStates, needs: usize, is_running: bool) -> Strin
 
 /// What needs somebody, and why it stopped otherwise, in sentences.
 pub(super) fn more(report: &Report, needs: &[&Need]) -> String {
-    let [asking, failing] =
-        [NeedKind::Asks, NeedKind::Fails].map(|why| needs.iter().filter(|need| need.why == why).count());
+    let [asking, refused, failing] = [NeedKind::Asks, NeedKind::Policy, NeedKind::Fails]
+        .map(|why| needs.iter().filter(|need| need.why == why).count());
     let asks = (asking > 0).then(|| format!("{} to answer", spelled(asking, "question")));
+    let refused = (refused > 0).then(|| format!("{} refused by the provider", spelled(refused, "task")));
     let fails = match failing {
         0 => None,
         1 => {
@@ -76,7 +77,7 @@ pub(super) fn more(report: &Report, needs: &[&Need]) -> String {
         several => Some(format!("{} given up", spelled(several, "task"))),
     };
     let others = needs.iter().filter(|need| need.task.is_none()).map(|need| need.subject());
-    let parts: Vec<String> = [asks, fails].into_iter().flatten().chain(others).collect();
+    let parts: Vec<String> = [asks, refused, fails].into_iter().flatten().chain(others).collect();
     let elsewhere = report.running.elsewhere.as_ref();
     let mut sentences: Vec<String> =
         elsewhere.map(|run| format!("It is {}.", describe_remote_run(run))).into_iter().collect();
@@ -276,6 +277,7 @@ pub(super) fn phases(report: &Report) -> Vec<Value> {
             match (needs.get(name.as_str()), waiting.get(name.as_str())) {
                 _ if is_done(task) => ("", String::new()),
                 (Some(NeedKind::Asks), _) => ("q", format!("{name} asks")),
+                (Some(NeedKind::Policy), _) => ("q", format!("{name} is refused by the provider")),
                 (Some(_), _) => ("x", format!("{name} fails")),
                 (None, Some(dependency)) => ("w", format!("{name} waits for {dependency}")),
                 (None, None) => ("o", format!("{name} is open")),

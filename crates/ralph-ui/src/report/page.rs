@@ -7,7 +7,7 @@ use zlib_rs::{DeflateConfig, compress_bound, compress_slice};
 
 use crate::local_time::{local, span_of};
 use crate::style::{counted, size};
-use ralph_core::record::{NeedKind, Status};
+use ralph_core::record::Status;
 
 use super::attempts::{PART_FRAME, Part, attempts, list};
 use super::environment::{Medium, environment, render};
@@ -102,7 +102,7 @@ pub fn page(report: &Report, limits: Limits, medium: Medium<'_>) -> Result<Strin
 fn values(report: &Report, limits: Limits) -> Value {
     let needs = report.needs();
     let states = report.states();
-    let asks = needs.iter().any(|need| need.why == NeedKind::Asks);
+    let asks = needs.iter().any(|need| need.why.waits_for_hint());
     context! {
         title => first_screen::title(states, needs.len(), report.session.status == Status::Running),
         more => first_screen::more(report, &needs),
@@ -151,7 +151,7 @@ mod tests {
     use super::super::{Running, Text};
     use super::*;
     use ralph_core::record::{
-        Claim, FailureClass, FlaggedTask, Need, Timestamp, ToolCall, ToolKind, Waiting, WaitingTask,
+        Claim, FailureClass, FlaggedTask, Need, NeedKind, Timestamp, ToolCall, ToolKind, Waiting, WaitingTask,
     };
 
     /// Everything that may hold what somebody else wrote.
@@ -190,6 +190,7 @@ mod tests {
                 at_ms: None,
                 exit_code: None,
                 last_line: words(),
+                is_denied: false,
             });
             iteration.prompt = Some(Text::whole(words()));
             iteration.answer = Some(Text::whole(format!(

@@ -301,9 +301,11 @@ impl App {
         let chosen = match self.left {
             Panel::Now => Subject::Running,
             Panel::Needs => match self.needs().get(self.need) {
-                Some(Need { task: Some(task), why: NeedKind::Asks | NeedKind::Fails, .. }) => {
-                    Subject::Task(task.clone())
-                }
+                Some(Need {
+                    task: Some(task),
+                    why: NeedKind::Asks | NeedKind::Policy | NeedKind::Fails,
+                    ..
+                }) => Subject::Task(task.clone()),
                 Some(_) => Subject::Need(self.need),
                 None => Subject::Night,
             },

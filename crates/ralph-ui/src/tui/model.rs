@@ -8,7 +8,7 @@ use camino::Utf8Path;
 use tasklist::{Item, TaskList};
 
 use ralph_core::record::{
-    DiffStat, Exits, FailureClass, Iteration, IterationFacts, LogEntry, NeedKind, ObjectId, Outcome, Session,
+    DiffStat, Exits, FailureClass, Iteration, IterationFacts, LogEntry, ObjectId, Outcome, Session,
     SessionId, SessionTotals, Status, StopReason, Summary, Task, TaskName, Timestamp, Waiting,
 };
 use ralph_store::{RemoteRun, SharedRow, names};
@@ -347,7 +347,7 @@ impl Feature {
         }
         let need = self.summary.needs_you.iter().find(|need| need.task.as_deref() == Some(&item.name));
         match need.map(|need| need.why) {
-            Some(NeedKind::Asks) => TaskState::Asks,
+            Some(why) if why.waits_for_hint() => TaskState::Asks,
             Some(_) => TaskState::Fails,
             None => {
                 let waiting = self.summary.waiting.iter().find(|waiting| waiting.task == item.name);

@@ -292,6 +292,7 @@ fn whole(entry: &LogEntry) -> Iteration {
         at_ms: None,
         exit_code: Some(i32::from(is_error)),
         last_line: if is_error { "1 failed".to_owned() } else { String::new() },
+        is_denied: false,
     };
     Iteration {
         iteration: entry.iteration.unwrap(),

@@ -1,6 +1,6 @@
 use super::*;
 use crate::progress::samples::iteration;
-use crate::record::{Durations, Exits, ToolKind};
+use crate::record::{AgentFacts, CutOff, Durations, Exits};
 
 /// A failure of the agent, without a validation.
 #[derive(Default)]
@@ -29,7 +29,14 @@ fn agent(agent: &Agent<'_>, expected: &str) {
 }
 
 fn of(iteration: &Iteration) -> Evidence<'_> {
-    Evidence { iteration, final_text: "", agent_stderr: "", examined: None, artifact: None }
+    Evidence {
+        iteration,
+        final_text: "",
+        agent_stderr: "",
+        examined: None,
+        artifact: None,
+        found: Found::default(),
+    }
 }
 
 fn shell(command: &str, last_line: &str) -> ToolCall {
@@ -42,6 +49,7 @@ fn shell(command: &str, last_line: &str) -> ToolCall {
         at_ms: None,
         exit_code: None,
         last_line: last_line.to_owned(),
+        is_denied: false,
     }
 }
 
@@ -167,6 +175,7 @@ fn validation(command: &str, code: i32, output: &str, expected: &str) {
         agent_stderr: "a warning",
         examined: Some(&examined),
         artifact: None,
+        found: Found::default(),
     };
     assert_eq!(cause(&evidence).as_deref(), Some(expected), "`{command}`");
 }
@@ -308,6 +317,7 @@ fn a_validation_that_was_stopped_says_so_and_an_agent_that_was_is_no_validation_
             agent_stderr: "",
             examined: Some(&examined),
             artifact: None,
+            found: Found::default(),
         };
         cause(&evidence).unwrap()
     };
@@ -349,16 +359,111 @@ fn an_open_box_has_the_reason_that_the_agent_gave() {
             agent_stderr: "",
             examined: None,
             artifact: None,
+            found: Found::default(),
         };
-        let gap = if reason.is_empty() { "" } else { ": " };
-        assert_eq!(
-            cause(&evidence).unwrap(),
-            format!("the agent did not tick the task{gap}{reason}"),
-            "{text}"
-        );
+        let expected = if reason.is_empty() { "the agent did not tick the task" } else { reason };
+        assert_eq!(cause(&evidence).unwrap(), expected, "{text}");
         let artifact = cause(&Evidence { artifact: Some("specs/001/plan.md"), ..evidence });
         assert_eq!(artifact.as_deref(), Some("the agent did not write specs/001/plan.md"));
     }
+}
+
+#[test]
+fn an_open_box_is_explained_by_what_was_measured_before_words() {
+    let denied = |tool: &str, words: &str| ToolCall {
+        tool_name: tool.to_owned(),
+        kind: ToolKind::Write,
+        result_summary: words.to_owned(),
+        is_denied: true,
+        ..shell("a", "denied")
+    };
+    let failed = |command: &str, code, last_line: &str| ToolCall {
+        exit_code: Some(code),
+        is_error: code != 0,
+        ..shell(command, last_line)
+    };
+    let text = "I cannot reach the database.";
+    for (calls, validation, expected) in [
+        (vec![], 0, "I cannot reach the database"),
+        (vec![failed("npm test", 1, "not ok 3")], 0, "`npm test` exited 1: not ok 3"),
+        (vec![failed("npm test", 1, "x"), failed("npm test", 0, "")], 0, "I cannot reach the database"),
+        (vec![failed("grep -r frob src", 1, "")], 0, "I cannot reach the database"),
+        (
+            vec![failed("make", 2, "no rule"), denied("Write", "Permission to use Write has been denied.")],
+            0,
+            "Write was denied: Permission to use Write has been denied.",
+        ),
+        (vec![failed("make", 2, "no rule")], 1, "`npm test` exited 1"),
+    ] {
+        let names = calls.iter().filter(|call| call.is_denied).map(|call| call.tool_name.clone());
+        let facts = AgentFacts { denied: names.collect(), ..AgentFacts::default() };
+        let iteration = Iteration {
+            exit: Exits { agent: Some(0), validation: Some(validation) },
+            validation_command: Some("npm test".to_owned()),
+            agent_facts: Some(Box::new(facts)),
+            tool_calls: calls,
+            ..iteration(Outcome::Failure)
+        };
+        let evidence = Evidence { final_text: text, ..of(&iteration) };
+        let cause = cause(&evidence).unwrap();
+        assert_eq!(cause, expected);
+        assert_eq!(fingerprint_of_open_box(&evidence, &cause).is_some(), validation == 0);
+    }
+}
+
+#[test]
+fn reasons_are_alike_without_their_details_and_words_of_success_are_none() {
+    let print = |task: &str, text: &str| {
+        let iteration = Iteration {
+            task: Some(task.to_owned()),
+            exit: Exits { agent: Some(0), validation: Some(0) },
+            ..iteration(Outcome::Failure)
+        };
+        let evidence = Evidence { final_text: text, ..of(&iteration) };
+        fingerprint_of_open_box(&evidence, &cause(&evidence).unwrap())
+    };
+    let first = print("T1", "I cannot reach the database at 127.0.0.1:5432.");
+    assert!(first.as_ref().is_some_and(|print| print.starts_with(OPEN_BOX)));
+    assert_eq!(first, print("T2", "I cannot reach the database at 127.0.0.1:6543."));
+    assert_eq!(
+        print("T1", "T1 needs a key, which is missing."),
+        print("T2", "T2 needs a key, which is missing.")
+    );
+    assert_ne!(first, print("T1", "I cannot find the parser."));
+    assert_eq!(print("T1", "All done, the tests pass."), None);
+}
+
+#[test]
+fn work_that_was_cut_off_explains_an_open_box_and_no_ticked_one() {
+    let cut = CutOff { what: "npm test".to_owned(), is_subagent: false };
+    let facts = AgentFacts { cut_off: vec![cut], ..AgentFacts::default() };
+    let mut iteration = Iteration {
+        exit: Exits { agent: Some(0), validation: Some(0) },
+        agent_facts: Some(Box::new(facts)),
+        ..iteration(Outcome::Failure)
+    };
+    let words = "npm test (in the background) was still running when the agent ended";
+    assert_eq!(cause(&of(&iteration)).as_deref(), Some(words));
+    iteration.exit.validation = Some(1);
+    assert_eq!(cause(&of(&iteration)).as_deref(), Some(words));
+    iteration.claims.ticked = vec!["T1".to_owned()];
+    assert_eq!(cause(&of(&iteration)).as_deref(), Some("`the validation` exited 1"));
+}
+
+#[test]
+fn a_limit_of_the_agents_own_is_named_with_where_it_is_set() {
+    let mut iteration = Iteration {
+        exit: Exits { agent: Some(1), validation: Some(0) },
+        failure_class: Some(FailureClass::Other),
+        error: Some("ran out of turns (40)".to_owned()),
+        agent: "claude".to_owned(),
+        ..iteration(Outcome::Failure)
+    };
+    assert_eq!(cause(&of(&iteration)).as_deref(), Some("agent ran out of turns (40): agents.claude.command"));
+    // What the validation says of a ticked box counts more.
+    iteration.exit.validation = Some(1);
+    iteration.claims.ticked = vec!["T1".to_owned()];
+    assert_eq!(cause(&of(&iteration)).as_deref(), Some("`the validation` exited 1"));
 }
 
 #[test]
@@ -373,6 +478,7 @@ fn interruptions_skips_and_successes() {
             agent_stderr: "",
             examined: None,
             artifact: None,
+            found: Found::default(),
         })
     };
     let stopped = |iteration: &mut Iteration| iteration.exit_reason = Some(ExitReason::Interrupted);
@@ -429,8 +535,7 @@ fn a_cause_is_one_line_of_bounded_length() {
         failure_class: Some(FailureClass::Other),
         ..iteration(Outcome::Failure)
     };
-    let evidence =
-        Evidence { iteration: &iteration, final_text: "", agent_stderr: "", examined: None, artifact: None };
+    let evidence = of(&iteration);
     let line = cause(&evidence).unwrap();
     assert!(line.chars().count() == MAX_CAUSE_CHARS && line.ends_with('…'), "{line}");
     assert!(!line.contains(char::is_control), "{line}");

@@ -49,7 +49,7 @@ impl TestDir {
             stdout: self.path("stdout"),
             stderr: self.path("stderr"),
             marker: self.marker.clone(),
-            limits: Limits { wall: LONG_TIMEOUT, idle: None, output: u64::MAX },
+            limits: Limits { wall: LONG_TIMEOUT, idle: None, first_output: None, output: u64::MAX },
             fence: None,
         }
     }

@@ -46,7 +46,7 @@ pub fn sections(scene: &Scene<'_>) -> Vec<Section> {
 }
 
 fn cause(cause: &FailureCause, needs: &[Need]) -> Row {
-    let is_asked = needs.iter().any(|need| need.why == NeedKind::Asks && need.cause == cause.cause);
+    let is_asked = needs.iter().any(|need| need.why.waits_for_hint() && need.cause == cause.cause);
     let (look, is) = match cause.is_solved {
         true => (Look::Dim, "solved"),
         false if is_asked => (Look::Warn, "not answered"),
@@ -111,7 +111,7 @@ pub fn need(scene: &Scene<'_>, place: usize) -> Vec<Section> {
     let lacking = match need.why {
         NeedKind::Agent => Some("agent"),
         NeedKind::Validation => Some("validation"),
-        NeedKind::Git | NeedKind::Files | NeedKind::Asks | NeedKind::Fails => None,
+        NeedKind::Git | NeedKind::Files | NeedKind::Asks | NeedKind::Policy | NeedKind::Fails => None,
     };
     let doctor = lacking.map(|what| format!("{RALPH} doctor says what the {what} lacks; then r resumes"));
     let doctor = doctor.map(|words| Row::of(Look::Dim, words).indented(2));
@@ -146,13 +146,13 @@ pub fn need_rows(scene: &Scene<'_>, need: &Need, width: u16) -> Vec<Row> {
     let cause = brief(need.cause.as_deref().unwrap_or_default());
     let (look, sign) = need_sign(need.why);
     let row = Row::of(look, format!("{sign} "));
-    let is_asking = need.why == NeedKind::Asks;
+    let is_asking = need.why.waits_for_hint();
     let Some(task) = need.task.as_deref().filter(|_| is_asking || need.why == NeedKind::Fails) else {
         let row = row.and(Look::Bold, brief(&need.subject()));
         return vec![row.and(Look::Plain, format!("  {cause}"))];
     };
     let row = row.and(Look::Bold, format!("{} ", brief(task)));
-    let words = if is_asking { format!("asks: {cause}") } else { cause };
+    let words = if need.why == NeedKind::Asks { format!("asks: {cause}") } else { cause };
     let title = feature.list.find(task).map_or(String::new(), |item| brief(&item.text));
     let failures = feature.failures_of(task);
     let crosses = Row::of(Look::Bad, "✘".repeat(if is_asking { 0 } else { failures.min(MAX_CROSSES) }));

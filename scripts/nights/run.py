@@ -30,6 +30,7 @@ import memory  # noqa: F401 (it adds its nights)
 import nights
 import providers  # adds its nights
 import resuming  # noqa: F401 (it adds its nights)
+import setups  # noqa: F401 (it adds its nights)
 import streams  # noqa: F401 (it adds its nights)
 from night import CHECK, PRELUDE
 

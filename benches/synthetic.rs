@@ -382,6 +382,7 @@ fn session(id: &SessionId, seconds: i64) -> Session {
         ended_at: None,
         status: Status::Running,
         stop_reason: None,
+        ended_by: None,
         limit: None,
         max_iterations: 1_000_000,
         iterations_run: 0,

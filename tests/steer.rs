@@ -41,7 +41,7 @@ fn stop_ends_the_session_after_its_iteration() {
     scene.ralph("stop").code(0).stdout(format!("session {id} stops after this attempt\n"));
     scene.ralph("status").code(0).stdout_has("  ● T001  ").stdout_has("stops after this attempt");
     go(&scene, 1);
-    running.wait().code(0).stdout_has("stopped by you");
+    running.wait().code(0).stdout_has("stopped by `stop`");
     let session = scene.session();
     assert_eq!(session.trailers("Ralph-Outcome"), ["success"]);
     assert_eq!(
@@ -56,7 +56,7 @@ fn stop_ends_the_session_after_its_iteration() {
 #[test]
 fn stop_is_heeded_in_the_last_iteration_too_unless_it_completes_the_session() {
     for (words, reason, said) in
-        [("-n 1", "interrupted", "stopped by you"), ("--task T001", "completed", "completed")]
+        [("-n 1", "interrupted", "stopped by `stop`"), ("--task T001", "completed", "completed")]
     {
         let scene = scene();
         let mut running = scene.spawn(words);
@@ -76,7 +76,10 @@ fn stop_now_ends_the_agent_too() {
     running.wait().code(0);
     let session = scene.session();
     assert_eq!(session.trailers("Ralph-Outcome"), ["interrupted"]);
-    assert_eq!(session.end()["stop_reason"], "interrupted");
+    assert_eq!(
+        (&session.end()["stop_reason"], &session.end()["ended_by"]),
+        (&json!("interrupted"), &json!("stop"))
+    );
     scene.nothing_is_left();
 }
 

@@ -1,6 +1,7 @@
 //! Stopping a loop from outside, taking it up again, and two loops at once.
 
 use rustix::process::Signal;
+use serde_json::json;
 
 use crate::sandbox::{Running, Sandbox};
 
@@ -45,6 +46,40 @@ fn a_signal_ends_the_session_and_the_iteration_is_recorded_first() {
         assert_eq!(session.end()["status"], "interrupted");
         assert!(!scene.task_list().contains("[x]"), "the box is open again");
         assert!(scene.progress().contains("**Status**: ⏸️ Interrupted"));
+    }
+}
+
+#[test]
+fn every_screen_says_in_the_same_words_what_ended_the_session() {
+    for (signal, json, words) in [
+        (Signal::HUP, json!({"ended_by": "terminal_closed"}), "the terminal was closed"),
+        (Signal::TERM, json!({"ended_by": "signal", "signal": "term"}), "stopped by a signal (TERM)"),
+        (Signal::INT, json!({"ended_by": "ctrl_c"}), "stopped by Ctrl-C"),
+    ] {
+        let scene = hanging();
+        let mut running = begun(&scene);
+        running.signal(signal);
+        let run = running.wait();
+        let run = run.stdout_has(words).stdout_lacks("by you");
+        let (is_closed, by) = (signal == Signal::HUP, &json["ended_by"]);
+        assert_eq!(run.text().contains("tmux"), is_closed, "{run}");
+        let end = scene.session().end();
+        assert_eq!((&end["ended_by"], &end["signal"]), (by, &json["signal"]));
+        let status = scene.ralph("status").code(0).stdout_has(&format!(" · {words} "));
+        assert_eq!(status.text().contains("hint: start it in `tmux`"), is_closed, "{status}");
+        assert_eq!(&scene.ralph("status --json").json()["session"]["ended_by"], by);
+        assert_eq!(&scene.ralph("log --sessions --json").json()[0]["ended_by"], by);
+        for command in ["log", "log --sessions", "report --markdown"] {
+            let shown = scene.ralph(command).code(0).stdout_lacks("by you").text().to_lowercase();
+            assert!(shown.contains(&words.to_lowercase()), "{command}: {shown}");
+        }
+        scene.agent_script(TICK);
+        let resumed = scene.ralph("resume").code(0).stderr_has(words);
+        assert_eq!(resumed.talk().contains("tmux"), is_closed, "{resumed}");
+        assert_eq!(scene.session().end()["ended_by"], json!(null));
+        scene.ralph("status").code(0).stdout_lacks(words).stdout_lacks("tmux");
+        // What is done is not resumed.
+        scene.ralph("resume").code(3).stderr_has("is completed").stderr_has("all tasks are done");
     }
 }
 

@@ -243,14 +243,14 @@ keys q
 wait_for 'The loop is still running'
 keys n
 wait_for ' has ended'
-wait_for 'stopped by you'
+wait_for 'stopped by `stop`'
 keys q
 wait_for 'ended with 0'
 check_clean 'stopping the loop'
 # A key resumes it, in a process that stays when the screen goes.
 rm "$work/at-T001"
 keys "$program ralph tui; echo ended with \$?" Enter
-wait_for 'stopped by you'
+wait_for 'stopped by `stop`'
 keys r
 wait_for 'Resume this session?'
 keys y

@@ -4,7 +4,7 @@ use anyhow::Result;
 use clap::Args;
 
 use ralph_core::config::Config;
-use ralph_core::record::{Budget, RALPH, Refusal, Scope, Session, SessionName, Status, StopReason};
+use ralph_core::record::{Budget, EndedBy, RALPH, Refusal, Scope, Session, SessionName, Status, StopReason};
 use ralph_os::process::host_name;
 use ralph_project::feature::Feature;
 use ralph_project::tasks;
@@ -63,6 +63,8 @@ pub struct Resumption {
     layers: Layers,
     /// With the links that the session permits.
     context: Context,
+    /// What interrupted it.
+    ended_by: Option<EndedBy>,
     /// What is to be said: what differs from the files, and what comes from flags of the start.
     lines: Vec<String>,
     kept_flags: Vec<String>,
@@ -77,10 +79,14 @@ pub fn run(args: &ResumeArgs, context: &Context) -> Result<ExitCode> {
         ));
         return Ok(ExitCode::Usage);
     }
-    let Resumption { refs, feature, scope, layers, context, lines, kept_flags, budget } =
+    let Resumption { refs, feature, scope, layers, context, ended_by, lines, kept_flags, budget } =
         Resumption::of(args, context)?;
     for line in &lines {
         warn(line);
+    }
+    if let Some(ended_by) = ended_by.filter(|_| !args.talk.quiet) {
+        let hint = ended_by.hint().map_or(String::new(), |hint| format!("\nhint: {hint}"));
+        note(format_args!("session {}: {}{hint}", refs.session, ended_by.words()));
     }
     if !kept_flags.is_empty() && !args.talk.quiet {
         note(format_args!("kept from the session: {}", kept_flags.join(", ")));
@@ -138,7 +144,8 @@ impl Resumption {
             max_tokens: settings.max_tokens,
         };
         let scope = begun.and_then(|begun| begun.scope).unwrap_or_default();
-        Ok(Self { refs, feature, scope, layers, context, lines, kept_flags, budget })
+        let ended_by = log.as_ref().and_then(|log| log.tip().ended_by);
+        Ok(Self { refs, feature, scope, layers, context, ended_by, lines, kept_flags, budget })
     }
 
     /// Returns the settings and where they count, for a question before the loop starts.

@@ -62,6 +62,7 @@ pub fn run_hook(
     let variables = [
         ("RALPH_STATUS", session.status.to_string()),
         ("RALPH_STOP_REASON", session.stop_reason.map_or(String::new(), |reason| reason.to_string())),
+        ("RALPH_ENDED_BY", session.ended_by.map_or(String::new(), |ended| ended.by.to_string())),
         ("RALPH_LIMIT", session.limit.map_or(String::new(), |limit| limit.to_string())),
         ("RALPH_SESSION_ID", session.id.to_string()),
         ("RALPH_BRANCH", session.branch.clone().unwrap_or_default()),

@@ -347,6 +347,7 @@ pub fn describe(store: &Store, log: &SessionLog, running: &[Holder]) -> Result<S
     let mut session = begun.with_context(|| format!("session {} has no readable start record", log.id()))?;
     session.stop_reason = tip.stop_reason;
     session.limit = tip.limit;
+    session.ended_by = tip.ended_by;
     session.status = status(store, log, running).0;
     // A resumption may have another.
     let last = log.entries.iter().rfind(|entry| entry.kind.begins());

@@ -234,6 +234,7 @@ fn session_status(
         status,
         elsewhere,
         stop_reason: tip.stop_reason,
+        ended_by: tip.ended_by,
         iterations: totals.attempts,
         cost: totals.cost.total(),
         pid: holder.map(|holder| holder.pid),

@@ -141,6 +141,6 @@ fn before_its_turn(store: &Store, log: &SessionLog, name: &str) -> Result<String
     if log.tip().status.is_none() && running.iter().any(|holder| holder.session == *log.id()) {
         return Ok("its turn has not come yet".to_owned());
     }
-    let how = state(status, log.tip().stop_reason, &[]);
+    let how = state(status, log.tip().stop_reason, log.tip().ended_by, &[]);
     Ok(format!("the last session ended before {}'s turn: {how}", one_line(name)))
 }

@@ -110,6 +110,7 @@ fn resume(plan: &Plan<'_>, recorder: &mut Recorder<'_>, log: &SessionLog) -> Res
     let session = Session {
         status: Status::Running,
         stop_reason: None,
+        ended_by: None,
         limit: None,
         ended_at: None,
         ..ended(plan, recorder.place(), log)?
@@ -180,6 +181,7 @@ fn end(plan: &Plan<'_>, recorder: &mut Recorder<'_>, place: &SpoolMeta, at: Time
     if let Some(last) = last_end.and_then(|entry| plan.store.readable_session(entry)) {
         session.hints.clone_from(&last.hints);
         (session.status, session.stop_reason, session.limit) = (last.status, last.stop_reason, last.limit);
+        session.ended_by = last.ended_by;
         session.artifact = last.artifact;
     }
     let list: TaskList = plan.job.read_tasks(plan.feature)?;
@@ -190,6 +192,7 @@ fn end(plan: &Plan<'_>, recorder: &mut Recorder<'_>, place: &SpoolMeta, at: Time
         session.status = Status::Completed;
         session.stop_reason = Some(StopReason::Completed);
         session.limit = None;
+        session.ended_by = None;
         if list.counts().open == 0 {
             session.artifact.status = ArtifactStatus::Complete;
         }

@@ -293,6 +293,7 @@ fn new_session(
         ended_at: None,
         status: Status::Running,
         stop_reason: None,
+        ended_by: None,
         limit: None,
         max_iterations: plan.config.settings.max_iterations,
         iterations_run: 0,

@@ -383,6 +383,8 @@ impl Running<'_> {
 
     fn end(mut self, ending: Ending) -> Result<Session> {
         let Ending { reason, limit, why, hint, next } = ending;
+        let ended_by = (reason == StopReason::Interrupted).then(|| self.ended_by());
+        let hint = hint.or_else(|| Some(ended_by?.hint()?.to_owned()));
         let tasks = self.read_tasks().ok();
         let lost = tasks.as_ref().map_or(0, |tasks| self.task_watch.still_lost(tasks).len());
         let hints = self.left_hints();
@@ -391,6 +393,7 @@ impl Running<'_> {
         session.ended_at = Some(ended_at);
         session.status = reason.status();
         session.stop_reason = Some(reason);
+        session.ended_by = ended_by;
         session.limit = limit;
         session.hints = hints;
         if let Some(tasks) = &tasks {

@@ -13,8 +13,8 @@ use ralph_core::config::Completion;
 use ralph_core::progress::cause;
 use ralph_core::progress::progress_txt::{self, CatchUp};
 use ralph_core::record::{
-    ArtifactStatus, Durations, Event, ExitReason, Iteration, ObjectId, RALPH, RecordKind, Refusal, Session,
-    Status, StopReason, Tokens, join_files,
+    ArtifactStatus, Durations, EndedBy, Event, ExitReason, Interrupter, Iteration, ObjectId, RALPH,
+    RecordKind, Refusal, Session, Status, StopReason, Tokens, join_files,
 };
 use ralph_os::process;
 use ralph_project::project_files::MAX_TASK_LIST_BYTES;
@@ -302,6 +302,7 @@ pub(super) fn ended(plan: &Plan<'_>, place: &SpoolMeta, log: &SessionLog) -> Res
     session.ended_at = Some(plan.clock.now());
     session.status = Status::Interrupted;
     session.stop_reason = Some(StopReason::Interrupted);
+    session.ended_by = Some(EndedBy { by: Interrupter::Killed, signal: None });
     session.artifact.status = ArtifactStatus::Draft;
     session.iterations_run = totals.iterations_run;
     session.tasks_completed = totals.tasks_completed;

@@ -6,8 +6,9 @@ use anyhow::{Context, Result, bail};
 use std::borrow::Cow;
 
 use ralph_core::record::{
-    Claim, Durations, Exits, FailureClass, FlagCode, Iteration, Limit, LogEntry, MAX_TITLE_CHARS, ObjectId,
-    Outcome, RecordKind, SCHEMA, Session, SessionId, Status, StopReason, TaskCounts, Timestamp, Tokens,
+    Claim, Durations, EndedBy, Exits, FailureClass, FlagCode, Iteration, Limit, LogEntry, MAX_TITLE_CHARS,
+    ObjectId, Outcome, RecordKind, SCHEMA, Session, SessionId, Status, StopReason, TaskCounts, Timestamp,
+    Tokens,
 };
 
 use super::evidence;
@@ -282,6 +283,7 @@ fn trailers(subject: Subject<'_>) -> Vec<(&'static str, String)> {
                 lines.push(("Status", session.status.to_string()));
                 optional(&mut lines, "Stop-Reason", session.stop_reason.as_ref());
                 optional(&mut lines, "Limit", session.limit.as_ref());
+                optional(&mut lines, "Ended-By", session.ended_by.as_ref());
                 if !session.tokens.is_unknown() {
                     lines.push(("Tokens", tokens(&session.tokens)));
                 }
@@ -386,6 +388,7 @@ fn read_entry(
         status: trailers.find("Status").map(Status::of_record).transpose()?,
         stop_reason: trailers.find("Stop-Reason").map(StopReason::of_record).transpose()?,
         limit: trailers.find("Limit").map(Limit::of_record).transpose()?,
+        ended_by: trailers.find("Ended-By").map(EndedBy::of_record).transpose()?,
         commit: envelope.commit.clone(),
         parent: envelope.parent.clone(),
     })
@@ -468,6 +471,7 @@ pub fn unreadable(
         status: None,
         stop_reason: None,
         limit: None,
+        ended_by: None,
     })
 }
 

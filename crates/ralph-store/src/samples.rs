@@ -26,6 +26,7 @@ pub fn session() -> Session {
         ended_at: None,
         status: Status::Running,
         stop_reason: None,
+        ended_by: None,
         limit: None,
         max_iterations: 10,
         iterations_run: 0,

@@ -3,8 +3,8 @@
 use indexmap::IndexMap;
 
 use ralph_core::record::{
-    Closing, Cost, CostTotals, CutShort, FailureClass, Interruption, Limit, NotDone, Outcome, Session,
-    SessionTotals, Status, StopReason, Summary, TaskName, TaskStates,
+    Closing, Cost, CostTotals, CutShort, EndedBy, FailureClass, Interruption, Limit, NotDone, Outcome,
+    Session, SessionTotals, Status, StopReason, Summary, TaskName, TaskStates,
 };
 
 use super::local_time::clock;
@@ -40,7 +40,7 @@ pub fn tasks(states: TaskStates) -> String {
     }
 }
 
-/// `47 attempts (usage limit, went on at 00:58; stopped by you)`
+/// `47 attempts (usage limit, went on at 00:58; no network)`
 pub fn attempts(totals: &SessionTotals) -> String {
     let attempts = counted(totals.attempts as u64, "attempt");
     let words = cut_short(totals);
@@ -78,7 +78,7 @@ pub fn failed(failed: usize, solved: usize) -> String {
 /// What cut agent runs short, how often, and when the loop went on after the last of each kind.
 pub fn cut_short(totals: &SessionTotals) -> Vec<String> {
     let mut kinds: IndexMap<&str, Vec<&CutShort>> = IndexMap::new();
-    for cut in &totals.cut_short {
+    for cut in totals.cut_short.iter().filter(|cut| cut.by != Interruption::Person) {
         let what = why_cut_short(cut.by, cut.failure_class).trim_end_matches(" during this attempt");
         kinds.entry(what).or_default().push(cut);
     }
@@ -99,7 +99,8 @@ pub fn cut_short_words(cut: &CutShort) -> String {
 /// Returns what cut an agent run short.
 pub fn why_cut_short(by: Interruption, failure_class: Option<FailureClass>) -> &'static str {
     match (by, failure_class) {
-        (Interruption::Person, _) => "stopped by you",
+        // By whom, the end of the session says.
+        (Interruption::Person, _) => "stopped",
         (Interruption::Crash, _) => "the loop was killed during this attempt",
         (Interruption::Limit, Some(FailureClass::Network)) => "no network",
         (Interruption::Limit, Some(FailureClass::Overloaded)) => "overloaded",
@@ -175,11 +176,19 @@ pub fn stop(session: &Session, undone: Option<&str>) -> Option<String> {
         (_, Some(StopReason::AgentUnusable)) => "the agent could not be used".to_owned(),
         (_, Some(StopReason::ValidationUnusable)) => "the validation could not be run".to_owned(),
         (_, Some(StopReason::TargetRed)) => "the validation fails on a commit of the branch".to_owned(),
-        (Status::Interrupted, _) | (_, Some(StopReason::Interrupted)) => "stopped by you".to_owned(),
+        (Status::Interrupted, _) | (_, Some(StopReason::Interrupted)) => {
+            interrupted(session.ended_by, session.stop_reason)
+        }
         (Status::Failed, _) => "failed".to_owned(),
         (Status::Running, _) => "running".to_owned(),
         (Status::Later(word), _) => word.as_str().to_owned(),
     })
+}
+
+/// Returns what interrupted a session: `stopped by Ctrl-C`. Older records do not say; one without an end was killed.
+pub fn interrupted(by: Option<EndedBy>, reason: Option<StopReason>) -> String {
+    let unknown = if reason.is_none() { "killed" } else { "interrupted" };
+    by.map_or_else(|| unknown.to_owned(), |by| by.words())
 }
 
 /// `T019`, `T019 and T020`, or `3 tasks`; `None` where there are none. Names that could be read as anything but a name
@@ -218,7 +227,15 @@ pub fn given_up(not_done: &[NotDone]) -> Vec<&str> {
 
 /// Returns the state of a session in a few words: `completed`, `stopped (limit reached)`, `stopped: T019 could not be done`.
 /// A limit is not a failure. `given_up` are the tasks that it gave up and did not do later.
-pub fn state(status: Status, reason: Option<StopReason>, given_up: &[TaskName]) -> String {
+pub fn state(
+    status: Status,
+    reason: Option<StopReason>,
+    by: Option<EndedBy>,
+    given_up: &[TaskName],
+) -> String {
+    if let Some(by) = by.filter(|_| reason == Some(StopReason::Interrupted)) {
+        return by.words();
+    }
     if (status, reason) == (Status::Failed, Some(StopReason::Stuck)) {
         let names: Vec<&str> = given_up.iter().map(String::as_str).collect();
         if let Some(tasks) = named(&names) {
@@ -276,7 +293,7 @@ mod tests {
             (&[(Limit, Some(Network), None)], "2 attempts (no network)"),
             (
                 &[(Limit, Some(Quota), Some(60)), (Limit, Some(Quota), Some(120)), (Person, None, Some(180))],
-                "2 attempts (usage limit twice, went on at 00:02; stopped by you)",
+                "2 attempts (usage limit twice, went on at 00:02)",
             ),
             (
                 &[(Limit, Some(Quota), Some(60)), (Limit, Some(Network), Some(120))],

@@ -8,7 +8,8 @@ use serde::ser::{Error as _, SerializeSeq as _};
 use serde::{Serialize, Serializer};
 
 use ralph_core::record::{
-    DiffStat, LogEntry, Outcome, SessionId, SessionTotals, Status, StopReason, Summary, TaskCounts, Timestamp,
+    DiffStat, EndedBy, LogEntry, Outcome, SessionId, SessionTotals, Status, StopReason, Summary, TaskCounts,
+    Timestamp,
 };
 use ralph_store::{RemoteRun, Row};
 
@@ -37,6 +38,7 @@ pub struct Listed<'a> {
     pub last_at: Option<Timestamp>,
     pub status: Status,
     pub stop_reason: Option<StopReason>,
+    pub ended_by: Option<EndedBy>,
     pub totals: SessionTotals,
     pub tasks: TaskCounts,
     /// Set if it runs on another machine.
@@ -278,7 +280,7 @@ fn head(listed: &Listed<'_>, screen: Screen) -> Vec<String> {
     let Listed { feature, totals, tasks, .. } = listed;
     let state = match &listed.elsewhere {
         Some(elsewhere) => one_line(&describe_remote_run(elsewhere)),
-        None => state(listed.status, listed.stop_reason, &totals.given_up),
+        None => state(listed.status, listed.stop_reason, listed.ended_by, &totals.given_up),
     };
     let span = listed.started_at.zip(listed.last_at).map(|(from, to)| span_of(from, to));
     let done = format!("{} of {} done", tasks.done, tasks.done + tasks.open);
@@ -412,6 +414,7 @@ mod tests {
                 last_at: rows.last().map(|row| row.ended_at),
                 status: Status::Failed,
                 stop_reason: Some(StopReason::Stuck),
+                ended_by: None,
                 totals: SessionTotals::fold(&session.id, rows.iter().filter_map(Row::facts)),
                 tasks: TaskCounts { done: 31, open: 4 },
                 elsewhere: None,

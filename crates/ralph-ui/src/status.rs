@@ -5,8 +5,8 @@ use serde_json::Value;
 use tasklist::Group;
 
 use ralph_core::record::{
-    Changes, Cost, FailureClass, Outcome, RALPH, SessionId, Status, StopReason, Summary, TaskName, Timestamp,
-    Waiting,
+    Changes, Cost, EndedBy, FailureClass, Outcome, RALPH, SessionId, Status, StopReason, Summary, TaskName,
+    Timestamp, Waiting,
 };
 use ralph_store::RemoteRun;
 
@@ -41,6 +41,9 @@ pub struct SessionStatus {
     /// Set for a session that runs on another machine.
     pub elsewhere: Option<RemoteRun>,
     pub stop_reason: Option<StopReason>,
+    /// What interrupted it, as `ended_by` and `signal`.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub ended_by: Option<EndedBy>,
     /// Attempts.
     pub iterations: usize,
     #[serde(flatten)]
@@ -127,6 +130,9 @@ pub fn lines(status: &FeatureStatus, now: Timestamp, screen: Screen) -> Vec<Stri
         None => screen.hanging(INDENT, &format!("no session yet: start one with `{RALPH}`")),
     });
     let next = status.session.as_ref().and_then(|session| next(session, &status.summary));
+    let by =
+        status.session.as_ref().filter(|session| !is_running(session)).and_then(|session| session.ended_by);
+    let hint = by.and_then(|by| by.hint()).map(|hint| screen.hanging("  hint: ", hint));
     let parts = [
         head(status, now, screen),
         running.map(|session| at_work(session, now, screen)).unwrap_or_default(),
@@ -230,19 +236,18 @@ fn state(session: &SessionStatus, now: Timestamp) -> String {
         let stops = if session.is_stopping { ", stops after this attempt" } else { "" };
         return format!("running {}{left}{stops}", clock_span(since.ms_until(now)));
     };
-    let word = how_it_ended(session.status, session.stop_reason);
+    let word = how_it_ended(session.status, session.stop_reason, session.ended_by);
     let span = clock_span(session.started_at.ms_until(ended_at));
     format!("{word} {}, after {span}", ago(ended_at.ms_until(now)))
 }
 
 /// Returns how a session ended, in a word or few.
-pub fn how_it_ended(status: Status, reason: Option<StopReason>) -> &'static str {
-    match (status, reason) {
+pub fn how_it_ended(status: Status, reason: Option<StopReason>, by: Option<EndedBy>) -> String {
+    let word = match (status, reason) {
         (Status::Completed, Some(StopReason::Checkpoint)) => "stopped at a checkpoint",
         (Status::Completed, _) => "finished",
         (_, Some(StopReason::LimitReached)) => "stopped at a limit",
-        (_, Some(StopReason::Interrupted)) => "stopped by you",
-        (Status::Interrupted, None) => "killed",
+        (_, Some(StopReason::Interrupted)) | (Status::Interrupted, None) => return interrupted(by, reason),
         (Status::Failed | Status::Interrupted | Status::Running | Status::Later(_), _) => "stopped",
     }
 }
@@ -404,6 +409,7 @@ mod tests {
                 branch: Some("main".to_owned()),
                 elsewhere: None,
                 stop_reason: (!is_running).then_some(StopReason::Stuck),
+                ended_by: None,
                 iterations: 47,
                 cost: Cost::of(67.19),
                 pid: is_running.then_some(7),

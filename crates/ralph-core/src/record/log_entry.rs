@@ -4,8 +4,8 @@ use serde::Serialize;
 use strum::{EnumString, IntoStaticStr};
 
 use super::{
-    Claim, Cost, Durations, Exits, FailureClass, FlagCode, Limit, ObjectId, Outcome, SessionId, Status,
-    StopReason, TaskName, Timestamp, Tokens,
+    Claim, Cost, Durations, EndedBy, Exits, FailureClass, FlagCode, Limit, ObjectId, Outcome, SessionId,
+    Status, StopReason, TaskName, Timestamp, Tokens,
 };
 
 /// Longest [`LogEntry::title`].
@@ -88,6 +88,8 @@ pub struct LogEntry {
     pub stop_reason: Option<StopReason>,
     #[serde(skip)]
     pub limit: Option<Limit>,
+    #[serde(skip)]
+    pub ended_by: Option<EndedBy>,
 }
 
 /// Counts of tests that a validation printed; `None` if they are not known.

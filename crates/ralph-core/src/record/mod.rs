@@ -61,8 +61,8 @@ pub use left_behind::{
 };
 pub use log_entry::{LogEntry, MAX_TITLE_CHARS, RecordKind, TestCounts};
 pub use outcome::{
-    ArtifactStatus, CANNOT_RUN, Claim, Exit, ExitReason, FailureClass, FlagCode, GitStateKind, Limit,
-    Outcome, Status, StopReason, ToolKind, UserFileChange,
+    ArtifactStatus, CANNOT_RUN, Claim, EndedBy, Exit, ExitReason, FailureClass, FlagCode, GitStateKind,
+    Interrupter, Limit, Outcome, Status, StopReason, ToolKind, UserFileChange,
 };
 pub use own_command::{CANONICAL, OwnCommand, RALPH, RALPH_BY_PATH, RALPH_ELSEWHERE, with_command};
 pub use quoted_for_shell::quoted_for_shell;

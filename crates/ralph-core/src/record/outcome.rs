@@ -121,6 +121,70 @@ impl StopReason {
 }
 
 words! {
+    /// Who or what interrupted a session.
+    pub enum Interrupter {
+        /// SIGHUP: the window, the connection or the login that it ran in is gone.
+        TerminalClosed = "terminal_closed",
+        /// Another signal than that of a key.
+        Signal = "signal",
+        CtrlC = "ctrl_c",
+        /// The command `stop`, or its key.
+        Stop = "stop",
+        /// The loop itself was killed, or the machine went down; the next start recorded the end.
+        Killed = "killed",
+    }
+}
+
+/// How a session came to be interrupted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EndedBy {
+    #[serde(rename = "ended_by")]
+    pub by: Interrupter,
+    /// The name of the signal, as `term`, where it was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signal: Option<Word>,
+}
+
+impl EndedBy {
+    /// Returns what happened, in words: the same on every screen.
+    pub fn words(&self) -> String {
+        match (self.by, self.signal) {
+            (Interrupter::TerminalClosed, _) => "the terminal was closed".to_owned(),
+            (Interrupter::Signal, Some(name)) => {
+                format!("stopped by a signal ({})", name.as_str().to_ascii_uppercase())
+            }
+            (Interrupter::Signal, None) => "stopped by a signal".to_owned(),
+            (Interrupter::CtrlC, _) => "stopped by Ctrl-C".to_owned(),
+            (Interrupter::Stop, _) => "stopped by `stop`".to_owned(),
+            (Interrupter::Killed, _) => "killed".to_owned(),
+            (Interrupter::Later(word), _) => word.as_str().replace('_', " "),
+        }
+    }
+
+    /// Returns how the next session outlives what ended this one; `None` where it was a wish.
+    pub fn hint(&self) -> Option<&'static str> {
+        (self.by == Interrupter::TerminalClosed)
+            .then_some("start it in `tmux`, or with `nohup`: then it runs on when the terminal closes")
+    }
+}
+
+/// In trailers: `ctrl_c`, `signal term`.
+impl fmt::Display for EndedBy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.by.fmt(f)?;
+        self.signal.map_or(Ok(()), |name| write!(f, " {}", name.as_str()))
+    }
+}
+
+impl EndedBy {
+    /// Reads what [`EndedBy`] writes in trailers.
+    pub fn of_record(text: &str) -> anyhow::Result<Self> {
+        let (by, signal) = text.split_once(' ').unwrap_or((text, ""));
+        Ok(Self { by: Interrupter::of_record(by)?, signal: Word::new(signal) })
+    }
+}
+
+words! {
     /// The limit that ended a session.
     pub enum Limit {
         Iterations = "iterations",
@@ -308,7 +372,26 @@ mod tests {
         case::<ExitReason>();
         case::<FailureClass>();
         case::<Claim>();
+        case::<Interrupter>();
         case::<ToolKind>();
+    }
+
+    #[test]
+    fn what_interrupted_a_session_has_the_same_words_in_json_in_trailers_and_on_screens() {
+        for (trailer, json, words) in [
+            ("terminal_closed", r#"{"ended_by":"terminal_closed"}"#, "the terminal was closed"),
+            ("signal term", r#"{"ended_by":"signal","signal":"term"}"#, "stopped by a signal (TERM)"),
+            ("ctrl_c", r#"{"ended_by":"ctrl_c"}"#, "stopped by Ctrl-C"),
+            ("stop", r#"{"ended_by":"stop"}"#, "stopped by `stop`"),
+            ("killed", r#"{"ended_by":"killed"}"#, "killed"),
+            ("out_of_power", r#"{"ended_by":"out_of_power"}"#, "out of power"),
+        ] {
+            let ended = EndedBy::of_record(trailer).unwrap();
+            assert_eq!((ended.to_string().as_str(), ended.words().as_str()), (trailer, words));
+            assert_eq!(serde_json::to_string(&ended).unwrap(), json);
+            assert_eq!(serde_json::from_str::<EndedBy>(json).unwrap(), ended);
+            assert_eq!(ended.hint().is_some(), trailer == "terminal_closed");
+        }
     }
 
     #[test]

@@ -160,6 +160,7 @@ pub fn log_entries(words: &str) -> Vec<LogEntry> {
             status: None,
             stop_reason: None,
             limit: None,
+            ended_by: None,
         }
     };
     words.split_whitespace().enumerate().map(entry).collect()

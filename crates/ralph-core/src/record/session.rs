@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{
-    ArtifactStatus, Baseline, Cost, Durations, Iteration, Limit, Scope, SessionId, Status, StopReason,
-    TaskName, Timestamp, Tokens, TrustedState,
+    ArtifactStatus, Baseline, Cost, Durations, EndedBy, Iteration, Limit, Scope, SessionId, Status,
+    StopReason, TaskName, Timestamp, Tokens, TrustedState,
 };
 
 /// The file that a session is about, and where it stands.
@@ -58,6 +58,9 @@ pub struct Session {
     pub ended_at: Option<Timestamp>,
     pub status: Status,
     pub stop_reason: Option<StopReason>,
+    /// What interrupted it, as the keys `ended_by` and `signal`. `None` if nothing did, and in older records.
+    #[serde(flatten, default, skip_serializing_if = "Option::is_none")]
+    pub ended_by: Option<EndedBy>,
     /// Which limit, where the stop reason is `limit_reached`.
     pub limit: Option<Limit>,
     pub max_iterations: u32,

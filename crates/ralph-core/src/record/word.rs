@@ -2,10 +2,13 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 const MAX_BYTES: usize = 32;
 
 /// Stands in an enum of words for one that this version does not know: it is shown, and written back, as it was read.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct Word {
     bytes: [u8; MAX_BYTES],
     length: u8,
@@ -26,6 +29,20 @@ impl Word {
 
     pub fn as_str(&self) -> &str {
         std::str::from_utf8(&self.bytes[..usize::from(self.length)]).unwrap_or_default()
+    }
+}
+
+impl TryFrom<String> for Word {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        Self::new(&text).ok_or("expected a short word in lower case")
+    }
+}
+
+impl From<Word> for String {
+    fn from(word: Word) -> Self {
+        word.as_str().to_owned()
     }
 }
 

@@ -4,7 +4,8 @@ pub(super) mod hints;
 pub(super) mod stop_watcher;
 pub(super) mod waiting_hints;
 
-use ralph_core::record::StopReason;
+use ralph_core::record::{EndedBy, Interrupter, StopReason, Word};
+use ralph_os::process::{CTRL_C, TERMINAL_CLOSED, signal_name};
 
 use crate::running::{Ending, NextStep, Running};
 
@@ -19,6 +20,19 @@ impl Running<'_> {
             }
         };
         stop.map(|_| NextStep::Stop(Ending::of(StopReason::Interrupted)))
+    }
+
+    /// Returns what interrupts this session: a signal, or a command.
+    pub(crate) fn ended_by(&self) -> EndedBy {
+        let signal = self.plan.interrupt.signal().filter(|_| !self.plan.interrupt.is_asked());
+        let by = match signal {
+            None => Interrupter::Stop,
+            Some(TERMINAL_CLOSED) => Interrupter::TerminalClosed,
+            Some(CTRL_C) => Interrupter::CtrlC,
+            Some(_) => Interrupter::Signal,
+        };
+        let name = signal.filter(|_| by == Interrupter::Signal).and_then(signal_name);
+        EndedBy { by, signal: name.and_then(|name| Word::new(&name)) }
     }
 
     /// Returns true if a stop was requested, at once or after the iteration.

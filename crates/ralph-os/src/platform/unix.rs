@@ -23,6 +23,7 @@ use super::Identity;
 
 pub use rustix::process::Signal;
 pub use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGUSR1, SIGUSR2};
+pub use signal_hook::low_level::signal_name;
 pub use std::os::unix::fs::symlink;
 pub use std::os::unix::process::parent_id;
 

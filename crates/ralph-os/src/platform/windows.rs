@@ -59,6 +59,20 @@ const STATUS_CONTROL_C_EXIT: u32 = 0xC000_013A;
 
 pub const ENDING_SIGNALS: &[i32] = &[SIGINT, SIGTERM, SIGHUP];
 
+/// Who may make files in a folder is only known by making one.
+pub fn is_writable(_folder: &Path) -> bool {
+    true
+}
+
+pub fn signal_name(signal: i32) -> Option<&'static str> {
+    match signal {
+        SIGHUP => Some("SIGHUP"),
+        SIGINT => Some("SIGINT"),
+        SIGTERM => Some("SIGTERM"),
+        _ => None,
+    }
+}
+
 pub const CAN_ASK_TO_END: bool = false;
 
 /// Calls `came` for Ctrl-C, for Ctrl-Break as SIGTERM, and as SIGHUP where the window is closed or the user logs off.

@@ -14,6 +14,16 @@ use super::{registry, system};
 /// The one that was installed.
 static INSTALLED: OnceLock<Interrupt> = OnceLock::new();
 
+/// What a terminal sends when it goes, and for Ctrl-C.
+pub const TERMINAL_CLOSED: i32 = platform::SIGHUP;
+pub const CTRL_C: i32 = SIGINT;
+
+/// Returns the name of a signal in lower case, without its `SIG`; `None` if it has none.
+pub fn signal_name(signal: i32) -> Option<String> {
+    let name = platform::signal_name(signal)?;
+    Some(name.trim_start_matches("SIG").to_ascii_lowercase())
+}
+
 /// Returns the signals that end a program, and those of them that only this system has.
 pub(super) fn ending_signals() -> Vec<i32> {
     platform::ENDING_SIGNALS.iter().copied().chain(system::more_ending_signals()).collect()

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 
 use ralph_core::record::{
-    Claim, Cost, Durations, Exits, FailureClass, FlagCode, IterationFacts, Limit, LogEntry, ObjectId,
-    Outcome, RecordKind, SessionId, Status, StopReason, TestCounts, Timestamp, Tokens,
+    Claim, Cost, Durations, EndedBy, Exits, FailureClass, FlagCode, IterationFacts, Limit, LogEntry,
+    ObjectId, Outcome, RecordKind, SessionId, Status, StopReason, TestCounts, Timestamp, Tokens,
 };
 
 use crate::trailer_value::{escape, unescape};
@@ -46,7 +46,7 @@ const SNAPSHOT: usize = 6;
 const PHASE: usize = 8;
 const STARTED: usize = 13;
 const TOKENS_END: usize = 18;
-const CLOSED: usize = 25;
+const CLOSED: usize = 26;
 
 /// A value that is not there, in a field.
 const NONE: &str = "-";
@@ -218,6 +218,7 @@ impl<'a> Row<'a> {
         let status = word(rest.next()?, Status::of_record)?;
         let stop_reason = word(rest.next()?, StopReason::of_record)?;
         let limit = word(rest.next()?, Limit::of_record)?;
+        let ended_by = word(rest.next()?, EndedBy::of_record)?;
         let refused = word(rest.next()?, FlagCode::of_record)?;
         let reopened = words_of(rest.next()?).map(|name| unescape(name).into_owned()).collect();
         let closed = rest.map(|name| unescape(name).into_owned()).collect();
@@ -260,6 +261,7 @@ impl<'a> Row<'a> {
             status,
             stop_reason,
             limit,
+            ended_by,
         })
     }
 }
@@ -360,6 +362,7 @@ pub(super) fn write(entry: &LogEntry, to: &mut String) {
         status,
         stop_reason,
         limit,
+        ended_by,
     } = entry;
     let _ = write!(to, "{}\t{commit}\t{}", kind.into_str(), iteration.unwrap_or_default());
     value(to, outcome.as_ref());
@@ -405,6 +408,7 @@ pub(super) fn write(entry: &LogEntry, to: &mut String) {
     value(to, status.as_ref());
     value(to, stop_reason.as_ref());
     value(to, limit.as_ref());
+    value(to, ended_by.as_ref());
     value(to, refused.as_ref());
     words(to, Some(&reopened.join(",")));
     for name in closed {

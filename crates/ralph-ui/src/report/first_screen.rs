@@ -95,6 +95,8 @@ pub(super) fn more(report: &Report, needs: &[&Need]) -> String {
     let is_running = report.session.status == Status::Running;
     let stop = ending::stop(&report.session, ending::stuck(&report.not_done).as_deref());
     sentences.extend(stop.filter(|_| !is_said && !is_running).map(|stop| format!("{}.", capital(&stop))));
+    let hint = report.session.ended_by.and_then(|by| by.hint()).filter(|_| !is_running);
+    sentences.extend(hint.map(|hint| format!("{}.", capital(hint))));
     if needs.is_empty() && !is_running {
         sentences.push("Nothing needs you.".to_owned());
     }

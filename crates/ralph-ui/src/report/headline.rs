@@ -194,7 +194,7 @@ mod tests {
                 "0 of 3 tasks done · the agent could not be used",
                 Level::Bad,
             ),
-            ("interrupted", None, (0, 3), "0 of 3 tasks done · stopped by you", Level::Warning),
+            ("interrupted", None, (0, 3), "0 of 3 tasks done · killed", Level::Warning),
             ("running", None, (2, 1), "2 of 3 tasks done · running", Level::Note),
         ] {
             let not_done = report(iterations("T1- T1! T2-"), "").not_done;

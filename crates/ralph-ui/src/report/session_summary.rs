@@ -8,8 +8,8 @@ use serde::Serialize;
 use crate::ending;
 use ralph_core::history::stats::rate;
 use ralph_core::record::{
-    Cost, DiffStat, FailureClass, IterationFacts, LogEntry, Outcome, Session, SessionId, SessionTotals,
-    Status, StopReason, TaskName, Timestamp, Tokens, join_truncated,
+    Cost, DiffStat, EndedBy, FailureClass, IterationFacts, LogEntry, Outcome, Session, SessionId,
+    SessionTotals, Status, StopReason, TaskName, Timestamp, Tokens, join_truncated,
 };
 
 use super::harmless::one_line;
@@ -40,6 +40,9 @@ pub struct SessionSummary {
     pub last_at: Timestamp,
     pub status: Status,
     pub stop_reason: Option<StopReason>,
+    /// What interrupted it, as `ended_by` and `signal`.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub ended_by: Option<EndedBy>,
     /// How it ended, in a few words.
     #[serde(skip)]
     pub ended: String,
@@ -94,8 +97,9 @@ impl SessionSummary {
             last_at,
             status: session.status,
             stop_reason: session.stop_reason,
+            ended_by: session.ended_by,
             ended: ended(recorded, &given_up),
-            state: ending::state(session.status, session.stop_reason, &given_up),
+            state: ending::state(session.status, session.stop_reason, session.ended_by, &given_up),
             is_whole: *is_whole,
             changes: *changes,
             uncommitted_files: *uncommitted_files,
@@ -136,6 +140,6 @@ fn ended(recorded: &RecordedSession, given_up: &[TaskName]) -> String {
             one_line(&join_truncated(&words, MAX_NAMES))
         }
         (Some(StopReason::Completed), _) => "all done".to_owned(),
-        _ => ending::state(session.status, session.stop_reason, given_up),
+        _ => ending::state(session.status, session.stop_reason, session.ended_by, given_up),
     }
 }

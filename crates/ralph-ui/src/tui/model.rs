@@ -8,7 +8,7 @@ use camino::Utf8Path;
 use tasklist::{Item, TaskList};
 
 use ralph_core::record::{
-    DiffStat, Exits, FailureClass, Iteration, IterationFacts, LogEntry, ObjectId, Outcome, Session,
+    DiffStat, EndedBy, Exits, FailureClass, Iteration, IterationFacts, LogEntry, ObjectId, Outcome, Session,
     SessionId, SessionTotals, Status, StopReason, Summary, Task, TaskName, Timestamp, Waiting,
 };
 use ralph_store::{RemoteRun, SharedRow, names};
@@ -189,6 +189,7 @@ pub struct Night {
     /// Of the newest record, as if nobody ran it.
     pub status: Status,
     pub stop_reason: Option<StopReason>,
+    pub ended_by: Option<EndedBy>,
     /// Set if it runs on another machine.
     pub elsewhere: Option<RemoteRun>,
 }
@@ -210,6 +211,7 @@ impl Night {
             last_at: tip.ended_at,
             status: tip.status.unwrap_or(Status::Interrupted),
             stop_reason: tip.stop_reason,
+            ended_by: tip.ended_by,
             elsewhere,
         }
     }

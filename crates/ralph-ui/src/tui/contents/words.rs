@@ -41,7 +41,7 @@ pub fn state_of(night: &Night, live: Option<&Live>) -> Row {
         return Row::of(Look::Accent, brief(&describe_remote_run(elsewhere)));
     }
     let look = if night.status == Status::Completed { Look::Good } else { Look::Warn };
-    Row::of(look, how_it_ended(night.status, night.stop_reason))
+    Row::of(look, how_it_ended(night.status, night.stop_reason, night.ended_by))
 }
 
 /// `47 attempts, 15 failed, 9 of them solved later`

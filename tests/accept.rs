@@ -88,7 +88,7 @@ fn nobody_accepts_beside_a_running_loop() {
     scene
         .ralph("accept T001")
         .code(3)
-        .stderr_has("another loop runs in this work tree")
+        .stderr_has("the loop is running in this work tree")
         .stderr_has("`specify ralph stop`");
     scene.write("go", "");
     running.wait().code(4);

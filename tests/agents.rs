@@ -141,7 +141,7 @@ fn what_is_known_of_each_is_listed() {
     assert_eq!(of("aider")["prompt"], "file");
     scene
         .ralph("doctor")
-        .stdout_has(", agents codex 4.5.6, ")
+        .stdout_has("\n✔ agents codex 4.5.6\n")
         .stdout_has("codex     4.5.6        ")
         .stdout_has("`qwen --version` fails");
     scene.ralph("agents --json").code(2).stderr_has("`agents` is gone").stderr_has("doctor --json");

@@ -180,7 +180,7 @@ fn the_doctor_looks_at_hooks_leftovers_sharing_and_on_request_at_the_remote() {
 fn the_short_help_is_one_screen_and_help_all_is_the_long_one() {
     let scene = Sandbox::new();
     let short = scene.ralph("-h").code(0).stderr("").text();
-    assert!(short.lines().count() <= 26 && short.contains("\nLook     status "), "{short}");
+    assert!(short.lines().count() <= 27 && short.contains("\nLook     status "), "{short}");
     assert_eq!(scene.ralph("help --all").code(0).text(), scene.ralph("--help").code(0).text());
     scene.ralph("log -h").code(0).stdout_has("--failed").stdout_lacks("Look  ");
     scene.ralph("help --all log").code(2).stderr_has("cannot be used with");

@@ -1,5 +1,7 @@
 //! What is looked at before a session begins: what `run` refuses and `doctor` names, what is only said, and the header.
 
+use std::os::unix::fs::PermissionsExt;
+
 use serde_json::json;
 
 use crate::sandbox::{Program, Sandbox, WILLING_AGENT};
@@ -92,6 +94,67 @@ fn what_cannot_work_is_refused_by_run_and_named_by_doctor() {
     let scene = Sandbox::with_succeeding_agent(1);
     scene.config("commit = 'task'").git("checkout --quiet --detach");
     refused(&scene, "commits", &["HEAD is detached"], false);
+}
+
+#[test]
+fn doctor_has_to_fix_whatever_would_stop_a_start_and_says_what_it_does_not_know() {
+    let scene = Sandbox::with_succeeding_agent(1);
+    let fine = scene.ralph("doctor").code(0).stdout_has("nothing to fix");
+    fine.stdout_has("\n· login not checked").stdout_lacks("not run:");
+    scene.validate("true");
+    scene.ralph("doctor").code(0).stdout_has("\n· validation not run: `specify ralph doctor --run` does all");
+    for (list, words) in [
+        (None, "there is no task list"),
+        (Some("# Tasks\n"), "no task"),
+        (Some("- [ ] T001 One\n<<<<<<< HEAD\n- [ ] T002 Two\n=======\n>>>>>>> x\n"), "conflict"),
+    ] {
+        let list_file = scene.path("specs/001-login/tasks.md");
+        match list {
+            Some(text) => std::fs::write(list_file, text).expect("the folder is there"),
+            None => std::fs::remove_file(list_file).expect("it is there"),
+        }
+        let refused = scene.ralph("").code(3);
+        assert!(refused.talk().contains(words), "{refused}");
+        scene.ralph("doctor").code(1).stdout_has("✘ feature").stdout_has(words).stdout_has("1 to fix");
+    }
+    std::fs::remove_dir_all(scene.path("specs")).expect("it is there");
+    scene.ralph("").code(3);
+    scene.ralph("doctor").code(1).stdout_has("✘ feature").stdout_has("1 to fix");
+}
+
+#[test]
+fn doctor_run_tries_a_start_and_leaves_nothing_behind() {
+    let scene = Sandbox::with_succeeding_agent(1);
+    scene.validate("echo ran >> ../ran.txt");
+    let state = |scene: &Sandbox| scene.git("for-each-ref") + &scene.git("status --porcelain --ignored");
+    let before = state(&scene);
+    let tried = scene.call("doctor --run").with_baseline().run().code(0);
+    tried.stdout_has("✔ start would be possible").stdout_lacks("not run:");
+    assert_eq!(std::fs::read_to_string(scene.outside("ran.txt")).expect("it ran"), "ran\n");
+    assert_eq!((state(&scene), scene.sessions().len()), (before.clone(), 0));
+    scene.nothing_is_left();
+    scene.ralph("").code(0);
+    // What can be known without a start comes first.
+    scene.tasks("- [ ] T002 Two").validate("no-such-check");
+    let blocked = scene.call("doctor --run").with_baseline().run().code(1);
+    blocked.stdout_has("· validation not run: what is to fix comes first");
+}
+
+#[test]
+fn a_repository_that_cannot_be_written_is_refused_by_every_command_that_writes() {
+    if rustix::process::getuid().is_root() {
+        return;
+    }
+    let scene = Sandbox::with_succeeding_agent(1);
+    let git = scene.path(".git");
+    let mode =
+        |bits| std::fs::set_permissions(&git, std::fs::Permissions::from_mode(bits)).expect("it is ours");
+    mode(0o500);
+    let refused = scene.ralph("").code(3);
+    let doctor = scene.ralph("doctor").code(1);
+    mode(0o700);
+    refused.stderr_has("cannot write here: ").stderr_has("hint: ");
+    doctor.stdout_has("✘ repository   cannot write here: ");
 }
 
 #[test]

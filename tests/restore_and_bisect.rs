@@ -365,7 +365,7 @@ fn nothing_is_restored_under_a_running_loop() {
     let mut running = scene.spawn("");
     running.wait_for_file("running");
     let restore = format!("restore {first}:1");
-    scene.ralph(&restore).code(3).stderr_has("another loop runs in this work tree");
+    scene.ralph(&restore).code(3).stderr_has("the loop is running in this work tree");
     scene.ralph(&format!("{restore} --dry-run")).code(0).stdout_has("change  src/a");
     scene.write("go", "");
     running.wait().code(0);

@@ -134,7 +134,7 @@ fn act(ralph: Ralph, arguments: &[OsString]) -> Result<ExitCode> {
         Action::Hooks(action) => hooks::run(&action, &context),
         Action::Notes(action) => notes::run(&action, &context),
         Action::Demo { dir } => demo::run(dir.as_deref(), &context),
-        Action::Doctor { remote, json } => doctor::run(remote.as_deref(), json, &context),
+        Action::Doctor { run, remote, json } => doctor::run(run, remote.as_deref(), json, &context),
         Action::Init(args) => init::run(&args, &context),
         Action::Shim(action) => shim::run(&action, &context),
         Action::Completions { shell } => completions::run(shell, &context.environment),

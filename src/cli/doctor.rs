@@ -21,7 +21,7 @@ use ralph_store::{MIN_LOOSE_TO_PACK, Remote, Spool, Store, disk_free, loose_obje
 use ralph_ui::style::{counted, grouped};
 
 use finding::{Finding, Severity, write};
-use obstacles::{no_validation, obstacles};
+use obstacles::{no_validation, obstacles, rehearsal};
 
 use super::own_command::{Call, GIT_PROGRAM, Program};
 use super::remotes::chosen;
@@ -39,7 +39,7 @@ const LOW_FREE_BYTES: u64 = 1 << 30;
 /// Longest wait for a program that is asked who it is.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(10);
 
-pub fn run(remote_name: Option<&str>, json: Json, context: &Context) -> Result<ExitCode> {
+pub fn run(is_rehearsal: bool, remote_name: Option<&str>, json: Json, context: &Context) -> Result<ExitCode> {
     let mut findings = vec![git(&context.directory), programs(context)];
     let read = load_here(context, Flags::default());
     let mut found = None;
@@ -51,7 +51,8 @@ pub fn run(remote_name: Option<&str>, json: Json, context: &Context) -> Result<E
                 passed_over(&project.files, &project.root).filter(|_| config.settings.agent.is_empty());
             let hint = "name one with `agent = \"NAME\"` in .specify/ralph.toml, or --agent NAME";
             findings.extend(passed_over.map(|why| Finding::note("agents", why).with_hint(hint)));
-            findings.push(permissions(&config));
+            findings.push(Finding::open("login", "not checked: only a run of an agent shows it"));
+            findings.push(permissions(&config, context));
             findings.push(sandbox(&config, context));
             findings.extend(no_validation(&project, &config));
             findings.extend(template(&project, &config));
@@ -75,6 +76,7 @@ pub fn run(remote_name: Option<&str>, json: Json, context: &Context) -> Result<E
             findings.push(disk(store)?);
             findings.push(hooks(context));
             findings.extend(sharing(store)?);
+            findings.extend(rehearsal(is_rehearsal, context, &findings));
             if let Some(named) = remote_name {
                 findings.push(remote(store, context, Some(named).filter(|name| !name.is_empty())));
             }
@@ -177,13 +179,20 @@ fn agents(config: &Config, root: &Utf8Path, context: &Context) -> Finding {
 }
 
 /// States what the agent may do: nothing is asked during a run.
-fn permissions(config: &Config) -> Finding {
-    let root = ", and you are root, where claude refuses that unless IS_SANDBOX=1 is set";
-    let as_root = if process::is_root() { root } else { "" };
+fn permissions(config: &Config, context: &Context) -> Finding {
+    let full = "the agent runs any command without asking";
     match config.settings.permissions {
+        Permissions::Full if config.settings.sandbox.is_some() => {
+            Finding::fine("permissions", format!("full: {full}, in the sandbox"))
+        }
+        // The word of a container for itself.
+        Permissions::Full if context.environment.value("IS_SANDBOX").is_some_and(|value| value == "1") => {
+            Finding::fine("permissions", format!("full: {full} (IS_SANDBOX=1)"))
+        }
         Permissions::Full => {
-            Finding::note("permissions", format!("the agent runs any command without asking{as_root}"))
-                .with_hint("a container or a separate machine, or permissions = \"default\"")
+            let root = ", and you are root, where claude refuses that unless IS_SANDBOX=1 is set";
+            Finding::note("permissions", format!("{full}{}", if process::is_root() { root } else { "" }))
+                .with_hint("--sandbox, a container or a separate machine, or permissions = \"default\"")
         }
         Permissions::Default => Finding::fine(
             "permissions",
@@ -199,7 +208,7 @@ fn permissions(config: &Config) -> Finding {
 fn sandbox(config: &Config, context: &Context) -> Finding {
     match (sandbox::look_for(&config.settings, context), config.settings.sandbox.is_some()) {
         (Ok(mechanism), true) => Finding::fine("sandbox", mechanism),
-        (Ok(mechanism), false) => Finding::fine("sandbox", format!("off; --sandbox would use {mechanism}")),
+        (Ok(mechanism), false) => Finding::open("sandbox", format!("off; --sandbox would use {mechanism}")),
         (Err(error), true) => Finding::wrong("sandbox", &error),
         (Err(error), false) => {
             let missing = Finding::wrong("sandbox", &error);
@@ -303,7 +312,7 @@ fn feature(context: &Context) -> Finding {
                 Err(error) => Finding::wrong("feature", &error),
             }
         }
-        Err(error) => Finding { state: Severity::Note, ..Finding::wrong("feature", &error) },
+        Err(error) => Finding::wrong("feature", &error),
     }
 }
 
@@ -318,7 +327,7 @@ fn lane(config: &Config, context: &Context) -> Option<Finding> {
         finding
     } else {
         let message = format!("cannot be made now ({})", finding.message);
-        Finding { state: Severity::Fine, message, ..finding }
+        Finding { state: Severity::Fine, is_open: true, message, ..finding }
     })
 }
 
@@ -376,7 +385,7 @@ fn hooks(context: &Context) -> Finding {
             .with_hint(format!("`{RALPH} hooks install` updates them"));
     }
     if installed.is_empty() {
-        return Finding::fine("hooks", "not installed")
+        return Finding::open("hooks", "not installed")
             .with_hint(format!("`{RALPH} hooks install` marks commits of an iteration"));
     }
     Finding::fine("hooks", installed)

@@ -132,6 +132,9 @@ pub enum Action {
     },
     /// Check the setup and suggest fixes
     Doctor {
+        /// Also do all checks of a start: run the validation and `AGENT --version`, but no agent
+        #[arg(long)]
+        run: bool,
         /// Also check access to the remote of `sync`, or to REMOTE
         #[arg(long, value_name = "REMOTE", num_args = 0..=1, default_missing_value = "")]
         remote: Option<String>,

@@ -7,7 +7,7 @@ use ralph_core::record::Refusal;
 use ralph_engine::redactor;
 use ralph_git::worktree::WorkTree;
 use ralph_project::feature::Feature;
-use ralph_store::Store;
+use ralph_store::{Store, refuse_read_only};
 
 use super::proposal;
 use super::run::refuse_unknown_name;
@@ -81,6 +81,7 @@ impl Ready {
         let mut check = |about: &'static str, yields_to_force: bool, checked: Result<()>| {
             obstacles.extend(checked.err().map(|error| (about, error, yields_to_force)));
         };
+        check("repository", false, refuse_read_only(store.repository()));
         check("agents", false, self.check_agents(context).map_err(refusal));
         check("template", false, self.template.check().map_err(refusal));
         let settings = &self.config.settings;

@@ -249,6 +249,7 @@ fn start_in_lane(
     let inside = context.in_work_tree(lane.work_tree.clone())?;
     let there = feature.in_tree(context.work_tree()?.top(), &lane.work_tree.project_files()?);
     let (land, work_tree, made_at) = (request.lane.land, lane.work_tree.clone(), lane.made_at.clone());
+    let is_rehearsal = request.is_rehearsal;
     let taken = take_lane(&lane.work_tree, &there, settings, request.resume.clone(), context, &inside);
     let code = taken.and_then(|tip| {
         if !voice.is_json && voice.detail != Detail::Quiet {
@@ -257,10 +258,13 @@ fn start_in_lane(
         let settings = Settings::of(&there, &inside, layers, &request.scope).map_err(refusal)?;
         run_session(&there, request, settings, &inside, voice, Some(lane.lock))
     });
-    if code.as_ref().is_err_and(|error| error.downcast_ref::<Refusal>().is_some()) {
+    if is_rehearsal || code.as_ref().is_err_and(|error| error.downcast_ref::<Refusal>().is_some()) {
         lane::take_branch_back(&work_tree, made_at.as_ref(), context)?;
     }
     let code = code?;
+    if is_rehearsal {
+        return Ok(code);
+    }
     match lane::close(&work_tree, land, context)? {
         Some(line) if voice.is_json || voice.detail == Detail::Quiet => note(line),
         Some(line) => drop(say(line)?),
@@ -287,13 +291,16 @@ fn take_lane(
     if !ralph_engine::nothing_is_left(&work_tree)? {
         let (recovery, interrupt) = (RunRequest { resume, ..RunRequest::default() }, Interrupt::none());
         let plan = ready.plan(inside.store()?, &work_tree, there, recovery, &interrupt)?;
-        ralph_engine::recover(&plan, &mut |event| {
-            if let Event::Warning { message } = event {
-                warn(message);
-            }
-        })?;
+        ralph_engine::recover(&plan, &mut warn_of)?;
     }
     lane::take_to_tip(&work_tree, there, &ready.config.settings, context).map_err(refusal)
+}
+
+/// Prints warnings alone.
+fn warn_of(event: &Event) {
+    if let Event::Warning { message } = event {
+        warn(message);
+    }
 }
 
 /// Runs a session in the work tree of `context`, whose lock may be held already.
@@ -314,12 +321,15 @@ fn run_session(
             ralph_engine::nothing_to_do(work_tree, feature, &request.scope).map_err(refusal)?
     {
         is_finished = settings.config.settings.validation_command.is_some() && counts.open == 0;
+        if request.is_rehearsal {
+            return Ok(ExitCode::Done);
+        }
         if !is_finished {
             return all_done(feature, &request.scope, counts, None, voice);
         }
     }
     trust::require(&settings.config, context).map_err(refusal)?;
-    let scope = request.scope.clone();
+    let (scope, is_rehearsal) = (request.scope.clone(), request.is_rehearsal);
     let moving = moving(voice, &context.environment);
     let mut ready = Ready::new(settings, !is_finished, context).map_err(refusal)?;
     if !is_finished {
@@ -331,6 +341,9 @@ fn run_session(
     acknowledge(interrupt.clone(), moving)?;
     let work_tree = ready.behind_fence(work_tree)?;
     let plan = Plan { lock, ..ready.plan(store, &work_tree, feature, request, &interrupt)? };
+    if is_rehearsal {
+        return ralph_engine::rehearse(plan, &mut warn_of).map(|()| ExitCode::Done);
+    }
     let root = work_tree.top().as_str();
     let redactor = terminal_redactor(&ready.config)?.map(EventRedactor::new);
     let keys = (moving == Moving::Stderr && stdin().is_terminal()).then(Keys::default);

@@ -40,6 +40,8 @@ pub struct RunRequest {
     pub is_forced: bool,
     pub lane: LaneArgs,
     pub flags: Flags,
+    /// Only try what comes before the first attempt, and record nothing.
+    pub is_rehearsal: bool,
     /// All layers of a session that is resumed, instead of the flags and of what is set now.
     pub kept: Option<Layers>,
 }
@@ -61,11 +63,26 @@ impl Settings {
 
     /// Does the same with all layers.
     pub fn of(feature: &Feature, context: &Context, layers: Layers, scope: &Scope) -> Result<Self> {
-        let (project, config) = (project_in(context)?, layers.config()?);
-        match config.loop_type.until {
-            Until::Tasks => check_tasks(feature, scope)?,
-            Until::Validation => check_validation(&config, scope)?,
+        let settings = Self::with_layers(feature, context, layers)?;
+        settings.check_list(feature, scope)?;
+        Ok(settings)
+    }
+
+    /// Reads the settings, whatever the task list is.
+    pub fn without_list(feature: &Feature, context: &Context, flags: Flags) -> Result<Self> {
+        Self::with_layers(feature, context, layers_in(context, flags)?)
+    }
+
+    /// Refuses a task list that a loop can do nothing with.
+    pub fn check_list(&self, feature: &Feature, scope: &Scope) -> Result<()> {
+        match self.config.loop_type.until {
+            Until::Tasks => check_tasks(feature, scope),
+            Until::Validation => check_validation(&self.config, scope),
         }
+    }
+
+    fn with_layers(feature: &Feature, context: &Context, layers: Layers) -> Result<Self> {
+        let (project, config) = (project_in(context)?, layers.config()?);
         let template = template(&project, &config.loop_type)?;
         let job = job(feature, &project.root, &config.loop_type)?;
         Ok(Self { config, layers, project, template, job })

@@ -39,7 +39,7 @@ pub struct Accepted {
 ///
 /// A [`Refusal`] if a loop runs in this work tree, or if the task is unknown, done, or was not refused.
 pub fn accept(plan: &Plan<'_>, name: &str, by: &str, say: &mut dyn FnMut(&Event)) -> Result<Accepted> {
-    let _lock = LoopLock::take(plan.work_tree)?;
+    let _lock = LoopLock::take_beside(plan.work_tree)?;
     recover::recover(plan, say)?;
     let feature = plan.feature;
     let list = plan.job.read_tasks(feature)?;

@@ -169,6 +169,26 @@ impl<'a> Running<'a> {
         Ok((running, recorded))
     }
 
+    /// Does what comes before the first record, and leaves nothing behind.
+    pub(super) fn rehearse(
+        plan: Plan<'a>,
+        tasks: &TaskList,
+        lock: &'a mut LoopLock,
+        say: &'a mut dyn FnMut(&Event),
+    ) -> Result<()> {
+        let (mut running, _) = Self::new(plan, tasks, None, lock, say)?;
+        let checked = running.check_start();
+        running.spool.remove(running.plan.store.repository())?;
+        running.control.clear()?;
+        checked
+    }
+
+    fn check_start(&mut self) -> Result<()> {
+        self.require_lane_setup()?;
+        let mut opening = self.recorder.open(None, self.session.started_at)?;
+        self.measure_baseline(&mut opening).map(drop)
+    }
+
     /// Runs the validation, and writes the first record.
     fn record_start(&mut self, earlier: Option<&SessionLog>) -> Result<BaselineRun> {
         let at = if earlier.is_some() { self.plan.clock.now() } else { self.session.started_at };

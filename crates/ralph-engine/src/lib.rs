@@ -139,6 +139,23 @@ pub fn run(mut plan: Plan<'_>, say: &mut dyn FnMut(&Event)) -> Result<Finish> {
     Ok(Finish::Ended(Box::new(session)))
 }
 
+/// Does what a session does before its first record, and takes its traces back.
+///
+/// # Errors
+///
+/// If a start would be refused.
+pub fn rehearse(mut plan: Plan<'_>, say: &mut dyn FnMut(&Event)) -> Result<()> {
+    let mut lock = match plan.lock.take() {
+        Some(lock) => lock,
+        None => LoopLock::take(plan.work_tree)?,
+    };
+    let tasks = plan.job.read_tasks(plan.feature)?;
+    if plan.job.until == Until::Tasks {
+        tasks::refuse_conflict(&tasks, &plan.feature.tasks_path)?;
+    }
+    Running::rehearse(plan, &tasks, &mut lock, say)
+}
+
 /// What a session did not do is not done because it left the list.
 fn refuse_lost_tasks(plan: &Plan<'_>, refs: &SessionRefs, tasks: &TaskList) -> Result<()> {
     let Some(log) = plan.store.session(refs)? else { return Ok(()) };

@@ -29,6 +29,9 @@ pub(super) struct Finding {
     /// All known agents, of the finding about them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub agents: Vec<AgentListing>,
+    /// True for what is neither well nor a problem: it is off, or not known.
+    #[serde(skip)]
+    pub is_open: bool,
 }
 
 impl Finding {
@@ -36,12 +39,16 @@ impl Finding {
         Self::new(about, Severity::Fine, message)
     }
 
+    pub fn open(about: &'static str, message: impl Into<String>) -> Self {
+        Self { is_open: true, ..Self::fine(about, message) }
+    }
+
     pub fn note(about: &'static str, message: impl Into<String>) -> Self {
         Self::new(about, Severity::Note, message)
     }
 
     pub fn new(about: &'static str, state: Severity, message: impl Into<String>) -> Self {
-        Self { about, state, message: message.into(), hint: None, agents: Vec::new() }
+        Self { about, state, message: message.into(), hint: None, agents: Vec::new(), is_open: false }
     }
 
     pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
@@ -83,7 +90,7 @@ fn with_severity(findings: &[Finding], severity: Severity) -> impl Iterator<Item
 /// Columns of what a finding is about.
 const ABOUT: usize = 13;
 
-/// Writes what is to be fixed, then what is worth knowing, and all that is well in a line.
+/// Writes what is to be fixed, then what is worth knowing, and then all the rest, one a line.
 pub(super) fn write(findings: &[Finding], out: &mut impl Write, screen: Screen) -> std::io::Result<()> {
     let (wrong, notes) =
         (with_severity(findings, Severity::Wrong).count(), with_severity(findings, Severity::Note).count());
@@ -106,10 +113,13 @@ pub(super) fn write(findings: &[Finding], out: &mut impl Write, screen: Screen) 
         lines.iter().try_for_each(|line| writeln!(out, "{line}"))?;
         write_agents(finding, out)?;
     }
-    let fine: Vec<String> = with_severity(findings, Severity::Fine).map(Finding::briefly).collect();
-    let lines = screen.paint_start(Look::Good, "✔", screen.hanging("✔ ", &fine.join(", ")));
-    lines.iter().try_for_each(|line| writeln!(out, "{line}"))?;
-    with_severity(findings, Severity::Fine).try_for_each(|finding| write_agents(finding, out))
+    for finding in with_severity(findings, Severity::Fine) {
+        let (look, mark) = if finding.is_open { (Look::Dim, "·") } else { (Look::Good, "✔") };
+        let lines = screen.hanging(&format!("{mark} "), &finding.briefly());
+        screen.paint_start(look, mark, lines).iter().try_for_each(|line| writeln!(out, "{line}"))?;
+        write_agents(finding, out)?;
+    }
+    Ok(())
 }
 
 /// The known agents that are here, each with its version and place; one that cannot be used says why. Where none can be
@@ -162,6 +172,7 @@ mod tests {
             Finding { agents, ..Finding::fine("agents", "codex 1.2.3") },
             Finding::fine("feature", "specs/004-boards"),
             Finding::fine("disk", "75 GiB free"),
+            Finding::open("sandbox", "off; --sandbox would use bwrap 0.8.0"),
             Finding::new("trust", Severity::Wrong, commands).with_hint("specify ralph trust"),
         ];
         let mut shown = String::new();

@@ -3,11 +3,13 @@
 use std::iter;
 
 use ralph_core::config::Config;
-use ralph_core::record::Scope;
+use ralph_core::record::{RALPH, Scope};
 use ralph_store::Store;
+use ralph_ui::live::Detail;
 
 use super::super::proposal;
-use super::super::setup::{Ready, Settings};
+use super::super::run::{Voice, start};
+use super::super::setup::{Ready, RunRequest, Settings};
 use super::super::{Context, Flags, Project};
 use super::finding::{Finding, Severity};
 
@@ -25,22 +27,44 @@ pub(super) fn obstacles(store: &Store, context: &Context, findings: &[Finding]) 
     let (Ok(feature), Ok(work_tree)) = (context.feature(None, None), context.work_tree()) else {
         return Vec::new();
     };
-    let settings = match Settings::read(&feature, context, Flags::default(), &Scope::default()) {
-        Ok(settings) => settings,
-        // A task list is what is made next, where all else is in order.
-        Err(_) if findings.iter().any(|finding| finding.state == Severity::Wrong) => return Vec::new(),
-        Err(error) => return vec![Finding { state: Severity::Note, ..Finding::wrong("feature", &error) }],
+    // Only what reads the settings can fail here, and that is said already.
+    let Ok(settings) = Settings::without_list(&feature, context, Flags::default()) else {
+        return Vec::new();
     };
-    let found = match Ready::new(settings, true, context) {
-        Ok(ready) => ready.obstacles(store, work_tree, &feature, context),
+    let list = settings.check_list(&feature, &Scope::default()).err().map(|error| ("feature", error, false));
+    let found: Vec<_> = match Ready::new(settings, true, context) {
+        Ok(ready) => list.into_iter().chain(ready.obstacles(store, work_tree, &feature, context)).collect(),
         Err(error) => {
             let operation = ralph_engine::check_operation(work_tree).err();
             let operation = operation.map(|error| ("operation", error, true));
-            iter::once(("agents", error, false)).chain(operation).collect()
+            list.into_iter().chain(iter::once(("agents", error, false))).chain(operation).collect()
         }
     };
-    let known: Vec<_> =
-        findings.iter().filter(|finding| finding.state == Severity::Wrong).map(|known| known.about).collect();
-    let found = found.iter().filter(|(about, ..)| !known.contains(about));
-    found.map(|(about, error, _)| Finding::wrong(about, error)).collect()
+    let found = found.iter().map(|(about, error, _)| Finding::wrong(about, error));
+    found.filter(|one| !is_said(one, findings)).collect()
+}
+
+/// Returns true if a finding is among others already, which may be about something else.
+fn is_said(finding: &Finding, findings: &[Finding]) -> bool {
+    findings.iter().any(|known| known.state == Severity::Wrong && known.message == finding.message)
+}
+
+/// Does all that a start does before its first attempt and its first record, if that is wanted and nothing is in the way.
+pub(super) fn rehearsal(is_wanted: bool, context: &Context, findings: &[Finding]) -> Option<Finding> {
+    let has_validation = findings.iter().all(|finding| finding.about != "validation");
+    if !is_wanted {
+        let words = format!("not run: `{RALPH} doctor --run` does all checks of a start");
+        return has_validation.then(|| Finding::open("validation", words));
+    }
+    let is_blocked = findings.iter().any(|finding| finding.state == Severity::Wrong);
+    if is_blocked {
+        return Some(Finding::open("validation", "not run: what is to fix comes first"));
+    }
+    let request = RunRequest { is_rehearsal: true, ..RunRequest::default() };
+    let voice = Voice { is_json: false, detail: Detail::Quiet, paint: context.paint };
+    let started = context.feature(None, None).and_then(|feature| start(&feature, request, context, voice));
+    Some(match started {
+        Ok(_) => Finding::fine("start", "would be possible: the validation and the agent were tried"),
+        Err(error) => Finding::wrong("start", &error),
+    })
 }

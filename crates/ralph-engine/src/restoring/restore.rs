@@ -281,7 +281,7 @@ impl<'a> Restore<'a> {
     fn begin(self, intent: Intent) -> Result<(ScratchWorkTree<'a>, Option<LoopLock>)> {
         let lock = match intent {
             Intent::Look => None,
-            Intent::Write => Some(LoopLock::take(self.work_tree)?),
+            Intent::Write => Some(LoopLock::take_beside(self.work_tree)?),
         };
         if intent == Intent::Write && self.force == Force::No {
             refuse_unfinished(self.store, self.work_tree)?;

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use camino::{Utf8Path, Utf8PathBuf};
-use rustix::fs::OFlags;
+use rustix::fs::{Access, OFlags};
 use rustix::io::Errno;
 use rustix::process::{Pid, WaitId, WaitIdOptions, WaitOptions};
 use signal_hook::consts;
@@ -99,6 +99,11 @@ pub fn reap(pid: i32) {
 /// Returns the process group of a process; `None` if it is gone.
 pub fn group_of(pid: i32) -> Option<i32> {
     Some(rustix::process::getpgid(Pid::from_raw(pid)).ok()?.as_raw_nonzero().get())
+}
+
+/// Returns true if this user may make files in a folder.
+pub fn is_writable(folder: &Path) -> bool {
+    rustix::fs::access(folder, Access::WRITE_OK | Access::EXEC_OK).is_ok()
 }
 
 /// Returns our own process id.
@@ -195,7 +200,7 @@ pub fn is_program(path: &Path) -> bool {
 
 /// Returns true for a file that we may run.
 pub fn may_run(path: &Path) -> bool {
-    path.is_file() && rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok()
+    path.is_file() && rustix::fs::access(path, Access::EXEC_OK).is_ok()
 }
 
 /// Returns whether the owner of a file may run it, or `None` where files do not say so.

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use ralph_core::record::{IfThere, RALPH, Refusal, SessionId, Timestamp};
 use ralph_git::repository::Repository;
 use ralph_git::worktree::WorkTree;
-use ralph_os::platform::{identity, identity_of};
+use ralph_os::platform::{identity, identity_of, is_writable};
 use ralph_os::process::create_private_dir;
 
 use super::disk;
@@ -76,17 +76,25 @@ impl LoopLock {
         repository.ralph_dir().join("loops").join(work_tree)
     }
 
-    /// Takes the lock of this work tree, or refuses and names who has it.
+    /// Takes the lock of this work tree for a loop, or refuses and names who has it.
     pub fn take(work_tree: &WorkTree) -> Result<Self> {
-        match Self::try_take(work_tree)? {
-            Some(lock) => Ok(lock),
-            None => Err(refusal(holder_of(&Self::path(work_tree.repository(), &work_tree.name()))).into()),
-        }
+        Self::take_or_refuse(work_tree, "another loop runs")
+    }
+
+    /// Does the same for what must not change anything beside a loop.
+    pub fn take_beside(work_tree: &WorkTree) -> Result<Self> {
+        Self::take_or_refuse(work_tree, "the loop is running")
+    }
+
+    fn take_or_refuse(work_tree: &WorkTree, what: &str) -> Result<Self> {
+        let holder = || holder_of(&Self::path(work_tree.repository(), &work_tree.name()));
+        Self::try_take(work_tree)?.ok_or_else(|| refusal(what, holder()).into())
     }
 
     /// Takes the lock of this work tree. `None` if another loop has it.
     pub fn try_take(work_tree: &WorkTree) -> Result<Option<Self>> {
         let repository = work_tree.repository();
+        refuse_read_only(repository)?;
         let path = Self::path(repository, &work_tree.name());
         let file = open_shared(&path, repository)?;
         let asked = Instant::now();
@@ -201,10 +209,21 @@ fn holder_of(lock: &Utf8Path) -> Option<Holder> {
     })
 }
 
-fn refusal(holder: Option<Holder>) -> Refusal {
+/// Refuses a repository that nothing can be recorded in.
+pub fn refuse_read_only(repository: &Repository) -> Result<()> {
+    let common = &repository.common_dir;
+    let folders = [common.clone(), common.join("objects"), common.join("refs"), repository.ralph_dir()];
+    let closed = folders.into_iter().find(|folder| folder.is_dir() && !is_writable(folder.as_std_path()));
+    let Some(folder) = closed else { return Ok(()) };
+    Err(Refusal::new(format!("cannot write here: {folder} is read-only, or belongs to another user"))
+        .with_hint(format!("run it as the owner of {common}, or in a clone of your own"))
+        .into())
+}
+
+fn refusal(what: &str, holder: Option<Holder>) -> Refusal {
     match holder {
         Some(holder) => Refusal::new(format!(
-            "another loop runs in this work tree: session {}, process {} on {}, since {}",
+            "{what} in this work tree: session {}, process {} on {}, since {}",
             holder.session, holder.pid, holder.host, holder.started_at
         ))
         .with_hint(format!(

@@ -88,10 +88,16 @@ fn a_shim_is_a_link_that_replaces_nothing_and_goes_without_a_trace() {
     call("shim remove").code(0).stdout(format!("removed {}\n", outside("bin/specify")));
     assert_eq!(shell("specify init x"), "kit init x\n");
     call("shim remove").code(3).stderr_has("no link `specify`");
-    // A link whose program is gone is removed, too.
+    // A link whose program is gone is replaced, and removed.
     let gone = scene.outside("off/specify");
-    std::fs::remove_file(&gone).unwrap();
-    std::os::unix::fs::symlink(scene.outside("gone/specify-ralph"), &gone).unwrap();
+    let lead_nowhere = || {
+        std::fs::remove_file(&gone).unwrap();
+        std::os::unix::fs::symlink(scene.outside("gone/specify-ralph"), &gone).unwrap();
+    };
+    lead_nowhere();
+    let renewed = format!("{} leads to {}\n", outside("off/specify"), outside("bin/specify-ralph"));
+    call(&off).code(0).stdout_has(&renewed);
+    lead_nowhere();
     call(&format!("shim remove {}", outside("off"))).code(0);
     assert_eq!(std::fs::read_dir(scene.outside("off")).unwrap().count(), 0);
 }

@@ -68,7 +68,7 @@ fn every_screen_says_in_the_same_words_what_ended_the_session() {
         let status = scene.ralph("status").code(0).stdout_has(&format!(" · {words} "));
         assert_eq!(status.text().contains("hint: start it in `tmux`"), is_closed, "{status}");
         assert_eq!(&scene.ralph("status --json").json()["session"]["ended_by"], by);
-        assert_eq!(&scene.ralph("log --sessions --json").json()[0]["ended_by"], by);
+        assert_eq!(&scene.ralph("log --sessions --json").json()["sessions"][0]["ended_by"], by);
         for command in ["log", "log --sessions", "report --markdown"] {
             let shown = scene.ralph(command).code(0).stdout_lacks("by you").text().to_lowercase();
             assert!(shown.contains(&words.to_lowercase()), "{command}: {shown}");

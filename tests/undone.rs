@@ -142,3 +142,32 @@ fn a_folder_that_is_gone_comes_back_by_the_command_that_is_printed() {
         scene.ralph("resume").code(0).stdout_has("all 3 tasks done");
     }
 }
+
+#[test]
+fn an_empty_diff_of_a_task_that_was_given_up_names_the_attempt_that_changed_something() {
+    let scene = Sandbox::new();
+    scene.tasks("- [ ] T001 One").agent_script("[[turn]]\ndo = [{ run = \"echo one > one.txt\" }]");
+    scene.ralph("").code(5);
+    let words = "attempt 3 changed nothing, #1 did: specify ralph show 1 -p";
+    for command in ["diff T001", "show T001 -p", "diff 3"] {
+        scene.ralph(command).code(0).stdout("").stderr_has(words);
+    }
+    scene.ralph("show 1 -p").code(0).stdout_has("+one").stderr("");
+    // What is compared on purpose needs no word.
+    scene.ralph("diff T001 -- one.txt").code(0).stderr("");
+    let page = scene.ralph("report --output page.html").code(0);
+    let page =
+        std::fs::read_to_string(scene.path("page.html")).unwrap_or_else(|error| panic!("{error}: {page}"));
+    assert!(page.contains("Diff of attempt 1</a>"), "the last one that changed something");
+}
+
+#[test]
+fn a_stat_of_the_session_says_that_the_list_is_among_its_files() {
+    let scene = Sandbox::with_succeeding_agent(1);
+    scene.ralph("").code(0);
+    let words = "specs/001-login/tasks.md is among them; `status` counts without it";
+    scene.ralph("diff 0 .. --stat").code(0).stderr_has(words);
+    for command in ["diff 0 ..", "diff 1 --stat", "diff 0 .. --stat -- specs"] {
+        scene.ralph(command).code(0).stderr("");
+    }
+}

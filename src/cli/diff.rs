@@ -9,8 +9,10 @@ use ralph_core::record::{IterationName, ObjectId};
 use ralph_git::worktree::PrivateIndex;
 use ralph_os::process::{Interrupt, Tool};
 use ralph_store::Scratch;
+use ralph_ui::style::one_line;
 
-use super::{Context, ExitCode, Flags, SessionChoice, iterations, lane, settings};
+use super::iterations::FeatureFiles;
+use super::{Context, ExitCode, Flags, SessionChoice, iterations, lane, note, settings, show};
 
 #[derive(Debug, Args)]
 #[command(mut_arg("session", |session| session.help("Session of the iterations [default: the latest]")))]
@@ -61,27 +63,38 @@ pub fn run(args: &DiffArgs, context: &Context) -> Result<ExitCode> {
     let store = context.store()?;
     let from = iterations::find(store, &args.from, &args.choice)?;
     let option = if args.stat { Some("--stat") } else { args.name_only.then_some("--name-only") };
-    let (journal, paths) = (&from.files(store).progress, &args.paths);
+    let (files, paths) = (from.files(store), &args.paths);
     let [before, after] = match &args.to {
         Some(DiffEnd::Iteration(name)) => {
             let to = iterations::find(store, name, &args.choice)?;
             [from.snapshot(store)?, to.snapshot(store)?]
         }
         // Nothing changed before the first iteration: what is meant is all that changed since.
-        None if from.number() > 0 => [from.snapshot_before(store)?, from.snapshot(store)?],
+        None if from.number() > 0 => {
+            if paths.is_empty() {
+                show::note_unchanged(context, &from);
+            }
+            [from.snapshot_before(store)?, from.snapshot(store)?]
+        }
         Some(DiffEnd::WorkTree) | None => match lane::tip_of(store, &from.log)? {
             // The user's work tree is on another branch.
-            Some(tip) => [from.snapshot(store)?, tip],
-            None => return with_work_tree(context, journal, option, paths, &from.snapshot(store)?),
+            Some(tip) => {
+                let from = from.snapshot(store)?;
+                if args.stat && paths.is_empty() {
+                    note_list(context, &files.tasks, [&from, &tip], &[])?;
+                }
+                [from, tip]
+            }
+            None => return with_work_tree(context, &files, option, paths, &from.snapshot(store)?),
         },
     };
-    hand_over(context, journal, option, paths, &before, &after, Vec::new())
+    hand_over(context, &files, option, paths, &before, &after, &[])
 }
 
 /// Compares with the work tree as a snapshot would hold it, untracked files included.
 fn with_work_tree(
     context: &Context,
-    journal: &str,
+    files: &FeatureFiles,
     option: Option<&str>,
     paths: &[String],
     from: &ObjectId,
@@ -100,7 +113,11 @@ fn with_work_tree(
     let private_index = PrivateIndex { index: &index, objects: &objects, max_file: largest_file(context)? };
     let mut work_tree = work_tree.clone();
     let (tree, ..) = work_tree.contents(private_index)?;
-    hand_over(context, journal, option, paths, from, &tree, work_tree.with_objects(&objects).into())
+    let variables = work_tree.with_objects(&objects);
+    if option == Some("--stat") && paths.is_empty() {
+        note_list(context, &files.tasks, [from, &tree], &variables)?;
+    }
+    hand_over(context, files, option, paths, from, &tree, &variables)
 }
 
 /// Returns the size limit of snapshots in this project.
@@ -109,24 +126,40 @@ pub fn largest_file(context: &Context) -> Result<u64> {
     Ok(config.settings.snapshot_max_file.unwrap_or(u64::MAX))
 }
 
-/// Runs git's diff with the user's settings and pager, and with these variables: of `paths` as the user wrote them, of all but the
-/// journal if there are none.
+fn with_variables(git: Tool, variables: &[(&str, String)]) -> Tool {
+    variables.iter().fold(git, |git, (name, value)| git.env(name, value))
+}
+
+/// Says that the list is counted, too, where it has changed: other screens leave it out of what a session changed.
+fn note_list(
+    context: &Context,
+    list: &str,
+    ends: [&ObjectId; 2],
+    variables: &[(&str, String)],
+) -> Result<()> {
+    let [from, to] = ends.map(ObjectId::as_str);
+    let git = Tool::git(&context.directory).args(["diff", "--quiet", from, to, "--"]);
+    if !with_variables(git.arg(format!(":(top,literal){list}")), variables).run()?.is_success() {
+        note(format_args!("{} is among them; `status` counts without it", one_line(list)));
+    }
+    Ok(())
+}
+
+/// Runs git's diff with the user's settings and pager, and with these variables: of `paths` as the user wrote them, of all but
+/// progress.txt if there are none.
 pub fn hand_over(
     context: &Context,
-    journal: &str,
+    files: &FeatureFiles,
     option: Option<&str>,
     paths: &[String],
     from: &ObjectId,
     to: &ObjectId,
-    variables: Vec<(&str, String)>,
+    variables: &[(&str, String)],
 ) -> Result<ExitCode> {
     if variables.is_empty() {
         context.store()?.require_comparable(from, to)?;
     }
-    let mut git = Tool::git_for_user(&context.directory).arg("diff").args(option);
-    for (name, value) in variables {
-        git = git.env(name, value);
-    }
+    let mut git = with_variables(Tool::git_for_user(&context.directory).arg("diff").args(option), variables);
     match context.color {
         ColorChoice::Auto => {}
         ColorChoice::Always => git = git.arg("--color=always"),
@@ -135,7 +168,7 @@ pub fn hand_over(
     git = git.args([from.as_str(), to.as_str(), "--"]);
     if paths.is_empty() {
         // The journal is a view of the record, and grows with every iteration.
-        git = git.arg(":(top)").arg(format!(":(top,exclude,literal){journal}"));
+        git = git.arg(":(top)").arg(format!(":(top,exclude,literal){}", files.progress));
     } else {
         git = git.args(paths);
     }

@@ -27,7 +27,9 @@ Settings: .specify/ralph.toml < git config ralph.* < environment < flags; `speci
 Exit codes:
   0 done    1 failed    2 wrong usage    3 cannot start
   4 a limit    5 stuck    6 the agent or the validation cannot be used
-  130, 143, 129 ended by Ctrl-C, SIGTERM, SIGHUP, with the running iteration recorded";
+  130, 143, 129 ended by Ctrl-C, SIGTERM, SIGHUP, with the running iteration recorded
+
+Also: `tasks`, `shim`, `man`, `purge`, `rebuild`, each with its --help";
 
 pub(super) const ACCEPT: &str = "\
 Example:
@@ -58,6 +60,8 @@ Examples:
   specify ralph log --exit validation=101
   specify ralph log --jsonl --failed | jq -r '[.task, .exit.validation] | @tsv'
   specify ralph log --sessions --json
+
+Numbers of attempts are those of their records: what was given up, accepted or cut short has one, too.
 
 --jsonl prints whole records, one per line, for `jq` and other programs. Paths are those of files or folders, relative to \
 the current folder.";
@@ -226,14 +230,20 @@ Examples:
   specify ralph completions bash > ~/.local/share/bash-completion/completions/git-ralph
   specify ralph completions zsh > ~/.zfunc/_git-ralph
   specify ralph completions fish > ~/.config/fish/completions/git-ralph.fish
-  specify ralph completions powershell >> $PROFILE";
+  specify ralph completions powershell >> $PROFILE
+
+A shell loads the file that has the name of the command: this one for `git ralph`. For `specify-ralph`, write the same \
+script to a file of that name as well; for `specify ralph`, to one named `specify`, after `shim install`.";
 
 pub(super) const COMPLETIONS: &str = "\
 Examples:
   specify ralph completions bash > ~/.local/share/bash-completion/completions/specify
   specify ralph completions zsh > ~/.zfunc/_specify
   specify ralph completions fish > ~/.config/fish/completions/specify.fish
-  specify ralph completions powershell >> $PROFILE";
+  specify ralph completions powershell >> $PROFILE
+
+A shell loads the file that has the name of the command: this one for `specify ralph`. For `specify-ralph` and \
+`git ralph`, write the same script to files named `specify-ralph` and `git-ralph` as well.";
 
 pub(super) const TRUST: &str = "\
 Examples:

@@ -16,6 +16,7 @@ use ralph_os::process::Tool;
 use ralph_store::{Listing, RecordReader, Row, SessionQuery, SessionRows, Store};
 use ralph_ui::json::{write_line, write_pretty};
 use ralph_ui::log::{Listed, attempts_of, heads, names, write_json};
+use ralph_ui::needs::needs_you;
 
 use super::filter::{Filter, FilterArgs, failure_key};
 use super::grep::{Grep, regex};
@@ -166,11 +167,12 @@ fn listed<'a>(
     let is_open = is_open && args.paths.is_empty() && args.max_count.is_none();
     let mut left = args.max_count.unwrap_or(usize::MAX);
     let mut listed = Vec::new();
-    for session in listing.sessions().rev() {
+    let mut sessions =
+        listing.sessions().rev().filter(|one| settled.is_for(&one.refs.session, one.feature)).peekable();
+    let newest = sessions.peek().map(|session| session.refs.session.clone());
+    for session in sessions {
         if left == 0 {
             break;
-        } else if !settled.is_for(&session.refs.session, session.feature) {
-            continue;
         }
         let id = &session.refs.session;
         let is_running = running.iter().any(|holder| holder.session == *id);
@@ -196,14 +198,16 @@ fn listed<'a>(
         if !args.sessions && !is_open && rows.is_empty() {
             continue;
         }
-        let (mut summary, mut changed) = (None, None);
+        let (mut summary, mut changed, mut needs) = (None, None, None);
         let (mut repeated, mut solved) = (HashMap::new(), HashMap::new());
         if !(args.sessions || args.json.json || args.jsonl || args.oneline) {
             // The newest alone: of older ones, what was left was done later, or is left there, too.
-            if is_open && listed.is_empty() {
-                summary = Some(summary::of_listing(context, listing, session.feature, Some(id))?);
+            if newest.as_ref() == Some(id) {
+                let found = summary::of_listing(context, listing, session.feature, Some(id))?;
+                needs = needs_you(&found);
+                summary = Some(found).filter(|_| is_open);
                 // What cannot be counted is left out: the rows are what was asked for.
-                changed = changes(store, &session, &all).unwrap_or_default();
+                changed = if is_open { changes(store, &session, &all).unwrap_or_default() } else { None };
             }
             // What was given up is said of what needs somebody; its record has no work.
             let wants_skips = args.filter.outcome.contains(&Outcome::Skipped);
@@ -230,6 +234,7 @@ fn listed<'a>(
             totals: SessionTotals::fold(id, all.iter().filter_map(Row::facts)),
             tasks: session.tasks()?,
             elsewhere,
+            needs_you: needs,
             summary,
             changes: changed,
             rows,

@@ -32,7 +32,7 @@ pub fn run(dir: Option<&Utf8Path>, grammar: fn(&'static str) -> Command) -> Resu
         }
     }
     say(format_args!(
-        "{count} pages in {dir}; read them with `man -M` or put them into a `man1` folder of your MANPATH"
+        "{count} pages in {dir}; read them with `man -M` or put them into a `man1` folder of your MANPATH, where `git help ralph` finds them; `git ralph -h` needs none"
     ))
 }
 

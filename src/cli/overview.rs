@@ -45,6 +45,9 @@ const GROUPS: [(&str, &[Entry]); 4] = [
 /// Commands that are used once.
 const SET_UP: [&str; 4] = ["init", "doctor", "config", "demo"];
 
+/// Commands that help and documents name, and no list has.
+const ALSO: [&str; 5] = ["tasks", "shim", "man", "purge", "rebuild"];
+
 /// The flags of `run` that people need first.
 const FLAGS: [(&str, &str); 5] = [
     ("-n, --max-iterations N", "stop after N attempts (10)"),
@@ -84,7 +87,7 @@ fn overview(program: &str, paint: Paint) -> String {
     for (flag, what) in FLAGS {
         text.push_str(&format!("{}{}  {what}\n", bold(flag), " ".repeat(23 - flag.len())));
     }
-    text.push_str(&format!("\nAll commands and flags: {program} help --all\n"));
+    text.push_str(&format!("\nAlso: {}\nAll commands and flags: {program} help --all\n", ALSO.join(" · ")));
     text
 }
 
@@ -98,11 +101,11 @@ mod tests {
     fn the_short_help_fits_a_screen_and_names_what_there_is() {
         let grammar = grammar(CANONICAL);
         let text = overview(CANONICAL, Paint::Plain);
-        assert!(text.lines().count() <= 26, "{} lines", text.lines().count());
+        assert!(text.lines().count() <= 27, "{} lines", text.lines().count());
         let long: Vec<&str> = text.lines().filter(|line| line.chars().count() > 80).collect();
         assert!(long.is_empty(), "{long:#?}");
         let names = GROUPS.iter().flat_map(|(_, commands)| commands.iter().map(|(name, ..)| *name));
-        for name in names.chain(SET_UP) {
+        for name in names.chain(SET_UP).chain(ALSO) {
             assert!(grammar.find_subcommand(name).is_some() && text.contains(name), "{name}");
         }
         for (flag, _) in FLAGS {

@@ -180,7 +180,11 @@ fn show(planned: PlannedRestore<'_>, name: &str, args: &RestoreArgs, paint: Pain
     } else {
         let (point, out_of_sight) = planned.carry_out(&mut |point| {
             // Before any file changes, so that it is known also where we are killed.
-            note(format_args!("the present state is saved as {}", point.refname));
+            // `main` in it is the first work tree, whatever branch is checked out.
+            note(format_args!(
+                "the present state is saved, for `--undo {}`: {}",
+                point.number, point.refname
+            ));
         })?;
         for (deed, path) in &mut paths {
             if out_of_sight.contains(path) {

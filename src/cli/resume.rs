@@ -337,6 +337,9 @@ fn unfinished(store: &Store, choice: &sessions::SessionChoice, is_taken_over: bo
         (_, Some(_)) | (Status::Interrupted | Status::Failed | Status::Later(_), None) => {
             return Ok(log.refs.clone());
         }
+        (Status::Completed, None) if log.tip().tasks_open == 0 => {
+            ("completed".to_owned(), format!("all tasks are done: `{RALPH} status` shows what came of them"))
+        }
         (Status::Completed, None) => ("completed".to_owned(), format!("start a new one with `{RALPH}`")),
         (Status::Running, None) => ("running".to_owned(), format!("`{RALPH} status` says where")),
     };

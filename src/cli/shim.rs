@@ -45,6 +45,10 @@ fn install(dir: Option<&Path>, call: &Call, context: &Context) -> Result<ExitCod
     let dir = dir.map(|dir| context.directory.as_std_path().join(dir));
     let dir = dir.unwrap_or_else(|| program.parent().unwrap_or(Path::new("/")).to_owned());
     let link = dir.join(file_name());
+    if is_shim(&link, call) && !link.exists() {
+        // Its program has gone, and a link that leads nowhere is passed over on the PATH.
+        fs::remove_file(&link).if_there().with_context(|| format!("remove {}", link.display()))?;
+    }
     match symlink(&program, &link) {
         Ok(()) => say(format_args!("{} leads to {}", link.display(), program.display()))?,
         Err(error) if error.kind() == ErrorKind::AlreadyExists && is_shim(&link, call) => {

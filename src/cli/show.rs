@@ -4,7 +4,7 @@ use anyhow::Result;
 use clap::{ArgGroup, Args};
 
 use ralph_core::history::failure_key::FailureKey;
-use ralph_core::record::{Iteration, IterationName, LogEntry, Outcome};
+use ralph_core::record::{Iteration, IterationName, LogEntry, Outcome, RALPH, Which};
 use ralph_engine::last_words;
 use ralph_git::worktree::ChangedFile;
 use ralph_store::{SessionLog, Store};
@@ -16,7 +16,7 @@ use super::iterations::Point;
 use super::output::{records, write_lines};
 use super::report;
 use super::{
-    Context, ExitCode, SessionChoice, iterations, pager, print, say, session_changes, task_attempts,
+    Context, ExitCode, SessionChoice, iterations, note, pager, print, say, session_changes, task_attempts,
 };
 
 #[derive(Debug, Args)]
@@ -76,8 +76,9 @@ pub fn run(args: &ShowArgs, context: &Context) -> Result<ExitCode> {
     let entry = shown.iteration()?;
     if args.patch {
         let (before, after) = (shown.snapshot_before(store)?, shown.snapshot(store)?);
-        let journal = shown.files(store).progress;
-        return diff::hand_over(context, &journal, None, &[], &before, &after, Vec::new());
+        let files = shown.files(store);
+        note_unchanged(context, &shown);
+        return diff::hand_over(context, &files, None, &[], &before, &after, &[]);
     }
     if let Some(path) = args.file() {
         let mut out = records();
@@ -138,6 +139,39 @@ fn earlier_attempts(log: &SessionLog, entry: &LogEntry) -> Vec<(u32, Option<Stri
             (other.iteration.unwrap_or_default(), (!is_same).then_some(cause))
         })
         .collect()
+}
+
+/// Says of a failed attempt that changed no file which one at its task did last: its diff is empty.
+pub fn note_unchanged(context: &Context, shown: &Point) {
+    // What cannot be compared is not known.
+    if let Ok(Some(words)) = unchanged(context, shown) {
+        note(words);
+    }
+}
+
+/// `attempt 6 changed nothing, #4 did: specify ralph show 4 -p`; `None` if it changed something.
+fn unchanged(context: &Context, shown: &Point) -> Result<Option<String>> {
+    let is_empty = |point: &Point| {
+        changed_files(context, point).map(|files| files.is_some_and(|files| files.is_empty()))
+    };
+    let (entry, number) = (shown.iteration()?, shown.number());
+    if entry.outcome != Some(Outcome::Failure) || !is_empty(shown)? {
+        return Ok(None);
+    }
+    let is_newest = context.store()?.newest_session()?.as_ref() == Some(shown.log.id());
+    let session = if is_newest { String::new() } else { format!("{}:", shown.log.id()) };
+    let earlier = shown.log.iterations().rev().filter(|other| {
+        other.task == entry.task
+            && other.iteration < entry.iteration
+            && other.outcome.is_some_and(Outcome::is_attempt)
+    });
+    for other in earlier.filter_map(|other| other.iteration) {
+        if !is_empty(&shown.at(Which::Number(other))?)? {
+            let command = format!("{RALPH} show {session}{other} -p");
+            return Ok(Some(format!("attempt {number} changed nothing, #{other} did: {command}")));
+        }
+    }
+    Ok(Some(format!("attempt {number} changed nothing")))
 }
 
 /// Returns the files that an attempt changed; `None` without snapshots.

@@ -113,7 +113,7 @@ impl Running<'_> {
         }
         if self.plan.work_tree.lane().is_some() {
             // What it left is not in the user's work tree, and goes before the next attempt.
-            found.is_taken_back = true;
+            found.is_taken_back = failed.iter().any(|record| !record.files_changed.is_empty());
             return Ok(found);
         }
         let (Some(now), None) = self.recorder.last_contents() else { return Ok(found) };

@@ -50,7 +50,11 @@ pub fn attempts(totals: &SessionTotals) -> String {
 /// `47 attempts, 15 failed, 9 of them solved later ($27.76 in failed ones)`
 pub fn attempts_and_failures(totals: &SessionTotals, summary: &Summary) -> String {
     // Causes are counted over all sessions.
-    let solved = if summary.sessions == 1 { summary.causes.solved_attempts } else { 0 };
+    let own = summary.session.as_ref().map(|part| &part.id);
+    let solved = match summary.sessions {
+        1 => summary.causes.solved_attempts,
+        _ => summary.solved_attempts.iter().filter(|(id, _)| Some(id) == own).count(),
+    };
     let cost = totals.cost.failed_usd.filter(|usd| *usd > 0.0);
     let cost = cost.map_or(String::new(), |usd| format!(" ({} in failed ones)", Cost::of(usd)));
     let without = cost_without(&totals.cost).map_or(String::new(), |without| format!("; {without}"));
@@ -75,7 +79,8 @@ pub fn failed(failed: usize, solved: usize) -> String {
     }
 }
 
-/// What cut agent runs short, how often, and when the loop went on after the last of each kind.
+/// What cut agent runs short, how often, and when the loop went on after the last of each kind. A stop is said of the
+/// session.
 pub fn cut_short(totals: &SessionTotals) -> Vec<String> {
     let mut kinds: IndexMap<&str, Vec<&CutShort>> = IndexMap::new();
     for cut in totals.cut_short.iter().filter(|cut| cut.by != Interruption::Person) {

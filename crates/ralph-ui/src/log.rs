@@ -17,7 +17,7 @@ use super::ending::{attempts, cost, cut_short_words, failure, feature_name, stat
 use super::evidence::FLAG;
 use super::json::write_pretty;
 use super::local_time::{day, day_and_clock, describe_remote_run, span_of};
-use super::needs::{false_claims, files_and_lines, needs_you, rows};
+use super::needs::{false_claims, files_and_lines, rows};
 use super::style::{Look, Paint, Screen, brief_duration, columns, cut, one_line, padded, phase_name, sign};
 
 /// Columns of a number.
@@ -43,6 +43,8 @@ pub struct Listed<'a> {
     pub tasks: TaskCounts,
     /// Set if it runs on another machine.
     pub elsewhere: Option<RemoteRun>,
+    /// `2 need you: T034 asks, T019 fails`, of the newest session.
+    pub needs_you: Option<String>,
     /// What is said below its rows; `None` where nothing is said.
     pub summary: Option<Summary>,
     /// `None` without snapshots.
@@ -285,7 +287,7 @@ fn head(listed: &Listed<'_>, screen: Screen) -> Vec<String> {
     let span = listed.started_at.zip(listed.last_at).map(|(from, to)| span_of(from, to));
     let done = format!("{} of {} done", tasks.done, tasks.done + tasks.open);
     let mut parts: Vec<String> = span.into_iter().chain([done, state]).collect();
-    parts.extend(listed.summary.as_ref().and_then(needs_you));
+    parts.extend(listed.needs_you.clone());
     parts.push(attempts(totals));
     parts.extend(cost(&totals.cost));
     parts.extend(listed.changes.map(files_and_lines));
@@ -347,6 +349,7 @@ fn iterations<S: Serializer>(rows: &[&Row<'_>], serializer: S) -> Result<S::Ok, 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::needs::needs_you;
     use ralph_core::record::{FlagCode, FlaggedTask, Need, NeedKind, TaskStates, WaitingTask, samples};
 
     /// Minutes of the night, number, outcome, class, attempt, task, title, cause, first flag, phase and cost.
@@ -418,6 +421,7 @@ mod tests {
                 totals: SessionTotals::fold(&session.id, rows.iter().filter_map(Row::facts)),
                 tasks: TaskCounts { done: 31, open: 4 },
                 elsewhere: None,
+                needs_you: needs_you(&summary()),
                 summary: Some(summary()),
                 changes: Some(DiffStat { files: 53, added: 1411, removed: 0 }),
                 rows,

@@ -10,7 +10,7 @@ use ralph_core::record::{
 };
 use ralph_store::RemoteRun;
 
-use super::ending::{attempts_and_failures, cost_without, cut_short, feature_name};
+use super::ending::{attempts_and_failures, cost_without, cut_short, feature_name, interrupted};
 use super::local_time::{clock_or_date, describe_remote_run};
 use super::needs::{changed_and_committed, next_commands, rows};
 use super::style::{
@@ -138,7 +138,7 @@ pub fn lines(status: &FeatureStatus, now: Timestamp, screen: Screen) -> Vec<Stri
         running.map(|session| at_work(session, now, screen)).unwrap_or_default(),
         rows(&status.summary, screen),
         facts,
-        next.map(|command| screen.hanging("  next: ", &command)).unwrap_or_default(),
+        hint.into_iter().chain(next.map(|command| screen.hanging("  next: ", &command))).flatten().collect(),
     ];
     let parts: Vec<Vec<String>> = parts.into_iter().filter(|part| !part.is_empty()).collect();
     parts.join(&String::new())
@@ -249,7 +249,8 @@ pub fn how_it_ended(status: Status, reason: Option<StopReason>, by: Option<Ended
         (_, Some(StopReason::LimitReached)) => "stopped at a limit",
         (_, Some(StopReason::Interrupted)) | (Status::Interrupted, None) => return interrupted(by, reason),
         (Status::Failed | Status::Interrupted | Status::Running | Status::Later(_), _) => "stopped",
-    }
+    };
+    word.to_owned()
 }
 
 /// The running attempt, what it waits for, and the last ones.

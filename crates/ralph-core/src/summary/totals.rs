@@ -45,7 +45,9 @@ impl SessionTotals {
         self.tokens = self.tokens.plus(&facts.tokens);
         self.took = self.took.plus(&facts.took);
         self.closed.extend(facts.closed.iter().map(ToString::to_string));
-        self.false_claims.extend(facts.has_false_claim.then_some(facts.iteration));
+        // A task that is done was no wrong claim: only the whole was claimed too early.
+        let is_wrong = facts.has_false_claim && facts.outcome != Outcome::Success;
+        self.false_claims.extend(is_wrong.then_some(facts.iteration));
         let (cost, usd) = (&mut self.cost, facts.cost.usd);
         cost.usd = sum(cost.usd, usd);
         cost.failed_usd = sum(cost.failed_usd, usd.filter(|_| is_failure));

@@ -24,7 +24,7 @@ use super::attempts::given_up;
 use super::harmless::one_line;
 use super::headline::time;
 use super::strip::gaps;
-use super::{Report, ReportIteration, State, TaskRow};
+use super::{Diff, Report, ReportIteration, State, TaskRow};
 
 /// Most tasks that need somebody, and most names in a list.
 const MAX_NEEDS: usize = 20;
@@ -174,7 +174,9 @@ fn card(report: &Report, need: &Need) -> Value {
         Some((question, rest)) if is_question => (format!("{}?", capital(question)), rest.to_owned()),
         _ => (capital(&cause), String::new()),
     };
-    let last = attempts.last().map(|one| one.record.iteration);
+    // The last one may have found all of it written by those before it.
+    let last = attempts.iter().rfind(|one| one.diff != Diff::Nothing).or(attempts.last());
+    let last = last.map(|one| one.record.iteration);
     let given_up = attempts.iter().rev().find_map(|one| given_up(report, &one.record));
     let undone = given_up.map(|words| {
         let is_undone = words.contains("undone");

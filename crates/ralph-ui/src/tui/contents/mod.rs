@@ -11,6 +11,7 @@ mod words;
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
+use std::ops::RangeInclusive;
 
 use crate::ending::feature_name;
 use ralph_core::record::{Iteration, ObjectId, Outcome, TaskName, Timestamp};
@@ -210,9 +211,19 @@ impl<'a> Scene<'a> {
         // Those with these numbers, of one task or of all.
         let (night, numbers, task) = match subject {
             Subject::Night | Subject::Running => (self.night, 0..=u32::MAX, None),
-            Subject::Attempt(_) | Subject::Need(_) => {
+            Subject::Attempt(_) => {
                 let (night, one) = self.attempt(subject)?;
                 (night, one.number..=one.number, None)
+            }
+            Subject::Need(_) => {
+                // The last attempt may have found all of it written by those before it.
+                let (night, one) = self.attempt(subject)?;
+                return match &one.task {
+                    Some(task) if one.is_failed() && !one.is_question() => {
+                        self.diff_target(&Subject::Task(task.clone()))
+                    }
+                    _ => diff_target_of(night, &(one.number..=one.number), None),
+                };
             }
             Subject::Task(task) => {
                 let (night, last) = self.attempt(subject)?;
@@ -226,23 +237,7 @@ impl<'a> Scene<'a> {
                 (night, numbers, Some(task))
             }
         };
-        let is_wanted =
-            |one: &Attempt| numbers.contains(&one.number) && task.is_none_or(|task| one.is_of(task));
-        let mut runs: Vec<(ObjectId, ObjectId)> = Vec::new();
-        let mut is_open = false;
-        for attempts in night.attempts.chunk_by(|one, next| is_wanted(one) == is_wanted(next)) {
-            // Those without a snapshot are not there.
-            let first = attempts.iter().find_map(Attempt::snapshot);
-            let last = attempts.iter().rev().find_map(Attempt::snapshot);
-            let Some((first, last)) = first.zip(last) else { continue };
-            match (is_wanted(&attempts[0]), runs.last_mut().filter(|_| is_open)) {
-                (true, Some((_, end))) => *end = last,
-                (true, None) => runs.push((first, last)),
-                (false, _) => {}
-            }
-            is_open = is_wanted(&attempts[0]);
-        }
-        (!runs.is_empty()).then(|| DiffTarget { session: night.id.clone(), runs })
+        diff_target_of(night, &numbers, task)
     }
 
     /// Returns the files that attempts at a task left unfinished in the work tree, if they left any, and the snapshot from
@@ -320,6 +315,30 @@ impl<'a> Scene<'a> {
         let text = self.feature.list.find(task).map_or(String::new(), |item| brief(&item.text));
         Row::of(Look::Bold, brief(task)).and(Look::Plain, format!(" {text}"))
     }
+}
+
+/// Returns the attempts of a session with these numbers, of one task or of all.
+fn diff_target_of(
+    night: &Night,
+    numbers: &RangeInclusive<u32>,
+    task: Option<&TaskName>,
+) -> Option<DiffTarget> {
+    let is_wanted = |one: &Attempt| numbers.contains(&one.number) && task.is_none_or(|task| one.is_of(task));
+    let mut runs: Vec<(ObjectId, ObjectId)> = Vec::new();
+    let mut is_open = false;
+    for attempts in night.attempts.chunk_by(|one, next| is_wanted(one) == is_wanted(next)) {
+        // Those without a snapshot are not there.
+        let first = attempts.iter().find_map(Attempt::snapshot);
+        let last = attempts.iter().rev().find_map(Attempt::snapshot);
+        let Some((first, last)) = first.zip(last) else { continue };
+        match (is_wanted(&attempts[0]), runs.last_mut().filter(|_| is_open)) {
+            (true, Some((_, end))) => *end = last,
+            (true, None) => runs.push((first, last)),
+            (false, _) => {}
+        }
+        is_open = is_wanted(&attempts[0]);
+    }
+    (!runs.is_empty()).then(|| DiffTarget { session: night.id.clone(), runs })
 }
 
 /// Makes the page of a subject in a view; `old` is the last one of the same.

@@ -9,7 +9,7 @@ use std::os::unix::net::UnixListener;
 
 use serde_json::{Value, json};
 
-use crate::sandbox::{Run, Sandbox};
+use crate::sandbox::{Run, Sandbox, one_in};
 
 /// What git makes of the work tree, as a listing. Gets the paths to leave out as arguments.
 const TREE_BY_GIT: &str = r#"
@@ -416,7 +416,10 @@ fn in_a_repository_with_settings_of_every_kind() {
             "git config status.showUntrackedFiles no; git config diff.external false",
         ),
         ("gc.auto 1", "git config gc.autoDetach false; git config maintenance.auto true"),
-    ] {
+    ]
+    .into_iter()
+    .step_by(one_in(3))
+    {
         let scene =
             scene("echo 1 > new; chmod +x tracked; echo ä > ü; rm gone", "echo 2 > new; echo 3 > tracked");
         sh(

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use crate::sandbox::Sandbox;
+use crate::sandbox::{Sandbox, one_in};
 
 /// Writes a file named after the task, ticks the box, and commits, as an agent may.
 const AGENT: &str = "cat > /dev/null\necho $RALPH_ITERATION > work-$RALPH_TASK\n\
@@ -669,7 +669,7 @@ const HOSTILE: &[(&str, &str)] = &[
 
 #[test]
 fn nothing_of_a_hostile_agent_reaches_the_repository_but_by_the_branch() {
-    for (name, deed) in HOSTILE {
+    for (name, deed) in HOSTILE.iter().step_by(one_in(3)) {
         let scene = Sandbox::new();
         let pwned = scene.outside("PWNED");
         let deed = deed.replace("$PWNED", pwned.to_str().expect("scenes have plain names"));

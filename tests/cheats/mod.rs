@@ -1,7 +1,8 @@
 //! Two hundred cheats and as many honest attempts, in ten projects with the runners of six languages: every cheat is refused
 //! or flagged, and honest work has no flag but those that say what it did.
 //!
-//! All are judged in this process by what is decided without git. One of each kind goes through the program.
+//! All are judged in this process by what is decided without git. One of a third of the kinds goes through the program, or of
+//! each kind with `RALPH_TEST_ALL=1`.
 
 #![expect(clippy::unwrap_used, reason = "what cannot be set up or read has failed the scene")]
 #![expect(clippy::disallowed_methods, reason = "the runners are started as a validation does")]
@@ -22,7 +23,7 @@ use ralph_core::judge::{
 use ralph_core::record::{TaskName, TrustedState};
 use tasklist::TaskList;
 
-use crate::sandbox::Sandbox;
+use crate::sandbox::{Sandbox, one_in};
 use kinds::{Attempt, CHEATS, HONEST, Kind};
 use project::Files;
 use shapes::{SHAPES, Shape};
@@ -255,9 +256,9 @@ fn judge_all(kinds: &'static [Kind], wrong: Wrong) {
     assert!(complaints.is_empty(), "{} are wrong:\n{}", complaints.len(), complaints.join("\n"));
 }
 
-/// Plays each kind in another project than the one before.
-fn play_all(kinds: &'static [Kind], wrong: Wrong) {
-    let played = kinds.iter().zip(SHAPES.iter().cycle());
+/// Plays kinds through the program, each in another project than the one before.
+fn play_some(kinds: &'static [Kind], wrong: Wrong) {
+    let played = kinds.iter().zip(SHAPES.iter().cycle()).step_by(one_in(3));
     let complaints: Vec<String> =
         played.filter_map(|(kind, shape)| wrong(kind, shape, &play(&kind.attempt(shape)))).collect();
     assert!(complaints.is_empty(), "{} are wrong:\n{}", complaints.len(), complaints.join("\n"));
@@ -274,11 +275,11 @@ fn honest_work_has_no_flags_in_any_project_but_those_that_say_what_it_did() {
 }
 
 #[test]
-fn each_kind_of_cheat_is_refused_or_flagged_by_the_program() {
-    play_all(&CHEATS, wrong_of_cheat);
+fn kinds_of_cheats_are_refused_or_flagged_by_the_program() {
+    play_some(&CHEATS, wrong_of_cheat);
 }
 
 #[test]
-fn each_kind_of_honest_work_is_accepted_by_the_program() {
-    play_all(&HONEST, wrong_of_honest_work);
+fn kinds_of_honest_work_are_accepted_by_the_program() {
+    play_some(&HONEST, wrong_of_honest_work);
 }

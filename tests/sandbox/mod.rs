@@ -34,7 +34,7 @@ pub use state::State;
 const PORTABLE: &str = "RALPH_TEST_PORTABLE";
 
 /// What libfaketime reads, which `tests/anywhere.sh` sets: a day holds for programs as for the tests.
-const ANOTHER_DAY: &[&str] = &["LD_PRELOAD", "FAKETIME", "FAKETIME_DONT_FAKE_MONOTONIC"];
+const ANOTHER_DAY: &[&str] = &["LD_PRELOAD", "FAKETIME", "FAKETIME_DONT_FAKE_MONOTONIC", "NO_FAKE_STAT"];
 
 /// Has the validation run before the first iteration, or not.
 const BASELINE: &str = "SPECKIT_RALPH_VALIDATION_BASELINE";
@@ -437,6 +437,12 @@ impl Sandbox {
         self.waived.set(waived);
         self
     }
+}
+
+/// Returns the step at which the cases of a long table are played: each case where `RALPH_TEST_ALL` is set, as `.ci/long` does,
+/// else one in `parts`. For tables whose cases go the same way through the program.
+pub fn one_in(parts: usize) -> usize {
+    if std::env::var_os("RALPH_TEST_ALL").is_some() { 1 } else { parts }
 }
 
 /// How repositories of scenes keep their refs; as git does by itself, where nothing is said.

@@ -165,7 +165,8 @@ in_tools() {
   done
   env PATH="$work/programs" "$@"
 }
-# on_day TIME COMMAND...: the clock of the machine is ahead, and goes on. It is so in each process for itself.
+# on_day TIME COMMAND...: the clock of the machine is behind, and goes on. It is so in each process for itself. Files have the
+# times of the kernel, so a clock that is ahead would make each of them old.
 on_day() {
   local ahead=$(($(date -d "$1" +%s) - $(date +%s))) library
   shift
@@ -174,12 +175,12 @@ on_day() {
     return
   fi
   library=$(faketime -m -f +0 printenv LD_PRELOAD)
-  env LD_PRELOAD="$library" FAKETIME="+$ahead" FAKETIME_DONT_FAKE_MONOTONIC=1 "$@"
+  env LD_PRELOAD="$library" FAKETIME="$ahead" FAKETIME_DONT_FAKE_MONOTONIC=1 NO_FAKE_STAT=1 "$@"
 }
 # On another day of the week than today's.
-in_leap-day() { if [[ $(date +%u) == 2 ]]; then on_day '2032-02-29 12:00 UTC' "$@"; else on_day '2028-02-29 12:00 UTC' "$@"; fi; }
-in_new-year() { TZ=America/New_York on_day '2028-01-01 04:59:50 UTC' "$@"; }
-in_summer-time() { TZ=Europe/Berlin on_day '2027-03-28 00:59:50 UTC' "$@"; }
+in_leap-day() { on_day "$([[ $(date +%u) == 4 ]] && echo 2020-02-29 || echo 2024-02-29) 12:00 UTC" "$@"; }
+in_new-year() { TZ=America/New_York on_day '2024-01-01 04:59:50 UTC' "$@"; }
+in_summer-time() { TZ=Europe/Berlin on_day '2024-03-31 00:59:50 UTC' "$@"; }
 in_one-core() { taskset -c 0 "$@"; }
 in_load() {
   local core
@@ -213,7 +214,7 @@ fi
 
 # The tests of the library and those of the programs.
 built() {
-  cargo test --no-run --lib --test integration "$@" 2>&1 | sed -n 's/^  Executable .*(\(.*\))$/\1/p'
+  cargo test --no-run --package specify-ralph --lib --test integration "$@" 2>&1 | sed -n 's/^  Executable .*(\(.*\))$/\1/p'
 }
 mapfile -t binaries < <(built)
 [[ ${#binaries[@]} == 2 ]] || { echo 'anywhere.sh: the tests do not build: cargo test --no-run' >&2; exit 1; }

@@ -118,7 +118,8 @@ impl Child {
         }
         tree.root_ended();
         let has_left = !adopts || system::has_children();
-        let leftovers = if has_left { tree.stop_leftovers(interrupt) } else { Vec::new() };
+        let mut leftovers = if has_left { tree.stop_leftovers(interrupt) } else { Vec::new() };
+        leftovers.retain(|name| self.fence.as_ref().is_none_or(|fence| !fence.is_own_process(name)));
         if reason == Some(ExitReason::OutputLimit) {
             watch.cut_streams()?;
         }

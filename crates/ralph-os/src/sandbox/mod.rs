@@ -401,6 +401,12 @@ impl Fence {
         variables
     }
 
+    /// Returns true for a process of the mechanism itself, by its name. The first one in a namespace of bubblewrap ends last, after
+    /// all that a command left there: on a busy machine it is still ending when the command has ended.
+    pub fn is_own_process(&self, name: &str) -> bool {
+        !matches!(self.sandbox.mechanism, Mechanism::Command(_)) && name == "bwrap"
+    }
+
     /// Returns the sandbox that it is of.
     pub fn sandbox(&self) -> &Arc<Sandbox> {
         &self.sandbox

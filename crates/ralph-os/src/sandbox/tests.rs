@@ -162,6 +162,8 @@ fn an_agent_works_with_copies_and_its_credentials_alone_go_back() {
         ..AgentState::default()
     };
     let Some(sandbox) = set_up(&folder, &state) else { return };
+    let is_own = |name| sandbox.for_checks().is_own_process(name);
+    assert!(is_own("bwrap") && !is_own("sleep"), "what is named as left running");
     let private = sandbox.home().to_owned();
     let seeded = sandbox.seed(&state).unwrap();
     assert!(private.join(".profile").is_symlink() && !private.join(".ssh").exists());

@@ -225,7 +225,7 @@ fn the_index_follows_a_commit_whose_loop_died_and_what_was_staged_since_stays() 
         "D\tboth\nM\tmade\nM\tmine\nM\tspecs/001-login/tasks.md"
     );
     scene.write("both", "3\n").git("add both");
-    scene.agent_sh("exit 1").ralph("-n 1").code(4);
+    scene.agent_sh("echo I fail; exit 1").ralph("-n 1").code(4);
     assert_eq!(scene.git("diff --cached --name-status"), "M\tboth\nM\tmine");
     let cut_off = scene.sessions()[0].iteration(1);
     assert_eq!(cut_off["outcome"], "interrupted");

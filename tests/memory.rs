@@ -149,7 +149,7 @@ fn what_a_failing_agent_said_on_stderr_reaches_everybody() {
 #[test]
 fn the_error_of_an_agent_without_a_message_is_shown() {
     let scene = Sandbox::new();
-    scene.agents_like_claude(&[("mine", "echo '{}'; exit 1")]).commit("An agent");
+    scene.agents_like_claude(&[("mine", "echo '{}'; echo . >> touched; exit 1")]).commit("An agent");
     scene.ralph("-n 2").code(4);
     let cause = "**Cause:** agent exited 1: its stream ended without a result\n";
     let prompt = scene.session().text(2, "prompt.md");
@@ -320,7 +320,7 @@ fn every_strategy_reaches_the_prompt_and_an_unknown_one_is_the_default() {
 #[test]
 fn a_command_sums_iterations_up_and_where_it_fails_the_output_stands_in_and_the_record_says_so() {
     let scene = Sandbox::new();
-    scene.agent_sh("exit 0").validate("echo 'FAILED t_x: wrong'; exit 1");
+    scene.agent_sh("echo I look").validate("echo 'FAILED t_x: wrong'; exit 1");
     scene.config("progress.strategy = 'llm-summarized'");
     let asked = "progress.command=tee question >/dev/null; echo 'The test t_x failed.'";
     scene.call(["-n", "2", "--set", asked]).run().code(4);

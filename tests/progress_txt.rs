@@ -64,7 +64,7 @@ fn a_task_that_was_asked_for_and_left_open_is_not_called_done() {
 #[test]
 fn an_entry_closes_a_session_and_is_rebuilt() {
     let scene = scene("");
-    scene.agent_sh("exit 0").ralph("-n 2").code(4);
+    scene.agent_sh("echo I look").ralph("-n 2").code(4);
     let progress = scene.progress();
     let closing = progress.split("\n## Session ended - ").nth(1).unwrap();
     let expected = "\n**Status**: limit reached (iterations)\n**Tasks**: 0 done, 2 open\n**Still open**:\n\

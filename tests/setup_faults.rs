@@ -117,7 +117,7 @@ fn a_task_that_the_provider_refuses_waits_for_a_hint_and_the_others_go_on() {
         "if [ $RALPH_TASK = T002 ] && ! grep -q 'Say it politely' prompt.seen; then\n{REFUSES}fi\n{WORKS}"
     );
     let scene = scene(&[("fake", &format!("cat > prompt.seen\n{script}"))]);
-    scene.ralph("--skip-after 1 --stuck-after 1").code(5).stdout_has("violate our Usage Policy");
+    scene.ralph("--skip-after 1 --set stuck-after=1").code(5).stdout_has("violate our Usage Policy");
     let session = scene.session();
     let outcomes = ["success", "failure", "success", "failure"];
     assert_eq!(session.trailers("Ralph-Outcome"), outcomes, "once more when nothing else can be done");
@@ -175,7 +175,7 @@ echo '{"type":"system","subtype":"task_notification","task_id":"b1","status":"ki
     let facts = &scene.session().iteration(1)["agent_facts"];
     assert_eq!(facts["cut_off"], json!([{"what": "npm test", "is_subagent": false}]));
     // The same, ticked: it is done.
-    scene.agents_like_claude(&[("fake", &format!("tick\n{script}"))]);
+    let scene = scene_with(&format!("tick\n{script}"));
     scene.ralph("-n 1").code(4);
     assert_eq!(scene.session().trailers("Ralph-Outcome"), ["success"]);
 }
@@ -194,6 +194,10 @@ fn a_reason_that_the_agent_gives_for_task_after_task_ends_the_session() {
         .code(5)
         .stdout_lacks("the same failure")
         .stdout_has("did not tick the task");
+}
+
+fn scene_with(script: &str) -> Sandbox {
+    scene(&[("fake", script)])
 }
 
 fn scene_of_praise() -> Sandbox {

@@ -120,7 +120,7 @@ fn a_pipe_gets_lines_alone() {
 #[test]
 fn the_end_names_the_commands_that_answer_what_one_asks_next() {
     let scene = Sandbox::new();
-    scene.tasks("- [ ] T001 One\n- [ ] T002 Two").agent_sh("true").validate("false");
+    scene.tasks("- [ ] T001 One\n- [ ] T002 Two").agent_sh("echo I look").validate("false");
     let run = scene.ralph("-n 4 --skip-after 3").code(4);
     run.stdout_has("\n  → specify ralph show T001\n").stdout_has("\nthen   specify ralph resume  ");
     scene.ralph("show T001").code(0);
@@ -132,7 +132,7 @@ fn who_wants_quiet_hears_only_what_is_wrong() {
     scene.validate("true").ralph("-q").code(0).stdout("").stderr("");
     scene.ralph("-q").code(0).stdout("").stderr("");
     let scene = Sandbox::new();
-    scene.tasks("- [ ] T001 One").agent_sh("true").validate("false");
+    scene.tasks("- [ ] T001 One").agent_sh("echo I look").validate("false");
     let run = scene.ralph("--quiet -n 1").code(4);
     run.stdout_has("stopped at the limit of 1 attempt")
         .stdout_lacks("✘ T001  One")

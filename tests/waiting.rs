@@ -188,7 +188,7 @@ fn what_no_second_try_mends_ends_the_session_with_a_remedy() {
         scene.validate("touch validated");
         let run = scene.ralph("--skip-after 1").code(6);
         run.stdout_has(" · the agent could not be used · 1 needs you")
-            .stdout_has(&format!("waiting for fake ({class}) until "))
+            .stdout_has(&format!("fake ({class}): trying once more in "))
             .stdout_has(&format!("fake cannot be used ({class}: It failed.)"))
             .stdout_has(remedy);
         let session = scene.session();

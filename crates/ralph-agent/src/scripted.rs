@@ -75,7 +75,9 @@ impl Agent for Scripted {
         interrupt: &Interrupt,
         say: &mut dyn FnMut(AgentEvent),
     ) -> Result<AgentRun> {
-        self.launch.run(turn, interrupt, say)
+        let run = self.launch.run(turn, interrupt, say)?;
+        // What its script leaves out is meant so.
+        Ok(AgentRun { was_silent: false, ..run })
     }
 }
 

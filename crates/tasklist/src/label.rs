@@ -52,6 +52,17 @@ pub(super) const ID: &str = concat!(
     r"|(?P<word>[A-Z][A-Z0-9]*(?:[-_][A-Z0-9]+)*(?:\.[0-9]+)*[a-z]?))",
 );
 
+/// The same without names.
+pub(super) const ID_BARE: &str = concat!(
+    r"(?:T-?[0-9]+(?:\.[0-9]+)*[A-Za-z]?",
+    r"|[0-9]+[A-Z]?(?:\.[0-9]+)+[a-z]?|[0-9]+",
+    r"|[A-Z][A-Z0-9]*(?:[-_][A-Z0-9]+)*(?:\.[0-9]+)*[a-z]?)",
+);
+
+/// Words for "task" before an id.
+pub(super) const TASK_WORDS: &str =
+    r"(?:tasks|tareas?|tarefas?|t[âa]ches?|aufgaben?|задач\p{L}*|任[务務]|タスク|작업|태스크)";
+
 static FIRST_ID: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(&format!("^{ID}")).expect("a valid expression"));
 

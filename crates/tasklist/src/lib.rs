@@ -9,6 +9,7 @@ mod front_matter;
 mod groups;
 mod known_ids;
 mod label;
+mod languages;
 mod list;
 mod markdown;
 mod marks;

@@ -11,6 +11,7 @@ use super::conflict::Conflict;
 use super::dependencies::{self, Dependency};
 use super::known_ids::KnownIds;
 use super::label::{self, Family, Id, Label};
+use super::languages::Languages;
 use super::markdown::{self, MAX_ITEMS, TaskBox};
 use super::near_miss::Unrecognised;
 use super::ranges::{Ranges, ranges};
@@ -129,6 +130,9 @@ pub struct Item {
     /// The last id of an item that stands for a range of ids.
     #[serde(skip)]
     pub(super) until: Option<String>,
+    /// The languages of its list.
+    #[serde(skip)]
+    pub(super) languages: Languages,
 }
 
 impl Item {
@@ -182,17 +186,19 @@ impl TaskList {
         if boxes.len() > MAX_ITEMS {
             return Err(Unreadable::TooManyItems);
         }
+        let languages = Languages::of(&source[start..]);
         let labels = labels(&boxes);
         let kinds = kinds(&boxes, &labels);
         let is_template = is_template(&headings, &labels);
-        let asks_for_failing_tests = failing_tests::asks_for_failing_tests(source, &headings);
+        let asks_for_failing_tests = failing_tests::asks_for_failing_tests(source, &headings, languages);
         let mut seen = HashMap::new();
         let mut items: Vec<Item> = Vec::with_capacity(boxes.len());
         let mut waits = Vec::with_capacity(boxes.len());
         for ((task_box, label), kind) in boxes.into_iter().zip(labels).zip(kinds) {
-            waits.push(written_dependencies(&task_box, &label));
+            waits.push(written_dependencies(&task_box, &label, languages));
             let parent = task_box.parent;
             let mut item = item(source, &task_box, label, kind);
+            item.languages = languages;
             item.name = name(&mut seen, item.id.as_deref(), items.len() + 1);
             items.push(item);
             if let Some(parent) = parent {
@@ -314,6 +320,7 @@ fn item(source: &str, task_box: &TaskBox, label: Label, kind: Kind) -> Item {
         parent: task_box.parent,
         is_leaf: true,
         until,
+        languages: Languages::default(),
     }
 }
 
@@ -388,11 +395,11 @@ fn is_template(headings: &[String], labels: &[Label]) -> bool {
             })
 }
 
-fn written_dependencies(task_box: &TaskBox, label: &Label) -> Vec<Dependency> {
+fn written_dependencies(task_box: &TaskBox, label: &Label, languages: Languages) -> Vec<Dependency> {
     let own = label.id.as_ref().map(|id| id.written.as_str());
-    let mut waits = dependencies::read(&task_box.text, own);
+    let mut waits = dependencies::read(&task_box.text, own, languages);
     for line in &task_box.body {
-        waits.extend(dependencies::read(line, own));
+        waits.extend(dependencies::read(line, own, languages));
     }
     waits
 }

@@ -7,10 +7,15 @@ use regex::Regex;
 static NUMBER: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"0*(?P<number>[0-9]+)(?P<letter>[a-z]?)").expect("a valid expression"));
 
-/// `User Story 3`, `US3`, `Story 3`, with a name around it.
+/// `User Story 3`, `US3`, `Story 3`, `用户故事 3`, with a name around it.
 static IN_HEADING: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(?i)\b(?:user\s+story|story|us)[\s-]*#?(?P<number>[0-9]+[a-z]?)\b")
-        .expect("a valid expression")
+    Regex::new(
+        r"(?ix)(?: \b(?:user\s+story|story|us|historia(?:\s+de\s+usuario)?|história(?:\s+de\s+usuário)?
+                 |(?:récit|histoire)\s+utilisateur|пользовательская\s+история)
+               | (?:用[户戶]|使用者)故事 | ユーザーストーリー | 사용자\s*스토리 )
+           [\s-]*\#?(?P<number>[0-9]+[a-z]?)\b",
+    )
+    .expect("a valid expression")
 });
 
 /// What a person types for a story.
@@ -68,7 +73,19 @@ mod tests {
         case(None, &["Phase 8: US7 — Credit on a record", "Tests"], "US7");
         case(None, &["Phase 3: User Story 1", "Implementation for User Story 2"], "US2");
         case(None, &["Phase 2: US-3 — a portal (P1)"], "US3");
-        case(None, &["Phase 1: Setup", "History 2", "Focus 3"], "");
+        for heading in [
+            "阶段 3：用户故事 1 - 登录",
+            "使用者故事 1：登入",
+            "ユーザーストーリー1 - ログイン",
+            "사용자 스토리 1 - 로그인",
+            "Fase 3: Historia de usuario 1 - Acceso",
+            "Fase 3: História de usuário 1 - Acesso",
+            "Phase 3 : Récit utilisateur 1 - Connexion",
+            "Фаза 3: Пользовательская история 1 - Вход",
+        ] {
+            case(None, &[heading], "US1");
+        }
+        case(None, &["Phase 1: Setup", "History 2", "Focus 3", "Histoire 4"], "");
         case(None, &[], "");
     }
 

@@ -14,6 +14,348 @@ const REMOVALS: &[&str] = &["skip", "disable", "quarantine", "xfail", "remove", 
 const REVERSALS: &[&str] =
     &["remove", "delete", "replace", "rename", "move", "migrate", "revert", "refactor", "clean"];
 
+/// The same words of another language. Those of a script that sets no words apart count anywhere in a text; the others,
+/// as in English, as whole words. Words that are English words too are left out, as are verbs for "test": tasks that write
+/// tests begin with them.
+#[derive(Debug)]
+struct Words {
+    /// True if words are not set apart by spaces.
+    is_unspaced: bool,
+    verifications: &'static [&'static str],
+    /// What such a task ends with, where the verb comes last.
+    verification_ends: &'static [&'static str],
+    removals: &'static [&'static str],
+    reversals: &'static [&'static str],
+    tests: &'static [&'static str],
+    setup: &'static [&'static str],
+}
+
+/// Chinese, Japanese, Korean, Spanish, Portuguese, French, German, Russian.
+const OTHER_LANGUAGES: &[Words] = &[
+    Words {
+        is_unspaced: true,
+        verifications: &[
+            "运行",
+            "運行",
+            "执行",
+            "執行",
+            "验证",
+            "驗證",
+            "确认",
+            "確認",
+            "检查",
+            "檢查",
+            "审查",
+            "審查",
+            "审核",
+            "审计",
+            "部署",
+            "提交",
+            "推送",
+            "手动验证",
+            "手動驗證",
+            "手动验收",
+            "手動驗收",
+        ],
+        verification_ends: &[],
+        removals: &["删除", "刪除", "移除", "跳过", "跳過", "禁用", "去掉", "废弃", "廢棄"],
+        reversals: &[
+            "删除",
+            "刪除",
+            "移除",
+            "替换",
+            "替換",
+            "取代",
+            "重命名",
+            "更名",
+            "移动",
+            "搬移",
+            "迁移",
+            "遷移",
+            "回滚",
+            "回滾",
+            "撤销",
+            "撤銷",
+            "重构",
+            "重構",
+            "清理",
+        ],
+        tests: &["测试", "測試"],
+        setup: &["项目设置", "專案設定", "环境搭建", "環境建置", "初始化", "设置（共享", "設定（共用"],
+    },
+    Words {
+        is_unspaced: true,
+        verifications: &[],
+        verification_ends: &[
+            "を実行",
+            "を実行する",
+            "を確認",
+            "を確認する",
+            "動作確認",
+            "を検証",
+            "を検証する",
+            "をデプロイする",
+        ],
+        removals: &["削除", "スキップ", "無効化", "除去"],
+        reversals: &[
+            "削除",
+            "除去",
+            "置換",
+            "置き換え",
+            "名前を変更",
+            "リネーム",
+            "移動",
+            "移行",
+            "差し戻",
+            "リファクタ",
+            "整理",
+        ],
+        tests: &["テスト"],
+        setup: &["セットアップ", "初期設定", "環境構築"],
+    },
+    Words {
+        is_unspaced: true,
+        verifications: &[],
+        verification_ends: &["실행", "실행하기", "확인", "확인하기", "검증", "검증하기", "배포", "점검"],
+        removals: &["삭제", "제거", "건너뛰", "비활성화"],
+        reversals: &[
+            "삭제",
+            "제거",
+            "교체",
+            "대체",
+            "이름 변경",
+            "이동",
+            "마이그레이션",
+            "되돌리",
+            "리팩터",
+            "리팩토",
+            "정리",
+        ],
+        tests: &["테스트"],
+        setup: &["초기 설정", "셋업", "환경 구성"],
+    },
+    Words {
+        is_unspaced: false,
+        verifications: &[
+            "ejecutar",
+            "ejecuta",
+            "verificar",
+            "verifica",
+            "validar",
+            "comprobar",
+            "comprueba",
+            "confirmar",
+            "asegurar",
+            "revisar",
+            "medir",
+            "auditar",
+            "desplegar",
+            "publicar",
+        ],
+        verification_ends: &[],
+        removals: &[
+            "eliminar",
+            "elimina",
+            "quitar",
+            "quita",
+            "borrar",
+            "borra",
+            "omitir",
+            "deshabilitar",
+            "desactivar",
+        ],
+        reversals: &[
+            "eliminar",
+            "elimina",
+            "quitar",
+            "borrar",
+            "reemplazar",
+            "reemplaza",
+            "sustituir",
+            "renombrar",
+            "mover",
+            "migrar",
+            "revertir",
+            "refactorizar",
+            "limpiar",
+        ],
+        tests: &["prueba", "pruebas"],
+        setup: &["configuración inicial", "preparación"],
+    },
+    Words {
+        is_unspaced: false,
+        verifications: &[
+            "executar",
+            "execute",
+            "rodar",
+            "verificar",
+            "verifique",
+            "validar",
+            "confirmar",
+            "garantir",
+            "revisar",
+            "medir",
+            "auditar",
+            "implantar",
+            "publicar",
+        ],
+        verification_ends: &[],
+        removals: &["remover", "remova", "excluir", "apagar", "pular", "desabilitar", "desativar"],
+        reversals: &[
+            "remover",
+            "remova",
+            "excluir",
+            "apagar",
+            "substituir",
+            "renomear",
+            "mover",
+            "migrar",
+            "reverter",
+            "refatorar",
+            "limpar",
+        ],
+        tests: &["teste", "testes"],
+        setup: &["configuração inicial", "preparação"],
+    },
+    Words {
+        is_unspaced: false,
+        verifications: &[
+            "exécuter",
+            "lancer",
+            "vérifier",
+            "valider",
+            "confirmer",
+            "contrôler",
+            "relire",
+            "mesurer",
+            "auditer",
+            "déployer",
+            "publier",
+        ],
+        verification_ends: &[],
+        removals: &["supprimer", "supprime", "retirer", "enlever", "ignorer", "désactiver"],
+        reversals: &[
+            "supprimer",
+            "supprime",
+            "retirer",
+            "remplacer",
+            "renommer",
+            "déplacer",
+            "migrer",
+            "annuler",
+            "refactoriser",
+            "nettoyer",
+        ],
+        tests: &["test", "tests"],
+        setup: &["mise en place", "configuration initiale"],
+    },
+    Words {
+        is_unspaced: false,
+        verifications: &[
+            "führe",
+            "prüfe",
+            "überprüfe",
+            "verifiziere",
+            "validiere",
+            "bestätige",
+            "messe",
+            "starte",
+        ],
+        verification_ends: &[
+            "ausführen",
+            "prüfen",
+            "überprüfen",
+            "verifizieren",
+            "validieren",
+            "bestätigen",
+            "veröffentlichen",
+        ],
+        removals: &[
+            "entferne",
+            "entfernen",
+            "lösche",
+            "löschen",
+            "überspringe",
+            "überspringen",
+            "deaktiviere",
+            "deaktivieren",
+        ],
+        reversals: &[
+            "entferne",
+            "entfernen",
+            "lösche",
+            "löschen",
+            "ersetze",
+            "ersetzen",
+            "umbenennen",
+            "verschiebe",
+            "verschieben",
+            "migriere",
+            "migrieren",
+            "zurücknehmen",
+            "aufräumen",
+            "refaktorisieren",
+        ],
+        tests: &["test", "tests"],
+        setup: &["einrichtung", "vorbereitung"],
+    },
+    Words {
+        is_unspaced: false,
+        verifications: &[
+            "запустить",
+            "запусти",
+            "выполнить",
+            "проверить",
+            "проверь",
+            "подтвердить",
+            "убедиться",
+            "измерить",
+            "развернуть",
+            "опубликовать",
+        ],
+        verification_ends: &[],
+        removals: &["удалить", "удали", "убрать", "пропустить", "отключить"],
+        reversals: &[
+            "удалить",
+            "удали",
+            "убрать",
+            "заменить",
+            "переименовать",
+            "переместить",
+            "перенести",
+            "откатить",
+            "отрефакторить",
+            "очистить",
+        ],
+        tests: &["тест", "тесты", "тестов"],
+        setup: &["настройка проекта", "подготовка"],
+    },
+];
+
+impl Words {
+    /// Returns true if a text has one of these words.
+    fn has(&self, listed: &[&str], text: &str) -> bool {
+        let is_in = |word: &&str| {
+            self.is_unspaced && text.contains(*word)
+                || text.match_indices(*word).any(|(at, found)| {
+                    let is_letter = |c: char| c.is_alphanumeric() || c == '_';
+                    !text[..at].ends_with(is_letter) && !text[at + found.len()..].starts_with(is_letter)
+                })
+        };
+        listed.iter().any(is_in)
+    }
+
+    fn is_verification(&self, text: &str, first: &str) -> bool {
+        let end = text.trim_end_matches(|c: char| !c.is_alphanumeric());
+        let is_front = |word: &&str| if self.is_unspaced { text.starts_with(*word) } else { first == *word };
+        let is_end = |word: &&str| {
+            let before = end.strip_suffix(*word);
+            before.is_some_and(|before| self.is_unspaced || before.ends_with(char::is_whitespace))
+        };
+        self.verifications.iter().any(is_front) || self.verification_ends.iter().any(is_end)
+    }
+}
+
 /// Maximum number of words between such a word and the tests that it is about.
 const MAX_WORDS_BETWEEN: usize = 6;
 
@@ -27,8 +369,10 @@ pub fn is_verification(text: &str) -> bool {
         rest = behind.trim_start();
     }
     let rest = rest.trim_start_matches(|c: char| !c.is_alphanumeric());
-    let first = rest.split(|c: char| !c.is_alphanumeric() && !matches!(c, '-' | '_')).next();
-    first.is_some_and(|first| VERIFICATIONS.contains(&first.to_lowercase().as_str()))
+    let rest = rest.to_lowercase();
+    let first =
+        rest.split(|c: char| !c.is_alphanumeric() && !matches!(c, '-' | '_')).next().unwrap_or_default();
+    VERIFICATIONS.contains(&first) || OTHER_LANGUAGES.iter().any(|words| words.is_verification(&rest, first))
 }
 
 /// Returns the reason in a line `Nothing to change: REASON`.
@@ -43,12 +387,23 @@ pub fn nothing_to_change(final_text: &str) -> Option<&str> {
 
 /// Returns true if one of the tasks asks to remove or to skip something.
 pub fn orders_removal(texts: &[&str]) -> bool {
-    texts.iter().any(|text| words(text).any(|word| is_removal(&word)))
+    texts.iter().any(|text| {
+        let other = text.to_lowercase();
+        words(text).any(|word| is_removal(&word))
+            || OTHER_LANGUAGES.iter().any(|words| words.has(words.removals, &other))
+    })
 }
 
 /// Returns true if one of the tasks asks to remove or to skip tests, or what one of these files has.
 pub fn orders_skip(texts: &[&str], paths: &[&str]) -> bool {
     texts.iter().any(|text| {
+        let other = text.to_lowercase();
+        if OTHER_LANGUAGES
+            .iter()
+            .any(|words| words.has(words.removals, &other) && words.has(words.tests, &other))
+        {
+            return true;
+        }
         let words: Vec<String> = words(text).collect();
         let mut removals = words.iter().enumerate().filter(|(_, word)| is_removal(word));
         removals.any(|(at, _)| {
@@ -63,7 +418,12 @@ pub fn orders_skip(texts: &[&str], paths: &[&str]) -> bool {
 /// Returns true if the tasks ask for a change of all these own files of the validation (`check.sh`,
 /// `package.json#scripts.test`): by their names, by the word `validation`, or because their phase is the setup.
 pub fn orders_own_file_change(texts: &[&str], names: &[String], phase: Option<&str>) -> bool {
-    phase.is_some_and(|phase| words(phase).any(|word| word == "setup"))
+    let is_setup = |phase: &str| {
+        let other = phase.to_lowercase();
+        words(phase).any(|word| word == "setup")
+            || OTHER_LANGUAGES.iter().any(|words| words.has(words.setup, &other))
+    };
+    phase.is_some_and(is_setup)
         || texts.iter().any(|text| words(text).any(|word| word == "validation"))
         || names.iter().all(|name| {
             let path = name.split('#').next().unwrap_or(name);
@@ -74,8 +434,10 @@ pub fn orders_own_file_change(texts: &[&str], names: &[String], phase: Option<&s
 /// Returns true if one of the tasks asks to take away or to change what there is, or names one of these files.
 pub fn orders_reversal(texts: &[&str], paths: &[String]) -> bool {
     texts.iter().any(|text| {
+        let other = text.to_lowercase();
         text.split(|c: char| !(c.is_alphanumeric() || c == '_'))
             .any(|word| REVERSALS.contains(&word.to_lowercase().as_str()))
+            || OTHER_LANGUAGES.iter().any(|words| words.has(words.reversals, &other))
             || words(text).any(|word| paths.iter().any(|path| names_file(&word, path)))
     })
 }
@@ -204,5 +566,78 @@ mod tests {
         }
         assert!(!case("Extend check.sh", &["check.sh", "ci.sh"], None));
         assert!(case("Add linting", &["check.sh"], Some("Phase 1: Setup (Shared Infrastructure)")));
+    }
+
+    #[test]
+    fn each_language_has_its_verifications_and_no_verb_for_test_is_one() {
+        for text in [
+            "运行 quickstart.md",
+            "[P] [US1] 驗證所有連結",
+            "執行全量測試",
+            "すべてのテストを実行する",
+            "レンダリング表示の動作確認",
+            "모든 테스트 실행",
+            "Ejecutar quickstart.md",
+            "Verificar todos os links",
+            "Vérifier les liens",
+            "Führe quickstart.md aus",
+            "Alle Tests ausführen",
+            "Проверить все ссылки",
+        ] {
+            assert!(is_verification(text), "{text}");
+        }
+        for text in [
+            "測試 Thread 狀態機合法/非法轉換",
+            "测试：登录",
+            "ログインのテストを作成する",
+            "로그인 테스트 작성",
+            "Probar el acceso",
+            "Testar o acesso",
+            "Tester la connexion",
+            "Teste den Login",
+            "Тестировать вход",
+            "发布 TaskMoved 事件",
+            "Installer for Windows",
+            "Ausführen-Knopf bauen",
+        ] {
+            assert!(!is_verification(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn each_language_orders_removals_reversals_and_a_setup() {
+        for (text, removal, skip) in [
+            ("删除旧的登录测试", true, true),
+            ("古いテストを削除する", true, true),
+            ("오래된 테스트 삭제", true, true),
+            ("Eliminar las pruebas antiguas", true, true),
+            ("Remover os testes antigos", true, true),
+            ("Supprimer les tests obsolètes", true, true),
+            ("Lösche das alte Formular", true, false),
+            ("Удалить старые тесты", true, true),
+            ("删除旧的登录页", true, false),
+            ("显示登录页", false, false),
+            ("Mostrar los usuarios eliminados", false, false),
+            ("Показать удалённых пользователей", false, false),
+        ] {
+            assert_eq!(orders_removal(&[text]), removal, "{text}");
+            assert_eq!(orders_skip(&[text], &[]), skip, "{text}");
+            assert_eq!(orders_reversal(&[text], &[]), removal, "{text}");
+        }
+        for (phase, expected) in [
+            ("阶段 1：项目初始化", true),
+            ("フェーズ 1: セットアップ", true),
+            ("1단계: 초기 설정", true),
+            ("Fase 1: Configuración inicial", true),
+            ("Fase 1: Preparação", true),
+            ("Phase 1 : Mise en place", true),
+            ("Phase 1: Einrichtung", true),
+            ("Фаза 1: Подготовка", true),
+            ("阶段 2：用户设置", false),
+            ("Fase 2: Configuración de usuarios", false),
+        ] {
+            let names = ["check.sh".to_owned()];
+            assert_eq!(orders_own_file_change(&["x"], &names, Some(phase)), expected, "{phase}");
+        }
     }
 }

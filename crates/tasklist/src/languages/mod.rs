@@ -1,0 +1,270 @@
+//! The languages of a list, and expressions of the words that decide in them.
+
+mod words;
+
+use std::collections::HashMap;
+use std::ops::Deref;
+use std::sync::{LazyLock, OnceLock};
+
+use regex::Regex;
+
+use super::label::{ID_BARE, TASK_WORDS};
+use words::{LANGUAGES, Words};
+
+/// How many different stop words of a language show it.
+const STOP_WORDS_NEEDED: u32 = 3;
+
+/// A text with more Han characters for each of Kana is Chinese, with a name in Kana.
+const HAN_PER_KANA: usize = 20;
+
+/// Longest stop word, in bytes.
+const MAX_STOP_WORD_BYTES: usize = 12;
+
+static STOP_WORDS: LazyLock<HashMap<&'static str, Vec<(usize, u64)>>> = LazyLock::new(|| {
+    let mut places: HashMap<&str, Vec<(usize, u64)>> = HashMap::new();
+    for (language, words) in LANGUAGES.iter().enumerate() {
+        for (bit, word) in words.stops.iter().enumerate() {
+            places.entry(word).or_default().push((language, 1_u64 << bit));
+        }
+    }
+    places
+});
+
+static EXPRESSIONS: [OnceLock<Expressions>; LANGUAGES.len()] = [const { OnceLock::new() }; LANGUAGES.len()];
+
+/// The languages whose words count in a list.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Languages(u16);
+
+impl Languages {
+    /// English counts everywhere, another language where its script is in the text, or three of its stop words.
+    pub fn of(source: &str) -> Self {
+        let [mut han, mut kana] = [0, 0];
+        let [mut hangul, mut cyrillic] = [false, false];
+        for c in source.chars().filter(|c| !c.is_ascii()) {
+            match c {
+                '\u{4e00}'..='\u{9fff}' | '\u{3400}'..='\u{4dbf}' => han += 1,
+                // Without the middle dot and the long sound, which others use as well.
+                '\u{3041}'..='\u{3096}' | '\u{30a1}'..='\u{30fa}' => kana += 1,
+                '\u{ac00}'..='\u{d7af}' => hangul = true,
+                '\u{0400}'..='\u{04ff}' => cyrillic = true,
+                _ => {}
+            }
+        }
+        let is_japanese = kana > 0 && kana * HAN_PER_KANA >= han;
+        let mut found = Self::default();
+        for (code, counts) in [
+            ("en", true),
+            ("zh", han > 0 && !is_japanese),
+            ("ja", is_japanese),
+            ("ko", hangul),
+            ("ru", cyrillic),
+        ] {
+            if counts {
+                found.add(code);
+            }
+        }
+        for (words, seen) in LANGUAGES.iter().zip(stop_words(source)) {
+            if seen.count_ones() >= STOP_WORDS_NEEDED {
+                found.add(words.code);
+            }
+        }
+        found
+    }
+
+    fn add(&mut self, code: &str) {
+        let place = LANGUAGES.iter().position(|words| words.code == code);
+        self.0 |= place.map_or(0, |place| 1 << place);
+    }
+
+    /// Returns the expressions of each of them.
+    pub fn iter(self) -> impl Iterator<Item = &'static Expressions> {
+        (0..LANGUAGES.len())
+            .filter(move |place| self.0 & (1 << place) != 0)
+            .map(|place| EXPRESSIONS[place].get_or_init(|| Expressions::new(&LANGUAGES[place])))
+    }
+}
+
+/// Returns which stop words of each language a text has, a bit each.
+fn stop_words(source: &str) -> [u64; LANGUAGES.len()] {
+    let mut seen = [0; LANGUAGES.len()];
+    let words = source.split(|c: char| !c.is_alphanumeric() && c != '_');
+    for word in words.filter(|word| !word.is_empty() && word.len() <= MAX_STOP_WORD_BYTES) {
+        let places = match STOP_WORDS.get(word) {
+            None if word.contains(char::is_uppercase) => STOP_WORDS.get(word.to_lowercase().as_str()),
+            found => found,
+        };
+        for (language, bit) in places.into_iter().flatten() {
+            seen[*language] |= bit;
+        }
+    }
+    seen
+}
+
+/// An expression that is made when it is asked for: most lists need few of them.
+#[derive(Debug)]
+pub(super) struct Expression {
+    pattern: String,
+    regex: OnceLock<Regex>,
+}
+
+impl Deref for Expression {
+    type Target = Regex;
+
+    fn deref(&self) -> &Regex {
+        self.regex.get_or_init(|| Regex::new(&self.pattern).expect("a valid expression"))
+    }
+}
+
+/// The words of a language, as expressions. What a language has no word for is absent.
+#[derive(Debug)]
+pub(super) struct Expressions {
+    /// True if words are not set apart by spaces.
+    pub is_unspaced: bool,
+    pub waits_hint: Expression,
+    /// What is before ids.
+    pub waits_for: Expression,
+    /// Ids, and what is behind them.
+    pub waited_for: Option<Expression>,
+    pub not_before: Expression,
+    pub not_behind: Option<Expression>,
+    pub not_behind_ids: Option<Expression>,
+    pub tests: Expression,
+    pub not_tests: Option<Expression>,
+    pub runs: Option<Expression>,
+    pub fail: Expression,
+    pub must_fail: Expression,
+    pub first: Expression,
+    pub not_fail: Expression,
+    pub tests_first: Option<Expression>,
+    pub not_tests_first: Option<Expression>,
+    pub failing_test: Expression,
+}
+
+impl Expressions {
+    fn new(words: &Words) -> Self {
+        Self {
+            is_unspaced: words.is_unspaced,
+            waits_hint: expression(words.waits_hint),
+            waits_for: expression(&waits_for(words)),
+            waited_for: some(words.waited_for).map(|behind| {
+                let id = format!(r"[*_`\[(（]*(?:{TASK_WORDS}\s*)?[*_`\[]*(?-i:{ID_BARE})[*_`\]]*");
+                let between =
+                    r"\s*(?:[、，,/+&・~～〜–-]|と|や|および|及び|から|和|及|与|與|至|到|및|와|과|부터)\s*";
+                expression(&format!(
+                    r"(?P<ids>{id}(?:{between}{id})*)[)）」]*\s*(?:まで|까지)?\s*(?:{behind})"
+                ))
+            }),
+            not_before: expression(&format!("(?:{})[*_]*$", words.not_before)),
+            not_behind: some(words.not_behind).map(|behind| expression(&format!("^(?:{behind})"))),
+            not_behind_ids: some(words.not_behind_ids).map(|behind| expression(&format!("^(?:{behind})"))),
+            tests: expression(words.tests),
+            not_tests: some(words.not_tests).map(expression),
+            runs: some(words.runs).map(|runs| expression(&format!(r"^\W*(?:{runs})"))),
+            fail: expression(words.fail),
+            must_fail: expression(words.must_fail),
+            first: expression(words.first),
+            not_fail: expression(words.not_fail),
+            tests_first: some(words.tests_first).map(expression),
+            not_tests_first: some(words.not_tests_first).map(expression),
+            failing_test: expression(words.failing_test),
+        }
+    }
+}
+
+/// Returns the words before ids of what a task waits for. Only clear forms: "after T003" in the middle of a sentence says
+/// too many other things.
+fn waits_for(words: &Words) -> String {
+    let edge = if words.is_unspaced { "" } else { r"\b" };
+    let mut forms = Vec::new();
+    if let Some(word) = some(words.waits_for) {
+        forms.push(format!("{edge}(?:{word}){edge}"));
+    }
+    if let Some(word) = some(words.waits_label) {
+        forms.push(format!(r"{edge}(?:{word})\s*[*_]*\s*[:：]"));
+    }
+    for word in [words.after, words.needs].into_iter().filter_map(some) {
+        forms.push(format!(r"[(（]\s*(?:{word}){edge}"));
+    }
+    if let Some(word) = some(words.after) {
+        forms.push(format!(r"(?:^|[.;]\s+|[。；]\s*)[*_]*(?:{word}){edge}[*_:：]*"));
+    }
+    forms.join("|")
+}
+
+fn some(word: &'static str) -> Option<&'static str> {
+    Some(word).filter(|word| !word.is_empty())
+}
+
+fn expression(pattern: &str) -> Expression {
+    Expression { pattern: format!("(?i){pattern}"), regex: OnceLock::new() }
+}
+
+/// Returns a text with common words behind it, by which its language is known; a script shows it without.
+#[cfg(test)]
+pub(super) fn with_common_words(text: &str) -> String {
+    let is_latin = text.chars().all(|c| c < '\u{400}');
+    let words = if is_latin { "para los que; para não uma; pour les des; für und mit" } else { "" };
+    format!("{text}\n\n{words}\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_language_counts_where_its_script_or_three_of_its_stop_words_are() {
+        for (source, expected) in [
+            ("- [ ] T001 Add a login", "en"),
+            ("- [ ] T001 实现登录", "en zh"),
+            ("- [ ] T001 ログインを実装する", "en ja"),
+            ("- [ ] T001 画像検証・表示を実装", "en ja"),
+            ("- [ ] T001 建立課程行銷列表於前端・後端與測試環境並更新文件，名稱為テ", "en zh"),
+            ("- [ ] T001 로그인 구현", "en ko"),
+            ("- [ ] T001 Реализовать вход", "en ru"),
+            ("- [ ] T001 Crear el acceso para los usuarios", "en es"),
+            ("- [ ] T001 Criar o acesso para os clientes, não apenas um", "en pt"),
+            ("- [ ] T001 Créer le formulaire pour les clients", "en fr"),
+            ("- [ ] T001 Formular für den Login und eine Liste", "en de"),
+            ("- [ ] T001 Locales de and la", "en"),
+            ("", "en"),
+        ] {
+            let found = Languages::of(source);
+            let codes = LANGUAGES.iter().enumerate().filter(|(place, _)| found.0 & (1 << place) != 0);
+            let codes: Vec<&str> = codes.map(|(_, words)| words.code).collect();
+            assert_eq!(codes.join(" "), expected, "{source}");
+        }
+    }
+
+    #[test]
+    fn each_cell_of_the_table_is_an_expression() {
+        for words in LANGUAGES {
+            let mut languages = Languages::default();
+            languages.add(words.code);
+            for of in languages.iter() {
+                let optional = [&of.waited_for, &of.not_behind, &of.not_tests, &of.runs, &of.tests_first];
+                let all = [
+                    &of.waits_hint,
+                    &of.waits_for,
+                    &of.not_before,
+                    &of.tests,
+                    &of.fail,
+                    &of.must_fail,
+                    &of.first,
+                    &of.not_fail,
+                    &of.failing_test,
+                ];
+                for expression in all
+                    .into_iter()
+                    .chain(optional.into_iter().flatten())
+                    .chain(&of.not_tests_first)
+                    .chain(&of.not_behind_ids)
+                {
+                    assert!(!expression.is_match(""), "{}: {}", words.code, expression.pattern);
+                }
+            }
+            assert!(words.stops.len() <= 64, "{}", words.code);
+            assert!(words.stops.iter().all(|word| word.len() <= MAX_STOP_WORD_BYTES), "{}", words.code);
+        }
+    }
+}

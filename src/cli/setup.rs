@@ -84,7 +84,8 @@ impl Settings {
     fn with_layers(feature: &Feature, context: &Context, layers: Layers) -> Result<Self> {
         let (project, config) = (project_in(context)?, layers.config()?);
         let template = template(&project, &config.loop_type)?;
-        let job = job(feature, &project.root, &config.loop_type)?;
+        let skip_optional = config.settings.skip_optional;
+        let job = Job { skip_optional, ..job(feature, &project.root, &config.loop_type)? };
         Ok(Self { config, layers, project, template, job })
     }
 
@@ -205,7 +206,7 @@ fn job(feature: &Feature, root: &Utf8Path, loop_type: &LoopType) -> Result<Job> 
         .into());
     }
     let artifact = artifact.unwrap_or_else(|| by_default.clone());
-    Ok(Job { loop_type: loop_type.name.clone(), until: loop_type.until, artifact })
+    Ok(Job { loop_type: loop_type.name.clone(), until: loop_type.until, artifact, skip_optional: false })
 }
 
 /// Everything of a plan that the project and the settings decide.

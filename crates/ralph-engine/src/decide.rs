@@ -133,12 +133,14 @@ pub fn decide(tasks: &TaskList, history: &History, bounds: &Bounds<'_>, wanted: 
         Goal::Part(part) => Some(part),
         Goal::All => None,
     };
-    // What asks is tried once more when nothing else can be done, and what was given up before comes last.
+    // What asks is tried once more when nothing else can be done, then what was given up before, and what is optional last.
     let mut found = Pick::Blocked(Vec::new());
     for last in 0..=2 {
         if matches!(found, Pick::Blocked(_)) {
-            found =
-                pick(tasks, part, &|name| bounds.pick_class(history, name).is_none_or(|class| class > last));
+            let is_later = |name: &str| last < 2 && tasks.find(name).is_some_and(|item| item.optional);
+            found = pick(tasks, part, &|name| {
+                bounds.pick_class(history, name).is_none_or(|class| class > last) || is_later(name)
+            });
         }
     }
     match found {

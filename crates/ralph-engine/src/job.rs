@@ -19,19 +19,26 @@ pub struct Job {
     pub until: Until,
     /// The file that the loop is about.
     pub artifact: Utf8PathBuf,
+    /// True if open tasks that are optional are nothing to do.
+    pub skip_optional: bool,
 }
 
 impl Job {
     /// Returns the task list; where the job is not about tasks, there need be none.
     pub fn read_tasks(&self, feature: &Feature) -> Result<TaskList> {
-        match self.until {
+        let mut list = match self.until {
             Until::Tasks => tasks::read(&feature.files, &feature.tasks_path),
             Until::Validation => tasks::read_if_there(&feature.files, &feature.tasks_path),
+        }?;
+        if self.skip_optional {
+            list.settle_optional();
         }
+        Ok(list)
     }
 
     /// Returns the same, parsed again only where the file has changed.
     pub(super) fn cached_tasks(&self, feature: &Feature, cache: &mut TaskCache) -> Result<Rc<TaskList>> {
+        cache.skip_optional = self.skip_optional;
         match self.until {
             Until::Tasks => cache.read(&feature.files, &feature.tasks_path),
             Until::Validation => cache.read_if_there(&feature.files, &feature.tasks_path),

@@ -81,7 +81,9 @@ pub fn open_tasks(
     }
     let name = names(tasks.find(task)?, unit).first()?;
     let members = members(tasks, name, unit)?;
+    // What is optional comes last, by itself.
     let open = tasks.open_together(&members, part, is_left_out);
+    let open = open.filter(|item| !item.optional || item.name == task);
     Some(UnitTasks { name: name.clone(), tasks: open.map(|item| item.name.clone()).collect() })
 }
 
@@ -131,14 +133,18 @@ pub fn boundary(tasks: &TaskList, history: &History, unit: Unit) -> Option<Bound
     let items = worked_on.into_iter().filter_map(|name| tasks.find(name));
     let begun: BTreeSet<&String> = items.flat_map(|item| names(item, unit)).collect();
     let groups = if unit == Unit::Story { tasks.stories() } else { tasks.phases() };
-    if let Some(group) = groups.into_iter().find(|group| group.open == 0 && begun.contains(&group.name)) {
+    let is_required = |item: &&Item| !item.done && !item.optional;
+    let is_open =
+        |name: &String| tasks.tasks().filter(is_required).any(|item| names(item, unit).contains(name));
+    let mut begun_groups = groups.into_iter().filter(|group| begun.contains(&group.name));
+    if let Some(group) = begun_groups.find(|group| group.open == 0 || !is_open(&group.name)) {
         return Some(Boundary::Reached(group.name));
     }
     // What comes after a phase is built on it: it is left only if nothing of it was given up.
     let current = history.worked_on().next_back().and_then(|name| tasks.find(name))?;
     for name in names(current, unit) {
         let Some(members) = members(tasks, name, unit) else { continue };
-        let mut open = tasks.tasks().filter(|item| !item.done && members.has(&item.name));
+        let mut open = tasks.tasks().filter(is_required).filter(|item| members.has(&item.name));
         let has_skipped = open.any(|item| history.is_skipped(&item.name));
         let next = tasks.next_open_in(&members, |name| history.is_skipped(name));
         if let (true, Pick::Blocked(blocked)) = (has_skipped, next) {

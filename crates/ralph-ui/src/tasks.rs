@@ -36,6 +36,7 @@ pub fn write_human(out: &mut dyn Write, file: &Utf8Path, list: &TaskList) -> Res
         let notes = [
             (item.kind == Kind::Struck).then(|| "struck".to_owned()),
             item.copy_of.map(|line| format!("a copy of line {line}")),
+            item.optional.then(|| "optional".to_owned()),
             item.parallel.then(|| "parallel".to_owned()),
             item.story.clone(),
             (!item.depends_on.is_empty()).then(|| format!("waits for {}", item.depends_on.join(", "))),
@@ -72,12 +73,14 @@ fn label(item: &Item) -> &str {
     if item.is_task() { &item.name } else { "-" }
 }
 
-/// Writes `{"file", "items", "odd_ticks", "unrecognised", "conflict", "phases", "stories"}` on one line.
+/// Writes `{"file", "items", "odd_ticks", "unrecognised", "conflict", "phases", "stories"}` on one line; and `"starred"`, boxes such
+/// as `[ ]*`, if there are any.
 pub fn write_json(out: &mut dyn Write, file: &Utf8Path, list: &TaskList) -> Result<()> {
     // Those that are ticked with other signs than Markdown's, and all others.
     let (odd_ticks, items): (Vec<&Item>, Vec<&Item>) =
         list.items.iter().partition(|item| item.odd_box.is_some());
-    let listing = json!({
+    let (starred, items): (Vec<&Item>, Vec<&Item>) = items.into_iter().partition(|item| item.is_starred);
+    let mut listing = json!({
         "file": file,
         "items": items,
         "odd_ticks": odd_ticks,
@@ -86,6 +89,9 @@ pub fn write_json(out: &mut dyn Write, file: &Utf8Path, list: &TaskList) -> Resu
         "phases": list.phases(),
         "stories": list.stories(),
     });
+    if !starred.is_empty() {
+        listing["starred"] = json!(starred);
+    }
     Ok(write_line(out, &listing)?)
 }
 

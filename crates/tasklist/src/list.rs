@@ -15,6 +15,7 @@ use super::languages::Languages;
 use super::markdown::{self, MAX_ITEMS, TaskBox};
 use super::near_miss::Unrecognised;
 use super::ranges::{Ranges, ranges};
+use super::ticks::star_len;
 use super::{conflict, copies, failing_tests, front_matter, phase, story, struck};
 
 /// How an item is called: its id as written, `T004#2` for the second item with that id, `#7` for the seventh item of a
@@ -113,6 +114,9 @@ pub struct Item {
     pub stories: Vec<String>,
     /// The ids that it waits for; a range is written out with the ids that the file has.
     pub depends_on: Vec<String>,
+    /// True if it may be left undone: nothing waits for it but what says so.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub optional: bool,
     /// Its name, which no other item of the file has.
     pub name: TaskName,
     /// The line of the task whose copy it is.
@@ -121,6 +125,9 @@ pub struct Item {
     /// The whole box, if Markdown knows no such box: `[✓]`, `[ x ]`.
     #[serde(skip)]
     pub odd_box: Option<String>,
+    /// True if a star behind the box says that it is optional (`[ ]*`): Markdown knows no such box.
+    #[serde(skip)]
+    pub is_starred: bool,
     /// The nearest item around it.
     #[serde(skip)]
     pub parent: Option<usize>,
@@ -187,7 +194,7 @@ impl TaskList {
             return Err(Unreadable::TooManyItems);
         }
         let languages = Languages::of(&source[start..]);
-        let labels = labels(&boxes);
+        let labels = labels(&boxes, languages);
         let kinds = kinds(&boxes, &labels);
         let is_template = is_template(&headings, &labels);
         let asks_for_failing_tests = failing_tests::asks_for_failing_tests(source, &headings, languages);
@@ -199,6 +206,9 @@ impl TaskList {
             let parent = task_box.parent;
             let mut item = item(source, &task_box, label, kind);
             item.languages = languages;
+            item.optional = item.is_starred
+                || languages.is_optional(&item.text)
+                || languages.without_optional(&task_box.text).len() < task_box.text.len();
             item.name = name(&mut seen, item.id.as_deref(), items.len() + 1);
             items.push(item);
             if let Some(parent) = parent {
@@ -206,7 +216,7 @@ impl TaskList {
             }
         }
         copies::mark(&mut items);
-        let known = KnownIds::new(items.iter().filter_map(|item| item.id.clone()).collect());
+            let known = KnownIds::new(items.iter().filter_map(|item| item.id.clone()).collect());
         for (item, waits) in items.iter_mut().zip(waits) {
             item.depends_on = known.resolve(&waits, item.id.as_deref());
         }
@@ -222,6 +232,12 @@ impl TaskList {
         };
         list.index();
         Ok(list)
+    }
+
+    /// Makes optional tasks that are open nothing to do: neither open nor done.
+    pub fn settle_optional(&mut self) {
+        let open = self.items.iter_mut().filter(|item| item.is_task() && item.optional && !item.done);
+        open.for_each(|item| item.kind = Kind::Struck);
     }
 
     fn index(&mut self) {
@@ -315,8 +331,10 @@ fn item(source: &str, task_box: &TaskBox, label: Label, kind: Kind) -> Item {
         parallel: label.parallel,
         story: label.story,
         depends_on: Vec::new(),
+        optional: false,
         copy_of: None,
         odd_box: (whole.len() != 3).then(|| whole.to_owned()),
+        is_starred: star_len(&source[end..]) > 0,
         parent: task_box.parent,
         is_leaf: true,
         until,
@@ -333,9 +351,10 @@ fn name(seen: &mut HashMap<String, usize>, id: Option<&str>, position: usize) ->
 }
 
 /// Reads all labels, with the ids that this file as a whole bears out.
-fn labels(boxes: &[TaskBox]) -> Vec<Label> {
+fn labels(boxes: &[TaskBox], languages: Languages) -> Vec<Label> {
     let mut families: HashMap<Family, Vec<&str>> = HashMap::new();
-    let texts = boxes.iter().map(|task_box| struck::without_front(&task_box.text));
+    let texts =
+        boxes.iter().map(|task_box| languages.without_optional(struck::without_front(&task_box.text)));
     let first: Vec<_> = texts.clone().map(|text| label::read(text, |_| true)).collect();
     for id in first.iter().filter_map(|label| label.id.as_ref()) {
         families.entry(id.family.clone()).or_default().push(&id.written);
@@ -484,7 +503,7 @@ mod tests {
         let list = parse(source);
         let found: Vec<_> =
             list.unrecognised.iter().map(|odd| format!("{}:{}", odd.line, odd.mark)).collect();
-        assert_eq!(found.join(" "), "1:- 2:  3:  4:  6:x 10:~ 12:  13:  14:");
+        assert_eq!(found.join(" "), "1:- 3:  4:  6:x 10:~ 12:  13:  14:");
     }
 
     #[test]
@@ -500,6 +519,64 @@ mod tests {
         assert_eq!(waits("T007"), "T001 T001b T003");
         let list = parse("- [ ] 1.1 a\n- [ ] 1.2 b (depends on Task 1.1)\n- [ ] 2 c\n");
         assert_eq!(list.items[1].depends_on, ["1.1"]);
+    }
+
+    #[test]
+    fn a_task_is_optional_by_a_star_or_a_word_at_its_front_or_end() {
+        let optional = |task: &str, words: &str| {
+            let list = parse(&format!("{task}\n\n{words}\n"));
+            (list.items[0].optional, list.items[0].id.clone())
+        };
+        let latin = "para los que; para não uma; pour les des; für und mit";
+        for (task, words) in [
+            ("- [ ]* 2.1 Write tests", ""),
+            (r"- [x]\* 2.1 Write tests", ""),
+            ("- [ ] 2.1 (optional) Write tests", ""),
+            ("- [ ] (Optional) 2.1 Write tests", ""),
+            ("- [ ] [optional] 2.1 Write tests", ""),
+            ("- [ ] 2.1 **(Optional)** Write tests", ""),
+            ("- [ ] 2.1 Optional: write tests", ""),
+            ("- [ ] 2.1 (optional): Workshop", ""),
+            ("- [ ] 2.1 Write tests (OPTIONAL)", ""),
+            ("- [ ] 2.1 Write tests (optional).", ""),
+            ("- [ ] 2.1 Merge (optional - only if asked)", ""),
+            ("- [ ] 2.1 Write tests (optional, depends on 1.1)", ""),
+            ("- [ ] 2.1 编写文档（可选）", ""),
+            ("- [ ] 2.1 可选：编写文档", ""),
+            ("- [ ] 2.1 文書を作る（任意）", ""),
+            ("- [ ] 2.1 문서 작성 (선택)", ""),
+            ("- [ ] 2.1 Escribir la guía (opcional)", latin),
+            ("- [ ] 2.1 Escrever o guia (opcional)", latin),
+            ("- [ ] 2.1 (facultatif) Écrire le guide", latin),
+            ("- [ ] 2.1 Anleitung schreiben (freiwillig)", latin),
+            ("- [ ] 2.1 Написать руководство (необязательно)", ""),
+        ] {
+            assert_eq!(optional(task, words), (true, Some("2.1".to_owned())), "{task}");
+        }
+        for task in [
+            "- [ ] 2.1 Add an optional `plugins` block",
+            "- [ ] 2.1 Accept optional fields (required vs optional)",
+            "- [ ] 2.1 Add helpers (optional) to the client",
+            "- [ ] 2.1 E2E（可选）：登录",
+            "- [ ] 2.1 (optional relaxed checks) Add staging",
+            "- [ ] 2.1 Optionally run the benchmarks",
+            "- [ ] 2.1 封锁（任意）",
+            "- [ ] 2.1 *Write* tests",
+            "- [ ] 2.1 Write tests (opcional)",
+        ] {
+            assert_eq!(optional(task, ""), (false, Some("2.1".to_owned())), "{task}");
+        }
+        let heading = "## Tests (OPTIONAL - only if tests are requested)\n- [ ] T001 a\n";
+        assert!(!parse(heading).items[0].optional);
+    }
+
+    #[test]
+    fn optional_tasks_may_be_settled() {
+        let mut list = parse("- [ ] 1. a\n  - [ ]* 1.1 b\n  - [x]* 1.2 c\n- [ ] 2. d (depends on 1.1)\n");
+        assert_eq!((list.counts().done, list.counts().open), (1, 3));
+        list.settle_optional();
+        assert_eq!((list.counts().done, list.counts().open), (1, 2));
+        assert!(list.find("1.1").unwrap().is_settled());
     }
 
     #[test]

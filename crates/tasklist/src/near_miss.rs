@@ -1,4 +1,4 @@
-//! Boxes that a person reads as a task and Markdown does not: `[-]`, `[~]`, `[]`, `- [ ]* optional`, `-[ ]`.
+//! Boxes that a person reads as a task and Markdown does not: `[-]`, `[~]`, `[]`, `-[ ]`.
 
 use std::fmt;
 use std::sync::LazyLock;

@@ -126,7 +126,7 @@ impl TaskList {
                 if !is_out && self.waits_beyond(item, &together, &picking) {
                     held_back.insert(*index);
                 }
-                let mut around = item.parent.filter(|_| is_out);
+                let mut around = item.parent.filter(|_| is_out && !item.optional);
                 while let Some(parent) = around {
                     held_back.insert(parent);
                     around = self.items[parent].parent;
@@ -179,16 +179,23 @@ impl TaskList {
         let open_below = self.open_below(picking);
         let mut waits = HashMap::new();
         let mut known = HashMap::new();
+        let mut last = None;
         for (index, item) in self.open(picking) {
             let below = open_below[index].map(Wait::Item);
             let wait = below.or_else(|| self.open_dependency(item, picking, &mut known));
             match wait {
-                None if !(picking.is_skipped)(&item.name) => return Pick::Task(item),
-                None => {}
+                None if (picking.is_skipped)(&item.name) => {}
+                None if item.optional => {
+                    last.get_or_insert(item);
+                }
+                None => return Pick::Task(item),
                 Some(wait) => {
                     waits.insert(index, wait);
                 }
             }
+        }
+        if let Some(item) = last {
+            return Pick::Task(item);
         }
         let blocked: Vec<_> = self.blocked(&waits, picking);
         if blocked.is_empty() { Pick::NoneOpen } else { Pick::Blocked(blocked) }
@@ -203,11 +210,11 @@ impl TaskList {
         items.filter(|(_, item)| item.is_task() && !item.done && picking.is_candidate(item))
     }
 
-    /// For each item the first open task inside it.
+    /// For each item the first open task inside it that it waits for.
     fn open_below(&self, picking: &Picking<'_>) -> Vec<Option<usize>> {
         let mut open_below = vec![None; self.items.len()];
         for (index, item) in self.items.iter().enumerate().rev() {
-            let is_open = item.is_task() && !item.done && picking.is_candidate(item);
+            let is_open = item.is_task() && !item.done && !item.optional && picking.is_candidate(item);
             let first = if is_open { Some(index) } else { open_below[index] };
             if let (Some(parent), Some(_)) = (item.parent, first) {
                 open_below[parent] = first;
@@ -352,6 +359,16 @@ mod tests {
         case("- [ ] 1. a\n  - [x] 1.1 b\n  - [ ] a criterion\n", &[], "1");
         case("- [ ] 1. a\n  - [ ] 1.1 b\n", &["1.1"], "1 waits for 1.1, which was skipped; 1.1 was skipped");
         case("- [ ] T001 a\n  - plain\n    - [ ] T002 b\n", &[], "T002");
+    }
+
+    #[test]
+    fn what_is_optional_comes_last_and_keeps_nothing_back() {
+        case("- [ ]* 1. a\n- [ ] 2. b\n", &[], "2");
+        case("- [ ]* 1. a\n- [x] 2. b\n", &[], "1");
+        case("- [ ]* 1. a\n- [ ] 2. b (depends on 1)\n- [ ] 3. c\n", &[], "3");
+        case("- [ ]* 1. a\n- [ ] 2. b (depends on 1)\n- [x] 3. c\n", &[], "1");
+        case("- [ ] 1. a\n  - [x] 1.1 b\n  - [ ]* 1.2 c\n- [ ] 2. d\n", &[], "1");
+        case("- [ ]* 1. a\n", &["1"], "1 was skipped");
     }
 
     #[test]

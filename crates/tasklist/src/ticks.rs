@@ -1,4 +1,5 @@
-//! Boxes that are ticked with other signs than Markdown's `x`: `[✓]`, `[ x ]`, `[✅]`.
+//! Boxes that Markdown does not know and that are ticked with other signs than its `x` (`[✓]`, `[ x ]`, `[✅]`), or that
+//! have the star of an optional task behind them (`[ ]*`).
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -6,32 +7,32 @@ use std::ops::Range;
 /// Longest text between the brackets of a box, in bytes.
 const MAX_MARK_BYTES: usize = 16;
 
-/// Returns `source` with each such box as `[x]` and blanks behind it. It is as long, so offsets are those of `source`.
+/// Returns `source` with each such box as `[x]` or `[ ]` and blanks behind it. It is as long, so offsets are those of `source`.
 pub(super) fn normalized(source: &str) -> Cow<'_, str> {
     let mut at = 0;
-    let boxes: Vec<Range<usize>> = source
+    let boxes: Vec<(Range<usize>, &str)> = source
         .split_inclusive(['\n', '\r'])
         .filter_map(|line| {
             let start = at;
             at += line.len();
-            odd_tick(line).map(|found| start + found.start..start + found.end)
+            odd_box(line).map(|(found, usual)| (start + found.start..start + found.end, usual))
         })
         .collect();
     if boxes.is_empty() {
         return Cow::Borrowed(source);
     }
     let mut text = String::with_capacity(source.len());
-    for found in boxes {
+    for (found, usual) in boxes {
         text.push_str(&source[text.len()..found.start]);
-        text.push_str("[x]");
+        text.push_str(usual);
         text.extend(std::iter::repeat_n(' ', found.end - text.len()));
     }
     text.push_str(&source[text.len()..]);
     Cow::Owned(text)
 }
 
-/// Returns where the box is that a line begins with, if it is ticked and Markdown does not see that.
-fn odd_tick(line: &str) -> Option<Range<usize>> {
+/// Returns where the box is that a line begins with, and what it is for Markdown, if that does not see it.
+fn odd_box(line: &str) -> Option<(Range<usize>, &'static str)> {
     let mut rest = behind_bullet(line.trim_start_matches([' ', '\t', '>']))?;
     while let Some(behind) = behind_bullet(rest) {
         rest = behind;
@@ -39,9 +40,18 @@ fn odd_tick(line: &str) -> Option<Range<usize>> {
     let inner = rest.strip_prefix('[')?;
     let end = inner.bytes().take(MAX_MARK_BYTES).position(|byte| byte == b']')?;
     let (mark, behind) = (&inner[..end], &inner[end + 1..]);
-    let is_apart = behind.is_empty() || behind.starts_with(char::is_whitespace);
+    let star = star_len(behind);
+    let is_apart = behind[star..].is_empty() || behind[star..].starts_with(char::is_whitespace);
+    let usual = if mark == " " { "[ ]" } else { "[x]" };
+    let is_odd = is_tick(mark) && (star > 0 || !matches!(mark, "x" | "X")) || mark == " " && star > 0;
     let start = line.len() - rest.len();
-    (is_apart && !matches!(mark, "x" | "X") && is_tick(mark)).then_some(start..start + end + 2)
+    (is_apart && is_odd).then_some((start..start + end + 2 + star, usual))
+}
+
+/// Returns how long the star of an optional task is that a text behind a box begins with, in bytes.
+pub(super) fn star_len(behind: &str) -> usize {
+    let star = ["*", r"\*"].into_iter().find(|star| behind.starts_with(star)).map_or(0, str::len);
+    if behind[star..].starts_with([' ', '\t']) { star } else { 0 }
 }
 
 /// Returns what follows a bullet or a number and blanks.
@@ -81,6 +91,10 @@ mod tests {
             ("- [x ] a", "- [x]  a"),
             ("- [ ✓ ]\r\n- [х] b", "- [x]    \r\n- [x]  b"),
             ("- 2) [✓] a", "- 2) [x]   a"),
+            ("- [ ]* a", "- [ ]  a"),
+            ("  - [x]* 2.1 a\n", "  - [x]  2.1 a\n"),
+            (r"- [ ]\* a", "- [ ]   a"),
+            ("- [✓]* a", "- [x]    a"),
         ] {
             assert_eq!(normalized(source), expected);
             assert_eq!(normalized(source).len(), source.len());
@@ -95,6 +109,10 @@ mod tests {
             "- [ ] a",
             "- [] a",
             "- [~] a",
+            "- [ ]*a* b",
+            "- [ ]** a",
+            "- [~]* a",
+            "- [ ] *a*",
             "- [❌] a",
             "- [✗] a",
             "- [ xx ] a",

@@ -117,6 +117,9 @@ settings! {
         Key::new("completion", Widens, ValueKind::Word(Completion::VARIANTS), "verified",
             "What completes the session: tasks that are done, or the agent's promise alone");
     untick: bool = Key::new("untick", Widens, ValueKind::Switch, "true", "Untick boxes that were ticked in a failed iteration");
+    skip_optional: bool =
+        Key::new("skip-optional", Widens, ValueKind::Switch, "false",
+            "Leave optional tasks undone: nothing waits for them, and they are not open");
     commit: Commits =
         Key::new("commit", Plain, ValueKind::Word(Commits::VARIANTS), "off",
             "Commit each success on the current branch").flag("commit", "WHAT");

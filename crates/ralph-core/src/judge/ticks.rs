@@ -27,7 +27,12 @@ pub fn closable(
     for &at in &asked {
         for parent in above(items, at) {
             let mut parts = items.iter().filter(|item| item.parent == Some(parent));
-            if !parts.all(|item| item.done || ticked.contains(&item.name) && closable.contains(&item.name)) {
+            let is_done = |item: &Item| {
+                item.is_settled()
+                    || item.optional
+                    || ticked.contains(&item.name) && closable.contains(&item.name)
+            };
+            if !parts.all(is_done) {
                 break;
             }
             closable.insert(items[parent].name.clone());

@@ -14,6 +14,8 @@ use super::read;
 #[derive(Debug, Default)]
 pub struct TaskCache {
     last: Option<(Vec<u8>, Rc<TaskList>)>,
+    /// True if open tasks that are optional are nothing to do. Set before the first list is read.
+    pub skip_optional: bool,
 }
 
 impl TaskCache {
@@ -34,7 +36,11 @@ impl TaskCache {
         {
             return Ok(Rc::clone(list));
         }
-        let list = Rc::new(read::parse(bytes)?);
+        let mut list = read::parse(bytes)?;
+        if self.skip_optional {
+            list.settle_optional();
+        }
+        let list = Rc::new(list);
         self.last = Some((bytes.to_owned(), Rc::clone(&list)));
         Ok(list)
     }

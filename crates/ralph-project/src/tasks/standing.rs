@@ -27,10 +27,11 @@ pub fn standing(file: &[u8], task: &str) -> Option<(String, Standing)> {
     Some((item.name.clone(), standing))
 }
 
-/// Returns an open task that must be done before `item`: one below it, or one that it depends on.
+/// Returns an open task that must be done before `item`: one below it that is not optional, or one that it depends on.
 fn waited_for<'a>(list: &'a TaskList, item: &Item) -> Option<&'a Item> {
     let place = list.items.iter().position(|other| other.name == item.name);
-    let below = list.tasks().find(|other| !other.done && place.is_some() && other.parent == place);
+    let below =
+        list.tasks().find(|other| !other.done && place.is_some() && !other.optional && other.parent == place);
     below.or_else(|| item.depends_on.iter().find_map(|id| list.find(id).filter(|other| !other.is_settled())))
 }
 

@@ -85,6 +85,21 @@ impl Languages {
     }
 }
 
+impl Languages {
+    /// Returns true if a word at the front or the end of a task says that it is optional.
+    pub fn is_optional(self, text: &str) -> bool {
+        self.without_optional(text).len() < text.len()
+            || text.ends_with([')', '）', ']', '】', '.', '。', '*', '_', '`'])
+                && self.iter().any(|words| words.optional_end.is_match(text))
+    }
+
+    /// Returns the text of a task without such a word at its front: an id may follow.
+    pub fn without_optional(self, text: &str) -> &str {
+        let front = self.iter().find_map(|words| words.optional_front.find(text));
+        front.map_or(text, |front| &text[front.end()..])
+    }
+}
+
 /// Returns which stop words of each language a text has, a bit each.
 fn stop_words(source: &str) -> [u64; LANGUAGES.len()] {
     let mut seen = [0; LANGUAGES.len()];
@@ -139,10 +154,18 @@ pub(super) struct Expressions {
     pub tests_first: Option<Expression>,
     pub not_tests_first: Option<Expression>,
     pub failing_test: Expression,
+    /// At the front of a task, with what sets it apart.
+    pub optional_front: Expression,
+    /// At its end.
+    pub optional_end: Expression,
 }
 
 impl Expressions {
     fn new(words: &Words) -> Self {
+        let optional = words.optional;
+        let set_apart = format!(
+            r"[(（\[【]\s*[*_]*(?:{optional})[*_]*(?:\s*[,;:，；：、–—]\s?[^()（）\[\]【】]{{0,80}}|\s+-\s[^()（）\[\]【】]{{0,80}})?\s*[)）\]】]"
+        );
         Self {
             is_unspaced: words.is_unspaced,
             waits_hint: expression(words.waits_hint),
@@ -168,6 +191,10 @@ impl Expressions {
             tests_first: some(words.tests_first).map(expression),
             not_tests_first: some(words.not_tests_first).map(expression),
             failing_test: expression(words.failing_test),
+            optional_front: expression(&format!(
+                r"^[*_\s]*(?:{set_apart}[*_]*\s*[:：]?|[*_]*(?:{optional})[*_]*\s*[:：][*_]*)[\s*_]*"
+            )),
+            optional_end: expression(&format!(r"{set_apart}[*_`\s.。]*$")),
         }
     }
 }
@@ -253,6 +280,8 @@ mod tests {
                     &of.first,
                     &of.not_fail,
                     &of.failing_test,
+                    &of.optional_front,
+                    &of.optional_end,
                 ];
                 for expression in all
                     .into_iter()

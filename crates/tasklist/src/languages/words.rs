@@ -44,6 +44,8 @@ pub(crate) struct Words {
     pub not_tests_first: &'static str,
     /// A task that asks for a test that fails.
     pub failing_test: &'static str,
+
+    pub optional: &'static str,
 }
 
 /// All languages, English first: it counts everywhere.
@@ -71,6 +73,7 @@ pub(crate) const LANGUAGES: &[Words] = &[
         tests_first: "",
         not_tests_first: "",
         failing_test: r"^\W*(?:write|add|create)\s+(?:an?\s+|the\s+)?failing\s+(?:[\w-]+\s+){0,3}tests?\b",
+        optional: "optional",
     },
     Words {
         code: "zh",
@@ -95,6 +98,7 @@ pub(crate) const LANGUAGES: &[Words] = &[
         tests_first: "先(?:[编編撰]?[写寫])[^，。；,;→]{0,16}[测測][试試]|[测測][试試](?:先行|[驱驅][动動][开開]?[发發]?)",
         not_tests_first: "不(?:[强強]制|[采採]|使用|必|需|要求|[应應]|得|再|是)|[无無][需須]|若|如果|除非|可[选選]",
         failing_test: "(?:[编編撰]?[写寫]|新增|添加|建立|[创創]建)(?:[会會])?(?:失[败敗]|fail)(?:的)?.{0,12}[测測][试試]",
+        optional: "可[选選]|[选選]做|非必[须須需]",
     },
     Words {
         code: "ja",
@@ -119,6 +123,7 @@ pub(crate) const LANGUAGES: &[Words] = &[
         tests_first: "テスト(?:駆動|ファースト|先行)|TDD\\s*(?:で)?(?:の)?\\s*(?:実装|開発)|先にテストを?(?:書|作成)|テストを(?:先|最初)に(?:書|作成|実装)",
         not_tests_first: "不要|必須ではな|強制し(?:ない|ません)|(?:採用|使用|実施|適用)し(?:ない|ません)|行わ(?:ない|ず)|(?:では|じゃ)ない|なし|任意|専門|場合",
         failing_test: "失敗する.{0,12}テスト.{0,6}(?:書|作成|追加)|テスト.{0,4}\\(?RED\\)?",
+        optional: "任意|オプション|省略可能?",
     },
     Words {
         code: "ko",
@@ -143,6 +148,7 @@ pub(crate) const LANGUAGES: &[Words] = &[
         tests_first: r"실패하는\s*(?:\S+\s*)?테스트(?:를|을)?\s*(?:먼저|우선)|테스트(?:를|을)\s*먼저\s*(?:작성|만들|구현)|먼저\s*(?:\S+\s*)?테스트(?:를|을)?\s*(?:작성|만들)|테스트\s*(?:주도|우선)\s*개발|테스트\s*우선",
         not_tests_first: r"하지\s*않|필요\s*없|필요하지|강제|선택|경우|없이",
         failing_test: r"실패하는\s*(?:\S+\s*){0,2}테스트(?:를|을)?\s*(?:작성|추가|만들)",
+        optional: r"선택(?:\s*사항|적)?|옵션",
     },
     Words {
         code: "es",
@@ -171,6 +177,7 @@ pub(crate) const LANGUAGES: &[Words] = &[
         tests_first: r"\b(?:pruebas?|tests?)\s+(?:va[n]?\s+)?primero\b|\bprimero\s+(?:las?\s+|los?\s+)?(?:pruebas?|tests?)\b|\bdesarrollo\s+(?:guiado|dirigido)\s+por\s+(?:pruebas|tests)\b",
         not_tests_first: r"\b(?:no|sin|opcional\w*|ejecut\w+|correr)\b",
         failing_test: r"^\W*(?:escrib\w+|añad\w+|crear|crea|agreg\w+)\s+(?:[\w-]+\s+){0,3}(?:pruebas?|tests?)\b.{0,40}?\b(?:que\s+fall(?:an|en|e|a)|fallid[ao]s?)\b",
+        optional: r"opcional(?:es)?",
     },
     Words {
         code: "pt",
@@ -199,6 +206,7 @@ pub(crate) const LANGUAGES: &[Words] = &[
         tests_first: r"\btestes?\s+(?:v[eê]m\s+)?primeiro\b|\bprimeiro\s+(?:os?\s+)?testes?\b|\bdesenvolvimento\s+(?:guiado|orientado|dirigido)\s+(?:por|a)\s+testes\b",
         not_tests_first: r"\b(?:não|nao|sem|opcion\w+|execut\w+|rodar)\b",
         failing_test: r"^\W*(?:escrev\w+|adicion\w+|criar|crie)\s+(?:[\w-]+\s+){0,3}testes?\b.{0,40}?\bque\s+falh(?:am|em|e|a)\b",
+        optional: r"opciona(?:l|is)",
     },
     Words {
         code: "fr",
@@ -227,6 +235,7 @@ pub(crate) const LANGUAGES: &[Words] = &[
         tests_first: r"\btests?\s+(?:en\s+premier|d['’]abord)\b|\bd['’]abord\s+les\s+tests\b|\bd[ée]veloppement\s+(?:pilot[ée]|dirig[ée])\s+par\s+les\s+tests\b",
         not_tests_first: r"\b(?:ne|pas|sans|optionnel\w*|exécut\w+|lanc\w+)\b",
         failing_test: r"^\W*(?:[ée]cri\w+|ajout\w+|cré\w+)\s+(?:[\w'’-]+\s+){0,3}tests?\b.{0,40}?(?:qui\s+[ée]chou\w+|en\s+[ée]chec)",
+        optional: r"optionnel(?:le)?s?|facultati(?:f|ve)s?",
     },
     Words {
         code: "de",
@@ -255,6 +264,7 @@ pub(crate) const LANGUAGES: &[Words] = &[
         tests_first: r"\btests?\s+(?:kommen\s+)?zuerst\b|\bzuerst\s+(?:die\s+)?[\p{L}-]*tests?\b|\btestgetrieben\w*|\btestgesteuert\w*",
         not_tests_first: r"\b(?:nicht|keine?[nrs]?|ohne|optional\w*|ausführen|laufen|führe)\b",
         failing_test: r"^\W*(?:[\w-]+\s+){0,3}(?:fehlschlagende\w*|scheiternde\w*|rote\w*)\s+(?:[\w-]+\s+){0,2}[\p{L}-]*tests?\b",
+        optional: "optional|freiwillig|wahlweise",
     },
     Words {
         code: "ru",
@@ -279,5 +289,6 @@ pub(crate) const LANGUAGES: &[Words] = &[
         tests_first: r"\bтест\p{L}*\s+(?:сначала|вперёд|вперед)\b|\b(?:сначала|сперва)\s+(?:(?:на)?пис\p{L}+\s+)?(?:\p{L}+\s+)?тест(?:ы|ов)?\b|\bразработка\s+через\s+тестирование\b",
         not_tests_first: r"\b(?:не|без|необязательн\p{L}*|опциональн\p{L}*|запуст\p{L}+|прогна\p{L}+)\b",
         failing_test: r"^\W*(?:написать|добавить|создать|напишите)\s+(?:[\p{L}-]+\s+){0,2}(?:падающ|провальн|непроходящ)\p{L}+\s+(?:[\p{L}-]+\s+){0,2}тест",
+        optional: r"необязательн(?:о|ая|ый|ое)|опционально?(?:о|ая|ый|ое)?|по\s+желанию",
     },
 ];

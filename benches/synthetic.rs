@@ -284,6 +284,7 @@ pub fn synthetic_iteration(session: &SessionId, number: u32, seconds: i64, rando
         agent_facts: None,
         user_files: Vec::new(),
         undone: Vec::new(),
+        closed_parents: Vec::new(),
         lost_tasks: Vec::new(),
         schema: SCHEMA,
         id: format!("{session}-iter-{number}"),
@@ -367,6 +368,7 @@ fn done_after(number: u32) -> usize {
 
 fn session(id: &SessionId, seconds: i64) -> Session {
     Session {
+        closed_parents: Vec::new(),
         validation_files: Vec::new(),
         legacy_failures: None,
         trusted: None,

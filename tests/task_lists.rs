@@ -25,6 +25,35 @@ fn a_tick_of_another_kind_is_a_claim_and_struck_lines_are_no_tasks() {
 }
 
 #[test]
+fn a_parent_is_ticked_by_the_loop_with_the_last_of_its_sub_tasks() {
+    let scene = Sandbox::new();
+    scene.tasks(
+        "- [ ] 1. Set up\n  - [x] 1.1 One\n- [ ] 2. Build\n- [ ] 2.1 Two\n- [ ]* 2.2 Three\n- [ ] 3. Ship it in ship.txt\n  - [x] 3.1 Four",
+    );
+    scene.agent_sh(
+        "cat > /dev/null; echo $RALPH_TASK >> runs.txt; edit \"s/\\[ \\] $RALPH_TASK /[x] $RALPH_TASK /; s/\\[ \\] $RALPH_TASK\\. /[x] $RALPH_TASK. /\" specs/001-login/tasks.md",
+    );
+    scene.config("skip-optional = true");
+    scene.ralph("").code(0).stdout_has("ticked 1: all of its sub-tasks are done");
+    assert_eq!(scene.session().trailers("Ralph-Task"), ["2.1", "3"]);
+    let list = scene.task_list();
+    for ticked in ["[x] 1. Set up", "[x] 2. Build", "[ ]* 2.2 Three", "[x] 3. Ship"] {
+        assert!(list.contains(ticked), "{list}");
+    }
+    assert_eq!(scene.session().end()["closed_parents"], json!(["1"]));
+    assert!(scene.progress().contains("**Also closed**: 2\n"), "{}", scene.progress());
+}
+
+#[test]
+fn what_a_list_in_another_language_depends_on_comes_first() {
+    let scene = Sandbox::new();
+    scene.tasks("- [ ] T001 实现登录（依赖 T002、T003）\n- [ ] T002 建立模型\n- [ ] T003 文档（可选）");
+    scene.agent_sh("cat > /dev/null; echo x > $RALPH_TASK.txt; edit \"s/\\[ \\] $RALPH_TASK/[x] $RALPH_TASK/\" specs/001-login/tasks.md");
+    scene.ralph("").code(0);
+    assert_eq!(scene.session().trailers("Ralph-Task"), ["T002", "T003", "T001"]);
+}
+
+#[test]
 fn a_copy_is_named_and_the_task_that_it_repeats_is_what_counts() {
     let scene = Sandbox::new();
     scene.tasks("- [ ] T001 One\n- [ ] T002 Two");

@@ -15,6 +15,7 @@ use ralph_store::{
 use super::begin::place;
 use super::decide::all_done;
 use super::iteration::unfinished;
+use super::parents::close_finished;
 use super::plan::Plan;
 use super::recorded_progress::progress_parts;
 use super::recorder::Recorder;
@@ -66,9 +67,10 @@ pub fn accept(plan: &Plan<'_>, name: &str, by: &str, say: &mut dyn FnMut(&Event)
             .with_hint("save the task list, and try again")
             .into());
     }
+    let parents = close_finished(feature, &plan.job.read_tasks(feature)?)?;
     let at = plan.clock.now();
     let accepted = Acceptance { by: by.to_owned(), at };
-    let iteration = record(plan, &mut recorder, &log, &attempt, item, accepted)?;
+    let iteration = record(plan, &mut recorder, &log, &attempt, (item, parents), accepted)?;
     let is_completed = end(plan, &mut recorder, &place, at)?;
     note_last_written(plan.work_tree, &place.feature, &session)?;
     let is_settled = recorder.settle_progress();
@@ -126,7 +128,7 @@ fn record(
     recorder: &mut Recorder<'_>,
     log: &SessionLog,
     refused: &Iteration,
-    item: &Item,
+    (item, parents): (&Item, Vec<TaskName>),
     accepted: Acceptance,
 ) -> Result<u32> {
     let at = accepted.at;
@@ -156,7 +158,8 @@ fn record(
     let mut iteration = unfinished(begin, &recorder.place().begun, at, counts, head);
     iteration.outcome = Outcome::Success;
     iteration.attempt = None;
-    iteration.closed = vec![item.name.clone()];
+    iteration.closed = [vec![item.name.clone()], parents.clone()].concat();
+    iteration.closed_parents = parents;
     iteration.files_changed = taken.files_changed();
     iteration.snapshot = taken.snapshot;
     iteration.left_out = taken.left_out;

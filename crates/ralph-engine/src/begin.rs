@@ -319,6 +319,7 @@ fn new_session(
         iterations_run: 0,
         tasks_completed: 0,
         closed: BTreeSet::new(),
+        closed_parents: Vec::new(),
         tasks_done: tasks.counts().done,
         tasks_remaining: tasks.counts().open,
         duration_ms: Durations::default(),

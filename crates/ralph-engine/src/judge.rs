@@ -35,6 +35,8 @@ pub struct Verdict {
     pub false_claim: Vec<Claim>,
     /// Tasks that this iteration brought from open to done, by the names that they had before.
     pub closed: Vec<TaskName>,
+    /// Those of them that the loop ticked, as all of their sub-tasks were done.
+    pub closed_parents: Vec<TaskName>,
     /// Items of the list after, whose boxes should be opened again.
     pub to_open: Vec<Item>,
     /// Items of the list after that are done, though only a copy of them was ticked.
@@ -54,6 +56,7 @@ impl Verdict {
         self.false_claim = if self.claims.promise { vec![Claim::Promise] } else { Vec::new() };
         self.false_claim.push(Claim::Ticked);
         self.closed.clear();
+        self.closed_parents.clear();
         self.others.clear();
         self.to_tick.clear();
         self.to_open = ticked;
@@ -124,6 +127,7 @@ pub fn judge(
         claims: Claims { promise: is_promised, ticked: ticked.iter().map(name_of).collect() },
         false_claim,
         closed: if is_success { done } else { Vec::new() },
+        closed_parents: Vec::new(),
         to_open: ticked_in_vain.into_iter().map(|ticked| ticked.after.clone()).collect(),
         to_tick: own
             .into_iter()

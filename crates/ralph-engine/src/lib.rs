@@ -24,6 +24,7 @@ mod lane;
 mod left_behind;
 mod left_spools;
 mod memory;
+mod parents;
 mod plan;
 mod progress_file;
 mod prompt_size;
@@ -201,6 +202,7 @@ impl Running<'_> {
                     return Ok(ending);
                 }
             };
+            let tasks = self.close_parents_before_attempt(tasks)?;
             let lost = self.task_watch.still_lost(&tasks);
             let bounds = Bounds {
                 settings: &self.plan.config.settings,

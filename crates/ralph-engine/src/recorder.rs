@@ -194,6 +194,7 @@ impl<'a> Recorder<'a> {
         if !self.place.untick || items.is_empty() {
             return Ok(false);
         }
+        let items = &[items, &after.parents_to_open(items)].concat();
         let path = &self.place.tasks_path;
         // The claim must outlive the box: we may die between opening it and recording it.
         let opened = match self.files.read(path, MAX_TASK_LIST_BYTES).context("read the task list") {

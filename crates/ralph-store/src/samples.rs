@@ -46,6 +46,7 @@ pub fn session() -> Session {
         hints: Vec::new(),
         baseline: None,
         validation_files: Vec::new(),
+        closed_parents: Vec::new(),
         legacy_failures: None,
         trusted: None,
         user_files: Vec::new(),

@@ -15,6 +15,7 @@ mod markdown;
 mod marks;
 mod near_miss;
 mod pairs;
+mod parents;
 mod phase;
 mod pick;
 mod ranges;

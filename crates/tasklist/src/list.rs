@@ -16,7 +16,7 @@ use super::markdown::{self, MAX_ITEMS, TaskBox};
 use super::near_miss::Unrecognised;
 use super::ranges::{Ranges, ranges};
 use super::ticks::star_len;
-use super::{conflict, copies, failing_tests, front_matter, phase, story, struck};
+use super::{conflict, copies, failing_tests, front_matter, parents, phase, story, struck};
 
 /// How an item is called: its id as written, `T004#2` for the second item with that id, `#7` for the seventh item of a
 /// file if it has none.
@@ -128,7 +128,7 @@ pub struct Item {
     /// True if a star behind the box says that it is optional (`[ ]*`): Markdown knows no such box.
     #[serde(skip)]
     pub is_starred: bool,
-    /// The nearest item around it.
+    /// The nearest item around it, or the one whose number its number continues: `2` above `2.1`.
     #[serde(skip)]
     pub parent: Option<usize>,
     /// True if no task-list item is in it.
@@ -137,6 +137,9 @@ pub struct Item {
     /// The last id of an item that stands for a range of ids.
     #[serde(skip)]
     pub(super) until: Option<String>,
+    /// True if it asks for more than its sub-tasks do.
+    #[serde(skip)]
+    pub(super) has_own_work: bool,
     /// The languages of its list.
     #[serde(skip)]
     pub(super) languages: Languages,
@@ -206,6 +209,7 @@ impl TaskList {
             let parent = task_box.parent;
             let mut item = item(source, &task_box, label, kind);
             item.languages = languages;
+            item.has_own_work = task_box.has_block || parents::has_own_work(&item.text, &task_box.body);
             item.optional = item.is_starred
                 || languages.is_optional(&item.text)
                 || languages.without_optional(&task_box.text).len() < task_box.text.len();
@@ -216,7 +220,8 @@ impl TaskList {
             }
         }
         copies::mark(&mut items);
-            let known = KnownIds::new(items.iter().filter_map(|item| item.id.clone()).collect());
+        parents::link_by_number(&mut items);
+        let known = KnownIds::new(items.iter().filter_map(|item| item.id.clone()).collect());
         for (item, waits) in items.iter_mut().zip(waits) {
             item.depends_on = known.resolve(&waits, item.id.as_deref());
         }
@@ -338,6 +343,7 @@ fn item(source: &str, task_box: &TaskBox, label: Label, kind: Kind) -> Item {
         parent: task_box.parent,
         is_leaf: true,
         until,
+        has_own_work: false,
         languages: Languages::default(),
     }
 }

@@ -36,6 +36,8 @@ pub(super) struct TaskBox {
     pub parent: Option<usize>,
     /// Other lines of the item, without those of its sub-tasks.
     pub body: Vec<String>,
+    /// True if it has code or a table.
+    pub has_block: bool,
 }
 
 /// Reads `source`, a whole file; what is before `start` (a BOM, front matter) is left out. Returns its boxes, those that a person
@@ -212,6 +214,7 @@ impl<'a> Walk<'a> {
             depth: self.frames.iter().filter(|frame| frame.own.is_some()).count(),
             parent,
             body: Vec::new(),
+            has_block: false,
         });
         if let Some(frame) = self.frames.last_mut() {
             frame.own = Some(index);
@@ -230,6 +233,10 @@ impl<'a> Walk<'a> {
             }
             Tag::CodeBlock(_) | Tag::Table(_) | Tag::HtmlBlock | Tag::MetadataBlock(_) => {
                 self.block = Block::Opaque;
+                let owner = self.frames.iter().rev().find_map(|frame| frame.own);
+                if let Some(owner) = owner.filter(|_| !matches!(tag, Tag::HtmlBlock)) {
+                    self.boxes[owner].has_block = true;
+                }
             }
             _ => {}
         }

@@ -179,13 +179,15 @@ impl TaskList {
         let open_below = self.open_below(picking);
         let mut waits = HashMap::new();
         let mut known = HashMap::new();
+        let finished = self.finished();
         let mut last = None;
         for (index, item) in self.open(picking) {
             let below = open_below[index].map(Wait::Item);
             let wait = below.or_else(|| self.open_dependency(item, picking, &mut known));
             match wait {
                 None if (picking.is_skipped)(&item.name) => {}
-                None if item.optional => {
+                // What is optional, and what consists of sub-tasks that are done: whoever can tick its box does.
+                None if item.optional || finished[index] => {
                     last.get_or_insert(item);
                 }
                 None => return Pick::Task(item),
@@ -367,7 +369,8 @@ mod tests {
         case("- [ ]* 1. a\n- [x] 2. b\n", &[], "1");
         case("- [ ]* 1. a\n- [ ] 2. b (depends on 1)\n- [ ] 3. c\n", &[], "3");
         case("- [ ]* 1. a\n- [ ] 2. b (depends on 1)\n- [x] 3. c\n", &[], "1");
-        case("- [ ] 1. a\n  - [x] 1.1 b\n  - [ ]* 1.2 c\n- [ ] 2. d\n", &[], "1");
+        case("- [ ] 1. a\n  - [x] 1.1 b\n  - [ ]* 1.2 c\n- [ ] 2. d\n", &[], "2");
+        case("- [ ] 1. a in src/a.rs\n  - [x] 1.1 b\n  - [ ]* 1.2 c\n- [ ] 2. d\n", &[], "1");
         case("- [ ]* 1. a\n", &["1"], "1 was skipped");
     }
 

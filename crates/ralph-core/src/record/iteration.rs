@@ -343,6 +343,9 @@ pub struct Iteration {
     pub false_claim: Vec<Claim>,
     /// The tasks that this iteration brought from open to done.
     pub closed: Vec<TaskName>,
+    /// Those of them that the loop ticked itself, as all of their sub-tasks were done.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub closed_parents: Vec<TaskName>,
     /// Tasks whose boxes were opened again though the iteration succeeded: it was not asked for them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reopened: Vec<TaskName>,
@@ -472,6 +475,7 @@ impl Iteration {
         self.failure_class = Some(FailureClass::Conflict);
         self.cause = Some(cause);
         self.closed.clear();
+        self.closed_parents.clear();
         self.reopened.clear();
         self.tasks_done = self.tasks_done.saturating_sub(closed);
         self.tasks_open += closed;

@@ -72,6 +72,7 @@ pub fn iteration(outcome: Outcome) -> Iteration {
         user_files: Vec::new(),
         undone: Vec::new(),
         lost_tasks: Vec::new(),
+        closed_parents: Vec::new(),
         redactions: Vec::new(),
         hints: Vec::new(),
         memory: None,

@@ -71,6 +71,9 @@ pub struct Session {
     /// Their names, as far as they were added.
     #[serde(skip)]
     pub closed: BTreeSet<TaskName>,
+    /// Tasks that the loop ticked between attempts, as all of their sub-tasks were done.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub closed_parents: Vec<TaskName>,
     /// All tasks of the list that are done.
     pub tasks_done: usize,
     pub tasks_remaining: usize,

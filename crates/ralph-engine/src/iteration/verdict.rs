@@ -82,7 +82,7 @@ impl Running<'_> {
         }
         let boxes: Vec<&Item> = verdict.to_open.iter().chain(&undone.to_open).collect();
         let has_opened = self.recorder.reopen_boxes(&started.slot, &boxes, &after)?;
-        let has_ticked = self.tick_originals(&verdict, &after);
+        let has_ticked = self.tick_originals(&verdict, &after) | self.close_parents_with(&mut verdict);
         if second.is_some() || tip.is_some() {
             ended_at = self.plan.clock.now();
         }

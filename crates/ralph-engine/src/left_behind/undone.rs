@@ -113,7 +113,7 @@ impl Running<'_> {
     /// Takes in what an attempt changed, closed and undid.
     pub(crate) fn note_work(&mut self, iteration: &Iteration, changes: &[BlobChange], list: &TaskList) {
         let known = &mut self.past.left_behind.undone;
-        let closed = iteration.closed.iter();
+        let closed = iteration.closed.iter().filter(|name| !iteration.closed_parents.contains(name));
         let closed: Vec<_> =
             closed.map(|name| (name.clone(), list.find(name).map(|item| item.text.clone()))).collect();
         known.work.ended(iteration.task.as_deref().unwrap_or_default(), &closed, changes);

@@ -77,8 +77,21 @@ pub(super) fn of_text(page: &Page, max_chars: usize) -> Option<String> {
         let worth = if worth < 5 { (Reverse(rank.max(Rank::Words)), last) } else { (Reverse(rank), worth) };
         (worth, Reverse(at))
     })?;
-    let line = first_difference(page, at).unwrap_or_else(|| one_line(page.line(at)));
+    let line = first_difference(page, at).unwrap_or_else(|| without_ruler(&one_line(page.line(at))));
     Some(shorten(&line, max_chars))
+}
+
+/// Returns the text of a heading in a ruler: `==== no tests ran in 0.01s ====`.
+fn without_ruler(line: &str) -> String {
+    let is_ruler = |end: &str| ["====", "----", "────", "****", "####"].contains(&end);
+    let end: String = line.chars().take(4).collect();
+    let text = if is_ruler(&end) { line.trim_matches(['=', '-', '─', '*', '#', ' ']) } else { line };
+    if text.is_empty() { line.to_owned() } else { text.to_owned() }
+}
+
+/// Returns true if a line without a known tool has the words of a failure.
+pub(super) fn is_telling(line: &str) -> bool {
+    score(line) >= super::MIN_SCORE && rank(line) == Rank::Failure
 }
 
 /// Returns what the unified diff that line `at` is of changes first: `a.txt: -old +new`.

@@ -197,6 +197,13 @@ impl Examination {
             .or_else(|| cause::of_text(&self.page, max_chars))
     }
 
+    /// Returns true if the output says what failed: a tool reports it, or a line has the words of a failure.
+    pub fn is_explained(&self) -> bool {
+        let is_told = |at: usize| cause::is_telling(self.page.line(at));
+        self.primary_failure().is_some_and(|failure| cause::of_failure(&self.page, failure, 80).is_some())
+            || (0..self.page.len()).any(is_told)
+    }
+
     /// Returns the most important failure. It does not depend on the order of the output: tests run in any order, compilers in
     /// parallel.
     fn primary_failure(&self) -> Option<&Failure> {

@@ -329,8 +329,8 @@ impl History {
     /// Returns true if the validation could not be run in any iteration that had one, and there were two or more.
     pub fn cannot_validate(&self) -> bool {
         let turns = self.turns.iter().filter(|turn| turn.outcome != Outcome::Interrupted);
-        let codes: Vec<i32> = turns.filter_map(|turn| turn.validation).collect();
-        codes.len() >= 2 && codes.iter().all(|code| CANNOT_RUN.contains(code))
+        let codes: Vec<_> = turns.filter_map(|turn| Some((turn.validation?, turn.is_passed))).collect();
+        codes.len() >= 2 && codes.iter().all(|(code, is_passed)| CANNOT_RUN.contains(code) && !is_passed)
     }
 
     /// Returns how many validations of iterations ran into their time limit; `None` if one ended otherwise.

@@ -1,17 +1,22 @@
 //! The validation outside of iterations, and the states on which it passed.
 
 use anyhow::Result;
+use failure_excerpt::{Ran, Tally};
 
 use crate::validate;
-use ralph_core::record::{Baseline, ExitReason, Phase, join_files};
+use ralph_core::judge::NothingToRun;
+use ralph_core::record::{Baseline, ExitReason, FlagCode, LogEntry, Phase, Validation, join_files};
 use ralph_os::process::host_name;
 use ralph_store::{Slot, names, passed_states};
 
-use super::iteration_context::validation_cause;
+use super::iteration_context::{nothing_to_run, validation_cause};
 use super::lane;
 use super::recorder::Opening;
 use super::running::Running;
 use super::trusted::BaselineRun;
+
+/// The files of a slot with what the validation printed.
+pub(super) const OUTPUTS: [&str; 2] = [names::VALIDATION_STDOUT, names::VALIDATION_STDERR];
 
 /// Maximum number of files that a warning names.
 const MAX_NAMED_FILES: usize = 5;
@@ -51,21 +56,57 @@ impl Running<'_> {
         self.begin_phase(0, Phase::Validation { command: command.to_owned() });
         let environment = self.plan.environment(&self.session.id, "", 0, 0);
         let context = self.plan.validation_context(slot, &environment, self.marker());
-        let validation = validate::run(command, &context, self.plan.interrupt)?;
+        let mut validation = validate::run(command, &context, self.plan.interrupt)?;
         let _uncleared = self.control.clear_phase().is_err();
         self.warn_of_leftovers(&validation.leftovers);
         if validation.exit.reason == Some(ExitReason::Interrupted) {
             return Ok(None);
         }
-        let cause = validation_cause(slot, &validation, self.recorder.redactor(), &self.plan.project_root)?;
         let tests = self.tally(slot, names::VALIDATION_STDOUT, names::VALIDATION_STDERR)?;
+        validation.has_no_tests = self.has_no_tests(slot, OUTPUTS, &validation, &tests)?;
+        self.judging.has_said_no_tests |= validation.has_no_tests;
+        let failure = validation_cause(slot, &validation, self.recorder.redactor(), &self.plan.project_root)?;
+        let (cause, fingerprint) = failure.unzip();
         Ok(Some(Baseline {
             exit: validation.exit.code,
             exit_reason: validation.exit.reason,
             duration_ms: validation.duration_ms,
+            no_tests: validation.has_no_tests,
             cause,
+            fingerprint: fingerprint.flatten(),
             tests: Some(Box::new(tests)),
         }))
+    }
+
+    /// Returns true if a validation, whose output is in `slot`, had nothing to run as there are no tests yet: no recorded run
+    /// had one, and no file holds one. Whatever else it says does not count then, unless `validation.refuse` has `no-tests`.
+    pub(super) fn has_no_tests(
+        &mut self,
+        slot: &Slot,
+        outputs: [&str; 2],
+        validation: &Validation,
+        tests: &Tally,
+    ) -> Result<bool> {
+        let refuse = &self.plan.config.settings.validation_refuse;
+        let has_run = |entry: &LogEntry| {
+            entry.tests.is_some_and(|tests| tests.passed.unwrap_or(0) + tests.failed.unwrap_or(0) > 0)
+        };
+        if refuse.iter().any(|code| code == FlagCode::NoTests.as_str())
+            || self.judging.has_tests
+            || self.judging.trusted.tests().is_some_and(|tests| tests.ran == Ran::Some)
+            || self.past.memory.entries().iter().any(has_run)
+        {
+            return Ok(false);
+        }
+        let end = if validation.exit.is_success() {
+            // A runner that is content without tests.
+            (tests.ran == Ran::None && tests.skipped == Some(0)).then_some(NothingToRun::Missing)
+        } else {
+            nothing_to_run(slot, outputs, validation, tests)?
+        };
+        let Some(end) = end else { return Ok(false) };
+        let (tree, _) = self.recorder.peek(slot)?;
+        Ok(end.is_confirmed_by(&self.recorder.paths(slot, &tree)?))
     }
 
     /// Names the state that the work tree was last seen in, together with the command and where it runs. `None` if that is

@@ -5,6 +5,7 @@ use camino::Utf8Path;
 
 use crate::validate;
 use ralph_core::config::Settings;
+use ralph_core::judge::{is_one_of, manifests_of};
 use ralph_core::record::{Refusal, join_files};
 use ralph_git::worktree::WorkTree;
 use ralph_project::feature::Feature;
@@ -20,11 +21,21 @@ const MAX_NAMED_FILES: usize = 5;
 /// refused: the baseline shows it.
 pub fn check_validation(command: &str, root: &Utf8Path) -> Result<()> {
     let Some(program) = validate::missing_program(command, root) else { return Ok(()) };
+    if manifests_of(program).is_some_and(|manifests| !has_any(root, manifests)) {
+        // There is no project yet: a task makes it, and installs its runner.
+        return Ok(());
+    }
     Err(Refusal::new(format!("the validation `{command}` cannot be run: `{program}` is not on the PATH"))
         .with_hint(format!(
             "install {program}, or give another by --validate CMD; if a task installs it: --force"
         ))
         .into())
+}
+
+/// Returns true if one of these files is in the folder; a folder that cannot be read may have one.
+fn has_any(folder: &Utf8Path, manifests: &[&str]) -> bool {
+    let Ok(entries) = folder.read_dir_utf8() else { return true };
+    entries.flatten().any(|entry| is_one_of(entry.file_name(), manifests))
 }
 
 /// Refuses protected files of which no snapshot has what they are to be again.

@@ -10,6 +10,7 @@ use redact_stream::Redactor;
 use serde_json::Value;
 
 use ralph_agent::answer::{answer, recorded_parser};
+use ralph_core::judge::{self, NothingToRun};
 use ralph_core::progress::{IterationContext, cause};
 use ralph_core::record::{Exit, Iteration, LogEntry, Outcome, Validation};
 use ralph_project::project_files::open_plain;
@@ -97,13 +98,14 @@ pub fn agent_stderr(slot: &Slot) -> Result<String> {
     Ok(window_of(&slot.path(names::AGENT_STDERR))?.text)
 }
 
-/// Returns why a validation outside of iterations failed, from its output in `slot`, without secrets. `None` if it passed.
+/// Returns why a validation outside of iterations failed, from its output in `slot`, without secrets, and the fingerprint of
+/// that, as an iteration would have it. `None` if it passed.
 pub fn validation_cause(
     slot: &Slot,
     validation: &Validation,
     redactor: &Redactor,
     directory: &Utf8Path,
-) -> Result<Option<String>> {
+) -> Result<Option<(String, Option<String>)>> {
     let stdout = window_of(&slot.path(names::VALIDATION_STDOUT))?;
     let stderr = window_of(&slot.path(names::VALIDATION_STDERR))?;
     let examined = examine(&Output {
@@ -113,7 +115,22 @@ pub fn validation_cause(
         cwd: Some(directory.as_str()),
         ..Output::default()
     });
-    Ok(cause::of_validation(validation, &examined).map(|cause| redactor.redact_text(&cause).0))
+    let cause = cause::of_validation(validation, &examined);
+    let fingerprint = || examined.fingerprint().map(|fingerprint| fingerprint.strict);
+    Ok(cause.map(|cause| (redactor.redact_text(&cause).0, fingerprint())))
+}
+
+/// Returns what there was not to run for a validation, by the end of what it printed into two files of `slot`.
+pub fn nothing_to_run(
+    slot: &Slot,
+    [stdout, stderr]: [&str; 2],
+    validation: &Validation,
+    tests: &Tally,
+) -> Result<Option<NothingToRun>> {
+    let [stdout, stderr] = [window_of(&slot.path(stdout))?.text, window_of(&slot.path(stderr))?.text];
+    let exit_code = Some(validation.exit.code);
+    let examined = examine(&Output { stdout: &stdout, stderr: &stderr, exit_code, ..Output::default() });
+    Ok(judge::nothing_to_run(validation.exit, [&stdout, &stderr], &examined, tests))
 }
 
 /// Returns what a validation printed of its tests into two files of `slot`, with the secrets in their names removed.

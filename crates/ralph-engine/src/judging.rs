@@ -1,9 +1,9 @@
 //! What the judge knows of a session: the trusted state, the validation's own files, and the tests that failed before.
 
-use failure_excerpt::{Level, Tally};
+use failure_excerpt::{Level, Ran, Tally};
 
 use ralph_core::config::Pass;
-use ralph_core::judge::{OwnFiles, selects_by_change};
+use ralph_core::judge::{OwnFiles, contradiction, selects_by_change};
 use ralph_core::record::{Event, Iteration, Outcome, Session, join_truncated};
 
 use super::plan::Plan;
@@ -19,6 +19,10 @@ const MAX_NAMED_TESTS: usize = 5;
 /// Maximum number of tests that a prompt names.
 const MAX_PROMPT_TESTS: usize = 50;
 
+/// What is said once while there is nothing to run.
+pub(super) const NO_TESTS_YET: &str =
+    "no tests yet: until the first one exists, a task is judged by what it changed";
+
 /// What attempts are judged by.
 #[derive(Debug, Default)]
 pub(super) struct Judging {
@@ -31,6 +35,10 @@ pub(super) struct Judging {
     failing_before: Option<Vec<String>>,
     /// What the validation printed when it last passed, for the mark that lets a baseline be left out.
     pub passing_tests: Option<Tally>,
+    /// True if a recorded validation of the feature ran a test.
+    pub has_tests: bool,
+    /// True if it was said that there are no tests yet.
+    pub has_said_no_tests: bool,
 }
 
 impl Judging {
@@ -50,6 +58,9 @@ impl Judging {
         self.selects_by_change = selects_by_change(command, &self.own_files.contents(&lookup));
         session.validation_files = self.own_files.names(&lookup);
         self.passing_tests = baseline.tests.as_deref().filter(|_| baseline.passes()).cloned();
+        if let Some(message) = self.passing_tests.as_ref().and_then(contradiction) {
+            say(&Event::Warning { message });
+        }
         let failing = baseline.tests.as_ref().and_then(|tests| tests.failing.as_ref());
         match settings.validation_pass {
             Pass::Green => {
@@ -105,7 +116,8 @@ impl Judging {
                 .is_some_and(|failing| !failing.is_empty() && failing.iter().all(|name| known.contains(name)))
         });
         narrow(&mut session.legacy_failures, iteration);
-        if iteration.passed_validation() && iteration.exit.validation == Some(0) {
+        self.has_tests |= tests.is_some_and(|tests| tests.ran == Ran::Some);
+        if iteration.passed_validation() && iteration.is_green() {
             self.passing_tests = iteration.evidence.as_ref().and_then(|evidence| evidence.tests.clone());
         }
     }
@@ -113,7 +125,9 @@ impl Judging {
     /// Returns what the first lines of a run say beside the validation's command.
     pub fn notes(&self, baseline: &BaselineRun) -> Vec<String> {
         let mut notes = Vec::new();
-        if baseline.tests.as_ref().is_some_and(|tests| tests.level == Level::None) {
+        if baseline.has_no_tests() {
+            notes.push(NO_TESTS_YET.to_owned());
+        } else if baseline.tests.as_ref().is_some_and(|tests| tests.level == Level::None) {
             notes.push("its output has no counts of tests".to_owned());
         }
         if self.selects_by_change {

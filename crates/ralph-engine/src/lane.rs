@@ -83,7 +83,7 @@ impl Running<'_> {
         let ran = validate::run(&command, &context, self.plan.interrupt)?;
         if !ran.exit.is_success() {
             let (redactor, root) = (self.recorder.redactor(), &self.plan.project_root);
-            let words = validation_cause(&slot, &ran, redactor, root)?.unwrap_or_default();
+            let (words, _) = validation_cause(&slot, &ran, redactor, root)?.unwrap_or_default();
             return Ok(Some(format!("`{command}` (lanes.setup) exited {}: {words}", ran.exit.code)));
         }
         lane.note_setup(&state)?;

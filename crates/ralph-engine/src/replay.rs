@@ -97,7 +97,7 @@ pub fn replay(
                 strategy.record(&context);
             }
             narrow(&mut legacy_failures, &iteration);
-            baseline_failure = baseline_failure.filter(|_| iteration.exit.validation != Some(0));
+            baseline_failure = baseline_failure.filter(|_| !iteration.is_green());
             history.push(&iteration);
             memory.push(iteration);
         }

@@ -35,6 +35,11 @@ impl BaselineRun {
         self.is_known_to_pass || self.baseline.is_some()
     }
 
+    /// Returns true if there was nothing to run yet.
+    pub fn has_no_tests(&self) -> bool {
+        self.baseline.as_ref().is_some_and(|baseline| baseline.no_tests)
+    }
+
     /// Returns true if the validation passes before the first iteration.
     pub fn passes(&self) -> bool {
         self.is_known_to_pass || self.baseline.as_ref().is_some_and(Baseline::passed)
@@ -134,8 +139,7 @@ fn of_success(iteration: &Iteration) -> Option<TrustedState> {
         snapshot: iteration.snapshot.clone()?,
         tests: tests_of(iteration),
         // What a person accepts has passed before.
-        passed: iteration.is_acceptance()
-            || iteration.exit.validation == Some(0) && iteration.passed_validation(),
+        passed: iteration.is_acceptance() || iteration.is_green() && iteration.passed_validation(),
         edited: Vec::new(),
     })
 }

@@ -48,6 +48,7 @@ pub fn run(command: &str, bench: &ValidationContext<'_>, interrupt: &Interrupt) 
         exit: ended.exit,
         duration_ms: stopwatch.elapsed_ms(),
         leftovers: ended.leftovers,
+        has_no_tests: false,
     })
 }
 

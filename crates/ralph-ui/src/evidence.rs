@@ -55,6 +55,7 @@ pub fn validation(iteration: &Iteration) -> String {
     let beside = joined([tests, time], ", ").map_or(String::new(), |words| format!(" ({words})"));
     let how = match (iteration.exit.validation, iteration.exit_reason) {
         (Some(0), _) => "passed".to_owned(),
+        (Some(_), _) if iteration.has_no_tests() => "no tests yet".to_owned(),
         (Some(-1), Some(reason)) => reason.description().to_owned(),
         (Some(code), _) => format!("failed with exit code {code}"),
         (None, Some(ExitReason::Interrupted)) if iteration.exit.agent.is_none() => {
@@ -76,7 +77,7 @@ pub fn false_claim(record: &Iteration) -> Option<String> {
         let others = record.claims.ticked.iter().filter(|name| record.task.as_ref() != Some(*name));
         let others: Vec<String> = others.map(|name| one_line(name)).collect();
         let of = if others.is_empty() { String::new() } else { format!(" ({})", others.join(", ")) };
-        let has_failed = record.exit.validation.is_some_and(|code| code != 0);
+        let has_failed = record.exit.validation.is_some_and(|code| code != 0) && !record.has_no_tests();
         let why = if has_failed { "the validation fails" } else { "it is not" };
         return Some(format!("said done{of}, but {why}; reopened"));
     }

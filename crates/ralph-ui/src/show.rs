@@ -505,7 +505,7 @@ mod tests {
                 exit: 1,
                 paths: Some(vec!["check.sh".to_owned()]),
             }),
-            accepted: None,
+            ..Evidence::default()
         };
         let iteration = Iteration {
             evidence: Some(Box::new(evidence)),

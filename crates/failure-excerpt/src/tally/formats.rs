@@ -79,13 +79,16 @@ pub(super) const FORMATS: &[Format] = &[
     ("cypress", Add, "Skipped:~{s}~│"),
     // Cucumber and others like it
     ("cucumber", Add, "{t} scenario<s> ({w})"),
-    ("behave", Add, "{p} scenario<s> passed, {f} failed<, {f} error<s>>, {s} skipped<, {f} undefined>"),
+    ("behave", Add, "{p} scenario<s> passed, {f} failed<, {f} error<s>>, {s} skipped<, {l} undefined>"),
     // Go
+    // With `--rerun-fails` it counts each run of a test, and passes if the last ones did.
+    ("gotestsum", Add, "DONE {_} runs, {t} test<s><, {s} skipped><, {l} failure<s>><, {b} error<s>> in {*}"),
     ("gotestsum", Add, "DONE {t} test<s><, {s} skipped><, {f} failure<s>><, {b} error<s>> in {*}"),
     ("ginkgo", Add, "SUCCESS!{*}-- {p} Passed | {f} Failed |< {_} Flaked |> {s} Pending | {s} Skipped<{*}>"),
     ("ginkgo", Add, "FAIL!{*}-- {p} Passed | {f} Failed |< {_} Flaked |> {s} Pending | {s} Skipped<{*}>"),
     // JVM, .NET, Swift
     ("surefire", Add, "Tests run:~{t}, Failures:~{f}, Errors:~{f}, Skipped:~{s}"),
+    ("surefire", Add, "Tests run:~{t}, Failures:~{f}, Errors:~{f}, Skipped:~{s}, Flakes:~{_}"),
     ("surefire by class", Add, "Tests run:~{t}, Failures:~{f}, Errors:~{f}, Skipped:~{s}<, Time {*}><{*}>"),
     ("gradle", Add, "{t} test<s> completed<, {f} failed><, {s} skipped>"),
     ("junit", Add, "[~{p} tests successful~]"),

@@ -66,6 +66,8 @@ pub struct Tally {
     pub runners: Vec<String>,
     /// The line in which a runner says that only tests with a focus marker ran.
     pub focused: Option<String>,
+    /// Failed tests that do not fail their runner: it ignores failures, or ran these again with success.
+    pub tolerated: u64,
 }
 
 impl Tally {
@@ -85,9 +87,9 @@ impl Tally {
 }
 
 impl Serialize for Tally {
-    /// Writes all fields, `executed` after `skipped`, and `focused` only if it is known.
+    /// Writes all fields, `executed` after `skipped`; `focused` and `tolerated` only if there are any.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut fields = serializer.serialize_struct("Tally", 12)?;
+        let mut fields = serializer.serialize_struct("Tally", 13)?;
         fields.serialize_field("level", &self.level)?;
         fields.serialize_field("ran", &self.ran)?;
         fields.serialize_field("passed", &self.passed)?;
@@ -101,6 +103,9 @@ impl Serialize for Tally {
         fields.serialize_field("runners", &self.runners)?;
         if let Some(line) = &self.focused {
             fields.serialize_field("focused", line)?;
+        }
+        if self.tolerated > 0 {
+            fields.serialize_field("tolerated", &self.tolerated)?;
         }
         fields.end()
     }

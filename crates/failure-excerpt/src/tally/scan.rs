@@ -22,6 +22,23 @@ const REPEATED: &[(&str, &str)] = &[
     ("catch2", "ctest"),
 ];
 
+/// Runners of builds that may be set up to ignore failed tests.
+const OF_BUILDS: &[&str] =
+    &["surefire", "surefire by class", "gradle", "junit", "junit 4", "testng", "scalatest", "sbt"];
+
+/// Parts of lines by which a build says that it succeeded, with its runners; none for all. Without such a line a pipe may
+/// have lost an exit code.
+const SUCCEEDED: &[(&str, &[&str])] = &[
+    ("BUILD SUCCESS", OF_BUILDS),
+    ("** TEST SUCCEEDED **", &["xctest", "swift-testing"]),
+    ("congratulations :)", &[]),
+    ("make: [", &[]),
+    ("gmake: [", &[]),
+];
+
+/// Parts of lines by which one says that it failed.
+const FAILED: &[&str] = &["BUILD FAILURE", "BUILD FAILED", "** TEST FAILED **", "evaluation failed :("];
+
 /// The formats by what they begin with, so that a line is held against few of them.
 struct Index {
     /// By the first byte of the line.
@@ -97,6 +114,9 @@ pub(super) struct Scan {
     broken: u64,
     focused: Option<String>,
     groups: Option<Groups>,
+    /// The runners of builds that succeeded, and whether one failed.
+    succeeded: Vec<&'static [&'static str]>,
+    has_failed_build: bool,
 }
 
 /// What is known only after the last line.
@@ -137,6 +157,9 @@ impl Scan {
         let text = line.trim();
         let Some(&first) = text.as_bytes().first() else { return };
         let text = if first == b'[' { strip_level(text) } else { text };
+        if text.starts_with(['B', '*', 'c', 'e', 'g', 'm']) {
+            self.read_verdict(text);
+        }
         if state.is_in_results {
             if let Some(counts) = counts_in("{w}", text) {
                 return self.add("pytest", Sum::Add, &counts);
@@ -159,6 +182,15 @@ impl Scan {
             None if !state.tap.read(line) && !state.go.read(line) => state.read(text),
             None => {}
         }
+    }
+
+    /// Takes in the verdict of a build on all that it ran.
+    fn read_verdict(&mut self, text: &str) {
+        // make says of a line after which it goes on: `make: [Makefile:2: test] Error 1 (ignored)`.
+        let is_ignored = !text.contains("ake: [") || text.ends_with("(ignored)");
+        let found = SUCCEEDED.iter().find(|(part, _)| text.contains(part) && is_ignored);
+        self.succeeded.extend(found.map(|(_, runners)| runners));
+        self.has_failed_build |= FAILED.iter().any(|part| text.contains(part));
     }
 
     /// Adds what follows from all lines together.
@@ -246,6 +278,8 @@ impl Scan {
         }
         self.broken = self.broken.saturating_add(other.broken);
         self.focused = self.focused.take().or(other.focused);
+        self.succeeded.extend(other.succeeded);
+        self.has_failed_build |= other.has_failed_build;
         if let Some(groups) = other.groups {
             let sum = self.groups.get_or_insert_default();
             sum.passed += groups.passed;
@@ -305,6 +339,10 @@ impl Scan {
             // prove counts tests that were skipped as passed.
             is_skipped_known &= *name != "prove" || counts.get(Field::Total).is_none_or(|total| total == 0);
             tally.not_run = tally.not_run.saturating_add(not_run(counts));
+            let is_excused = !self.has_failed_build
+                && self.succeeded.iter().any(|runners| runners.is_empty() || runners.contains(name));
+            let tolerated = if is_excused { result[1] } else { counts.number(Field::Tolerated) };
+            tally.tolerated = tally.tolerated.saturating_add(tolerated);
         }
         is_exact &= !is_partial || summaries == 1;
         if is_exact {
@@ -434,7 +472,8 @@ fn results(counts: &Counts) -> [u64; 3] {
     let (passed, skipped, spurious) =
         (counts.get(Field::Passed), counts.number(Field::Skipped), counts.number(Field::Spurious));
     let errors = counts.number(Field::Errors).saturating_sub(spurious);
-    let mut failed = counts.number(Field::Failed).saturating_add(errors);
+    let failures = counts.number(Field::Failed).saturating_add(counts.number(Field::Tolerated));
+    let mut failed = failures.saturating_add(errors);
     let total = counts.get(Field::Total).map(|total| total.saturating_sub(spurious));
     if counts.get(Field::Failed).is_none()
         && let (Some(total), Some(passed)) = (total, passed)

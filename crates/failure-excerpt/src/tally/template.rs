@@ -20,6 +20,8 @@ pub(super) enum Field {
     Ran,
     Passed,
     Failed,
+    /// Tests that failed, which may not fail their runner.
+    Tolerated,
     /// Errors, which count as failures unless they happened before any test ran.
     Errors,
     Skipped,
@@ -42,6 +44,7 @@ impl Field {
             "r" => Self::Ran,
             "p" => Self::Passed,
             "f" => Self::Failed,
+            "l" => Self::Tolerated,
             "e" => Self::Errors,
             "s" => Self::Skipped,
             "b" => Self::Broken,
@@ -117,7 +120,7 @@ const WORDS: [(&str, Field); 47] = [
     ("timed out", Field::Failed),
     ("exec failed", Field::Failed),
     ("unexpected successes", Field::Failed),
-    ("undefined", Field::Failed),
+    ("undefined", Field::Tolerated),
     ("ambiguous", Field::Failed),
     ("skipped", Field::Skipped),
     ("skips", Field::Skipped),

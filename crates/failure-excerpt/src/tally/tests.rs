@@ -113,6 +113,40 @@ fn each_runner_is_counted() {
     }
 }
 
+/// What a runner allows, expects or ran again is a failure that does not fail it.
+#[test]
+fn failures_that_do_not_fail_their_runner_are_tolerated() {
+    let maven = "[ERROR] Tests run: 3, Failures: 1, Errors: 0, Skipped: 0\n";
+    let gradle = "> Task :test\n\nATest > b() FAILED\n\n4 tests completed, 1 failed\n";
+    for (output, failed, tolerated) in [
+        (format!("{maven}[INFO] BUILD SUCCESS\n"), 1, 1),
+        (format!("{maven}[INFO] BUILD FAILURE\n"), 1, 0),
+        (format!("{gradle}BUILD SUCCESSFUL in 1s\n"), 1, 1),
+        (format!("{gradle}\nBUILD FAILED in 1s\n"), 1, 0),
+        ("[INFO] BUILD SUCCESS\nTests:       1 failed, 1 passed, 2 total\n".to_owned(), 1, 0),
+        ("make: [Makefile:2: test] Error 1 (ignored)\n=== 1 failed, 2 passed in 0.1s ===\n".to_owned(), 1, 1),
+        ("make: *** [Makefile:2: test] Error 1\n=== 1 failed, 2 passed in 0.1s ===\n".to_owned(), 1, 0),
+        ("=== 1 failed, 2 passed in 0.1s ===\n  congratulations :) (0.52 seconds)\n".to_owned(), 1, 1),
+        ("3 scenarios (1 undefined, 2 passed)\n".to_owned(), 1, 1),
+        ("3 scenarios (1 failed, 2 passed)\n".to_owned(), 1, 0),
+        ("DONE 2 runs, 5 tests, 1 failure in 0.5s\n".to_owned(), 1, 1),
+        ("DONE 5 tests, 1 failure in 0.5s\n".to_owned(), 1, 0),
+        ("--- FAIL: TestInner (0.00s)\nok  \tshop\t0.1s\n".to_owned(), 1, 1),
+        ("--- FAIL: TestA (0.00s)\nFAIL\nFAIL\tshop\t0.1s\n".to_owned(), 1, 0),
+        ("Tests run: 4, Failures: 0, Errors: 0, Skipped: 0, Flakes: 1\n".to_owned(), 0, 0),
+        (
+            "\t Executed 2 tests, with 1 failure (0 unexpected) in 0.1 (0.1) seconds\n** TEST SUCCEEDED **\n"
+                .to_owned(),
+            1,
+            1,
+        ),
+        ("=== 1 passed, 1 xfailed, 1 rerun in 0.1s ===\n".to_owned(), 0, 0),
+    ] {
+        let tally = tally(&output);
+        assert_eq!((tally.failed, tally.tolerated), (Some(failed), tolerated), "{output}");
+    }
+}
+
 #[test]
 fn several_runners_are_added() {
     let both = tally("Ran 2 tests in 0.001s\n\nOK\n\nTests:       1 failed, 1 passed, 2 total\n");

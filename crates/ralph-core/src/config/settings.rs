@@ -18,8 +18,19 @@ use super::typed::{
 
 /// Codes of flags that may refuse a success.
 const REFUSALS: &[&str] = &[
-    "focus", "skip", "vanished", "shrunk", "judge", "idle", "no-tests", "fewer", "removed", "asserts",
-    "config", "undid",
+    "contradiction",
+    "focus",
+    "skip",
+    "vanished",
+    "shrunk",
+    "judge",
+    "idle",
+    "no-tests",
+    "fewer",
+    "removed",
+    "asserts",
+    "config",
+    "undid",
 ];
 
 const MAX_COUNT: u64 = 1_000_000;
@@ -173,7 +184,7 @@ settings! {
             "When a validation passes: exit code 0, or also no test that did not fail before the start");
     validation_refuse: Vec<String> =
         Key::new("validation.refuse", Approved, ValueKind::Words(REFUSALS),
-            "focus, skip, vanished, shrunk, judge, idle",
+            "contradiction, focus, skip, vanished, shrunk, judge, idle",
             "Findings that refuse a success; all others are flags")
             .or_none();
     validation_protect: Vec<String> =

@@ -62,6 +62,8 @@ pub struct Evidence<'a> {
     pub flaky: &'a [String],
     /// How many tests fail that may.
     pub known_failures: usize,
+    /// True if the validation ended because there is nothing to run yet.
+    pub has_no_tests: bool,
     /// Protected files that were put back.
     pub put_back: &'a [String],
     /// Files that its lane's commit does not take.
@@ -84,6 +86,21 @@ pub enum Decision {
     Accepted(Vec<Flag>),
 }
 
+/// Returns the words for tests that fail although their command exits with 0; `None` if none do. What a runner itself
+/// allows, expects or ran again with success is no failure of its.
+pub fn contradiction(tests: &Tally) -> Option<String> {
+    let failed = failures(tests);
+    let fail = if failed == 1 { "fails" } else { "fail" };
+    (failed > 0).then(|| {
+        let tests = count_of(failed, "test");
+        format!("{tests} {fail}, and the command exits with 0: a pipe hides its exit code? (set -o pipefail)")
+    })
+}
+
+fn failures(tests: &Tally) -> u64 {
+    tests.failed.unwrap_or(0).saturating_sub(tests.tolerated)
+}
+
 /// A flag that may be a refusal.
 struct Doubt {
     flag: Flag,
@@ -94,6 +111,7 @@ struct Doubt {
 /// Decides by the first doubt that the settings refuse.
 pub fn decide(evidence: &Evidence<'_>) -> Decision {
     let mut doubts: Vec<Doubt> = [
+        evidence.contradiction(),
         evidence.focus(),
         evidence.skip(),
         evidence.vanished(),
@@ -158,6 +176,18 @@ impl Evidence<'_> {
     /// Returns how many tests ran, and how many in the trusted state.
     fn executed(&self) -> Option<[u64; 2]> {
         Some([self.tests?.executed()?, self.before()?.executed()?])
+    }
+
+    fn contradiction(&self) -> Option<Doubt> {
+        let tests = self.tests?;
+        // Those that passed otherwise have another exit code.
+        let words = contradiction(tests).filter(|_| self.known_failures == 0 && self.flaky.is_empty())?;
+        let (words, is_excused) = match self.before().map(failures) {
+            None => (format!("{words}; nothing to compare with"), true),
+            Some(before) if failures(tests) <= before => (format!("{words}; {before} failed before"), true),
+            Some(_) => (words, false),
+        };
+        Some(doubt(FlagCode::Contradiction, words, Vec::new()).excused_if(is_excused))
     }
 
     fn focus(&self) -> Option<Doubt> {
@@ -291,8 +321,9 @@ impl Evidence<'_> {
     fn tally_doubts(&self) -> Vec<Doubt> {
         let Some(tests) = self.tests else { return Vec::new() };
         let mut doubts = Vec::new();
-        if tests.ran == Ran::None {
-            doubts.push(doubt(FlagCode::NoTests, "no test ran".to_owned(), Vec::new()));
+        if tests.ran == Ran::None || self.has_no_tests {
+            let words = if tests.ran == Ran::None { "no test ran" } else { "no tests yet" };
+            doubts.push(doubt(FlagCode::NoTests, words.to_owned(), Vec::new()));
         }
         if let Some([now, before]) = self.executed()
             && now < before

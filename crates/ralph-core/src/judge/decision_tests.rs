@@ -5,7 +5,7 @@ use failure_excerpt::{Level, Ran, Tally};
 use super::{Decision, DiffFindings, Evidence, Finding, SecondResult, decide};
 use crate::record::{Flag, FlagCode, TrustedState};
 
-const DEFAULT: &[&str] = &["focus", "skip", "vanished", "shrunk", "judge", "idle"];
+const DEFAULT: &[&str] = &["contradiction", "focus", "skip", "vanished", "shrunk", "judge", "idle"];
 
 fn tally(passed: u64, skipped: u64) -> Tally {
     let ran = if passed == 0 { Ran::None } else { Ran::Some };
@@ -48,10 +48,18 @@ struct Settings {
     refuses: bool,
     selects_by_change: bool,
     can_run_again: bool,
+    known_failures: usize,
+    has_no_tests: bool,
 }
 
-const SETTINGS: Settings =
-    Settings { refuse: DEFAULT, refuses: true, selects_by_change: false, can_run_again: true };
+const SETTINGS: Settings = Settings {
+    refuse: DEFAULT,
+    refuses: true,
+    selects_by_change: false,
+    can_run_again: true,
+    known_failures: 0,
+    has_no_tests: false,
+};
 
 fn case() -> Case {
     Case {
@@ -99,7 +107,8 @@ fn shown(case: &Case) -> String {
         others: &[],
         unticks: true,
         flaky: &[],
-        known_failures: 0,
+        known_failures: case.settings.known_failures,
+        has_no_tests: case.settings.has_no_tests,
         put_back: &[],
         left_out: &[],
         undid: case.undid.as_ref(),
@@ -125,6 +134,34 @@ fn honest_work_has_no_flag() {
     check(&Case { tests: None, before: None, ..case() }, "");
     check(&Case { tests: Some(tally(50, 1)), ..case() }, "");
     check(&Case { before: None, ..case() }, "");
+}
+
+#[test]
+fn row_3a_more_failures_than_before_are_refused_whatever_the_exit_code_says() {
+    let red = |failed: u64, tolerated: u64| Tally { failed: Some(failed), tolerated, ..tally(41, 1) };
+    let words = "3 tests fail, and the command exits with 0: a pipe hides its exit code? (set -o pipefail)";
+    let case = |tests: Tally, before: Option<Tally>| Case { tests: Some(tests), before, ..case() };
+    check(&case(red(3, 0), Some(red(0, 0))), &format!("contradiction! not proven: {words}"));
+    check(
+        &case(red(1, 0), Some(Tally::default())),
+        "contradiction! not proven: 1 test fails, and the command exits with 0: a pipe hides its exit code? (set -o pipefail)",
+    );
+    // As many as before, and what the runner itself allows.
+    check(&case(red(3, 0), Some(red(3, 0))), &format!("contradiction: {words}; 3 failed before"));
+    check(&case(red(3, 0), None), &format!("contradiction: {words}; nothing to compare with"));
+    check(&case(red(3, 3), Some(red(0, 0))), "");
+    let settings = Settings { known_failures: 3, ..SETTINGS };
+    let known = "known-failures: 3 tests fail that failed before the start";
+    check(&Case { settings, ..case(red(3, 0), Some(red(0, 0))) }, known);
+    let settings = Settings { refuse: &["focus"], ..SETTINGS };
+    check(&Case { settings, ..case(red(3, 0), Some(red(0, 0))) }, &format!("contradiction: {words}"));
+}
+
+#[test]
+fn a_validation_without_anything_to_run_yet_is_a_flag() {
+    let settings = Settings { has_no_tests: true, ..SETTINGS };
+    let tests = Some(Tally::default());
+    check(&Case { tests, before: Some(Tally::default()), settings, ..case() }, "no-tests: no tests yet");
 }
 
 #[test]
@@ -333,6 +370,7 @@ fn flags_have_one_order() {
         unticks: true,
         flaky: &["x".to_owned()],
         known_failures: 3,
+        has_no_tests: false,
         put_back: &["a.js".to_owned()],
         left_out: &[".env".to_owned()],
         undid: None,

@@ -10,15 +10,17 @@ mod diff_tests;
 mod known_failures;
 mod languages;
 mod mask;
+mod nothing_to_run;
 mod ordered;
 mod own_files;
 mod paths;
 mod shell;
 mod ticks;
 
-pub use decision::{Decision, Evidence, SecondResult, decide};
+pub use decision::{Decision, Evidence, SecondResult, contradiction, decide};
 pub use diff::{ChangedFile, DiffFindings, Finding, findings};
 pub use known_failures::{KnownFailures, confirm, known_failures, still_known};
+pub use nothing_to_run::{NothingToRun, is_one_of, manifests_of, nothing_to_run};
 pub use ordered::{
     is_verification, nothing_to_change, orders_own_file_change, orders_removal, orders_reversal, orders_skip,
 };

@@ -65,7 +65,7 @@ pub fn of_question(question: &str) -> String {
 pub fn of_validation(validation: &Validation, examined: &Examination) -> Option<String> {
     let Validation { command, exit, duration_ms, .. } = validation;
     let cause =
-        (!exit.is_success()).then(|| failed_command(command, *exit, Some(*duration_ms), Some(examined)));
+        (!validation.passed()).then(|| failed_command(command, *exit, Some(*duration_ms), Some(examined)));
     cause.map(|cause| bounded(&cause))
 }
 
@@ -234,7 +234,7 @@ fn class_words(class: FailureClass) -> String {
 fn validation_failure(evidence: &Evidence<'_>) -> Option<String> {
     let iteration = evidence.iteration;
     let exit = Exit { code: iteration.exit.validation?, reason: iteration.validation_exit_reason() };
-    if exit.is_success() {
+    if exit.is_success() || iteration.has_no_tests() {
         return None;
     }
     let command = iteration.validation_command.as_deref().unwrap_or("the validation");
@@ -249,6 +249,10 @@ fn failed_command(
 ) -> String {
     let command = short(command);
     let decisive = examined.and_then(|examined| examined.cause(MAX_CAUSE_CHARS));
+    let passed = examined.filter(|_| reason.is_none()).and_then(all_passed);
+    if let Some(passed) = passed {
+        return format!("{passed}, and `{command}` {}", exited(code));
+    }
     match (reason, decisive) {
         (Some(reason), decisive) => {
             let how = ended_by(reason, &after(duration_ms));
@@ -259,6 +263,15 @@ fn failed_command(
         (None, None) if CANNOT_RUN.contains(&code) => format!("`{command}` cannot be run (exit {code})"),
         (None, None) => format!("`{command}` {}", exited(code)),
     }
+}
+
+/// `all 12 tests pass`: what is left to say of a red validation whose output names no failure.
+fn all_passed(examined: &Examination) -> Option<String> {
+    let tests = examined.tally();
+    let passed = tests.passed.filter(|passed| *passed > 0 && tests.failed == Some(0))?;
+    let is_all = tests.broken == 0 && tests.not_run == 0 && !examined.is_explained();
+    let words = if passed == 1 { "the test passes".to_owned() } else { format!("all {passed} tests pass") };
+    is_all.then_some(words)
 }
 
 /// Returns why the box is still open: calls that were denied, what the validation says, the command that failed last, or what the

@@ -15,6 +15,12 @@ pub struct Baseline {
     pub duration_ms: u64,
     /// Why it failed, in one line. `None` if it passed.
     pub cause: Option<String>,
+    /// True if it ended because there is nothing to run yet, which counts as passed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub no_tests: bool,
+    /// Equal for failures of the same cause. `None` if it passed, and in older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fingerprint: Option<String>,
     /// What it printed of its tests. `None` in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tests: Option<Box<Tally>>,
@@ -22,7 +28,15 @@ pub struct Baseline {
 
 impl Baseline {
     pub fn passed(&self) -> bool {
-        Exit { code: self.exit, reason: self.exit_reason }.is_success()
+        self.no_tests || Exit { code: self.exit, reason: self.exit_reason }.is_success()
+    }
+
+    /// See [`super::Event::for_each_text`].
+    pub(super) fn for_each_text(&mut self, visit: &mut dyn FnMut(&mut String)) {
+        // The names of its tests have no secrets any more.
+        let Self { exit: _, exit_reason: _, duration_ms: _, no_tests: _, fingerprint: _, cause, tests: _ } =
+            self;
+        cause.iter_mut().for_each(visit);
     }
 
     /// Returns why it failed, if it did.

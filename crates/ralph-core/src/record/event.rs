@@ -206,10 +206,8 @@ impl Event {
                 if let Some(Scope { tasks, phases, stories }) = scope {
                     [tasks, phases, stories].into_iter().flatten().for_each(&mut *visit);
                 }
-                // The names of its tests have no secrets any more.
-                if let Some(Baseline { exit: _, exit_reason: _, duration_ms: _, cause, tests: _ }) = baseline
-                {
-                    cause.iter_mut().for_each(&mut *visit);
+                if let Some(baseline) = baseline {
+                    baseline.for_each_text(visit);
                 }
                 if let Some(SandboxFacts { mechanism, version: _, settings: _, network }) = sandbox {
                     [mechanism, network].into_iter().for_each(&mut *visit);
@@ -392,7 +390,15 @@ mod tests {
             is_guessed: false,
             message: Some(x()),
         };
-        let baseline = Baseline { exit: 1, exit_reason: None, duration_ms: 1, cause: Some(x()), tests: None };
+        let baseline = Baseline {
+            exit: 1,
+            exit_reason: None,
+            duration_ms: 1,
+            no_tests: false,
+            fingerprint: None,
+            cause: Some(x()),
+            tests: None,
+        };
         let agent = |event| Event::AgentEvent { iteration: 1, event };
         let commit: ObjectId = "0".repeat(40).parse().unwrap();
         let mut events = [

@@ -23,6 +23,9 @@ pub struct Evidence {
     /// Why ticked boxes do not count although the validation passed.
     pub refused: Option<FlagCode>,
     pub second: Option<SecondRun>,
+    /// True if the validation ended because there is nothing to run yet, which counts as passed.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub no_tests: bool,
     /// Set on the record by which a person overruled a refusal.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub accepted: Option<Acceptance>,

@@ -235,6 +235,15 @@ pub struct Validation {
     pub duration_ms: u64,
     /// Names of the programs that it left running in the background. They are stopped by now.
     pub leftovers: Vec<String>,
+    /// True if it ended because there is nothing to run yet.
+    pub has_no_tests: bool,
+}
+
+impl Validation {
+    /// Returns true if it counts as passed by itself, whatever fails that may.
+    pub fn passed(&self) -> bool {
+        self.has_no_tests || self.exit.is_success()
+    }
 }
 
 /// How often a redaction rule hit in a file of a record.
@@ -493,10 +502,26 @@ impl Iteration {
 
     /// Returns true if its validation ended well and nothing refused what it showed; of a success it always did.
     pub fn passed_validation(&self) -> bool {
-        let is_green = self.exit.validation == Some(0) && self.validation_exit_reason().is_none();
         self.exit.validation.is_some()
             && self.refused().is_none()
-            && (is_green || self.outcome == Outcome::Success)
+            && (self.is_green() || self.outcome == Outcome::Success)
+    }
+
+    /// Returns true if its validation failed nowhere, now or in its second run: there may be nothing to run yet.
+    pub fn is_green(&self) -> bool {
+        let passed = self.exit.validation == Some(0) && self.validation_exit_reason().is_none();
+        passed || self.has_no_tests() || self.second_passed()
+    }
+
+    /// Returns true if its validation ended because there is nothing to run yet.
+    pub fn has_no_tests(&self) -> bool {
+        self.evidence.as_ref().is_some_and(|evidence| evidence.no_tests)
+    }
+
+    /// Returns true if its validation failed, and passed in a second run on the same files.
+    fn second_passed(&self) -> bool {
+        let second = self.evidence.as_ref().and_then(|evidence| evidence.second.as_ref());
+        second.is_some_and(|second| second.why == FlagCode::Flaky && second.exit == 0)
     }
 
     /// Returns why its ticked boxes do not count although the validation passed.

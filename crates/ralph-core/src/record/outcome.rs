@@ -412,6 +412,8 @@ mod tests {
 words! {
     /// What the judge says of an attempt beside its outcome: a flag of a success, or why one was refused.
     pub enum FlagCode {
+        /// Tests fail, and the command that runs them exits with 0.
+        Contradiction = "contradiction",
         /// Only some tests ran: a test is marked to run alone.
         Focus = "focus",
         /// An existing test is skipped now.

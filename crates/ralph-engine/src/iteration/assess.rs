@@ -60,7 +60,7 @@ impl Running<'_> {
         let Some(validation) = &ran.validation else {
             return Ok(Passing { passed: true, ..Passing::default() });
         };
-        if validation.exit.is_success() {
+        if validation.passed() {
             return Ok(Passing { passed: true, ..Passing::default() });
         }
         let settings = &self.plan.config.settings;
@@ -144,6 +144,7 @@ impl Running<'_> {
                 unticks: settings.untick,
                 flaky: &passing.flaky,
                 known_failures: passing.known_failures,
+                has_no_tests: ran.validation.as_ref().is_some_and(|validation| validation.has_no_tests),
                 put_back: &ran.put_back,
                 left_out: &ran.left_out,
                 undid: undone.flag.as_ref(),
@@ -159,7 +160,7 @@ impl Running<'_> {
             };
             result = Some(match again.exit.reason {
                 Some(ExitReason::Timeout) => SecondResult::TimedOut,
-                _ if again.exit.is_success() => SecondResult::Passed,
+                _ if again.passed() => SecondResult::Passed,
                 _ => SecondResult::Failed,
             });
             let was_interrupted = again.exit.reason == Some(ExitReason::Interrupted);
@@ -344,8 +345,10 @@ impl Running<'_> {
         let mut context = self.plan.validation_context(slot, environment, self.marker());
         context.stdout = slot.path(slot_names::SECOND_STDOUT);
         context.stderr = slot.path(slot_names::SECOND_STDERR);
-        let validation = validate::run(&command, &context, self.plan.interrupt)?;
+        let mut validation = validate::run(&command, &context, self.plan.interrupt)?;
         let tests = self.tally(slot, slot_names::SECOND_STDOUT, slot_names::SECOND_STDERR)?;
+        let names = [slot_names::SECOND_STDOUT, slot_names::SECOND_STDERR];
+        validation.has_no_tests = self.has_no_tests(slot, names, &validation, &tests)?;
         (self.say)(&Event::ValidationFinished {
             iteration: begin.iteration,
             command,

@@ -8,7 +8,9 @@ use ralph_agent::AgentInput;
 use ralph_core::record::{AgentRun, Event, ExitReason, FailureClass, Phase, StreamCounts, Validation};
 use ralph_store::{Slot, names};
 
+use super::super::baseline::OUTPUTS;
 use super::super::iteration_context::tally;
+use super::super::judging::NO_TESTS_YET;
 use super::super::prompt_size::what_fills;
 use super::super::running::Running;
 use super::stages::{Ran, StartedIteration};
@@ -85,8 +87,12 @@ impl Running<'_> {
         let Some(command) = self.plan.config.settings.validation_command.clone() else { return Ok(None) };
         self.begin_phase(iteration, Phase::Validation { command: command.clone() });
         let context = self.plan.validation_context(slot, environment, self.marker());
-        let validation = validate::run(&command, &context, self.plan.interrupt)?;
+        let mut validation = validate::run(&command, &context, self.plan.interrupt)?;
         let tests = self.tally(slot, names::VALIDATION_STDOUT, names::VALIDATION_STDERR)?;
+        validation.has_no_tests = self.has_no_tests(slot, OUTPUTS, &validation, &tests)?;
+        if validation.has_no_tests && !std::mem::replace(&mut self.judging.has_said_no_tests, true) {
+            self.warn(NO_TESTS_YET.to_owned());
+        }
         (self.say)(&Event::ValidationFinished {
             iteration,
             command,

@@ -163,7 +163,8 @@ impl Running<'_> {
                 excerpt_choice(settings),
                 settings.progress_max_chars,
             );
-            iteration.fingerprint = context.fingerprint(examined.as_ref());
+            let has_failed = !iteration.has_no_tests();
+            iteration.fingerprint = context.fingerprint(examined.as_ref()).filter(|_| has_failed);
         }
         iteration.fingerprint = open_box.or(iteration.fingerprint);
         if let Some(asked) = asked {

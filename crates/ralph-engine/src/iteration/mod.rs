@@ -87,7 +87,7 @@ impl Running<'_> {
         self.state.is_lane_used = true;
         let (commit, iteration) = record_or_take_back(&mut self.recorder, slot, iteration, &excerpt)?;
         self.count_recorded(&iteration, commit)?;
-        if iteration.exit.validation == Some(0) && iteration.passed_validation() {
+        if iteration.is_green() && iteration.passed_validation() {
             let (tree, _) = self.recorder.last_contents();
             self.past.last_green.passed_on(tree);
         }

@@ -111,7 +111,7 @@ impl Running<'_> {
         let is_refused = self.past.history.was_refused(&begin.task.name);
         let validation = if is_refused { None } else { self.validate_again(slot, begin)? };
         let is_red = validation.as_ref().is_some_and(|validation| {
-            !validation.exit.is_success() && validation.exit.reason != Some(ExitReason::Interrupted)
+            !validation.passed() && validation.exit.reason != Some(ExitReason::Interrupted)
         }) || is_refused;
         if !is_red {
             return Ok((None, Vec::new(), validation));
@@ -128,7 +128,7 @@ impl Running<'_> {
             return Ok((None, kept_paths, validation));
         }
         let validation = self.validate_again(slot, begin)?;
-        if validation.as_ref().is_some_and(|validation| !validation.exit.is_success()) {
+        if validation.as_ref().is_some_and(|validation| !validation.passed()) {
             self.warn(format!(
                 "the validation does not pass, though what {} changed was taken back",
                 begin.task.name

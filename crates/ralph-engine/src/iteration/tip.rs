@@ -70,7 +70,7 @@ impl Running<'_> {
         if !passed {
             let words =
                 validation_cause(&scratch, &alone, self.recorder.redactor(), &self.plan.project_root)?;
-            let words = words.map_or(String::new(), |words| format!(": {words}"));
+            let words = words.map_or(String::new(), |(words, _)| format!(": {words}"));
             let commit = format!("{} ({})", tip.short(), self.plan.work_tree.subject(&tip)?);
             let branch = self.session.branch.clone().unwrap_or_default();
             let id = &self.session.id;

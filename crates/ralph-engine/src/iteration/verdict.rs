@@ -37,13 +37,13 @@ impl Running<'_> {
         let mut evidence = record::Evidence {
             tests: ran.tests.clone(),
             before: self.judging.trusted.tests().filter(|_| ran.tests.is_some()).cloned(),
+            no_tests: validation.is_some_and(|validation| validation.has_no_tests),
             ..record::Evidence::default()
         };
         let mut cause = list_fault.or_else(|| passing.cause.take()).or_else(|| ran.protect_failure.clone());
-        let found = self.recorder.last_contents().0.cloned();
+        let (found, texts) = (self.recorder.last_contents().0.cloned(), texts_of(started));
         let moment = format!("iteration {}", started.begin.iteration);
         let mut ended_at = self.plan.clock.now();
-        let texts = texts_of(started);
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
         let failed_validation = ran.validation.is_some() && !passing.passed;
         let mut undone = Undone::default();

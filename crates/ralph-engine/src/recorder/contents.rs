@@ -4,6 +4,7 @@ use anyhow::Result;
 use camino::Utf8PathBuf;
 use tasklist::TaskList;
 
+use ralph_core::record::ObjectId;
 use ralph_store::Slot;
 
 use super::Recorder;
@@ -31,6 +32,16 @@ impl Recorder<'_> {
             text.push_str(&String::from_utf8_lossy(entry));
         }
         Ok(Some(text))
+    }
+
+    /// Lists the paths of the files of `tree`, which was looked at for `slot`.
+    pub fn paths(&self, slot: &Slot, tree: &ObjectId) -> Result<Vec<String>> {
+        let listed = self.work_tree().entries(&self.contents_objects(Some(slot)), tree)?;
+        let names = listed.split(|byte| *byte == 0).filter_map(|entry| {
+            let tab = entry.iter().position(|byte| *byte == b'\t')?;
+            Some(String::from_utf8_lossy(&entry[tab + 1..]).into_owned())
+        });
+        Ok(names.collect())
     }
 
     fn contents_objects(&self, slot: Option<&Slot>) -> Utf8PathBuf {

@@ -66,7 +66,11 @@ pub fn lines(event: &Event, paint: Paint, width: usize) -> Vec<String> {
     }
     let known = match baseline {
         Some(baseline) => {
-            let how = if baseline.passed() { "passes" } else { "fails" };
+            let how = match baseline.passed() {
+                _ if baseline.no_tests => "no tests yet",
+                true => "passes",
+                false => "fails",
+            };
             format!(" ({how}, {})", duration(baseline.duration_ms))
         }
         None if *is_known_to_pass => " (passed on these files before)".to_owned(),
@@ -148,6 +152,8 @@ pub mod tests {
                 exit: 0,
                 exit_reason: None,
                 duration_ms: 4100,
+                no_tests: false,
+                fingerprint: None,
                 cause: None,
                 tests: None,
             }),
@@ -187,6 +193,8 @@ pub mod tests {
             exit: 1,
             exit_reason: None,
             duration_ms: 900,
+            no_tests: false,
+            fingerprint: None,
             cause: Some("x".to_owned()),
             tests: None,
         };

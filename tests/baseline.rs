@@ -82,7 +82,7 @@ fn a_red_one_is_a_warning_and_in_the_prompt_until_the_validation_passes() {
     scene.agent_script(
         "[[turn]]\ndo = [{ tick = \"current\" }, { write = { path = \"done.txt\", text = \"\" } }]",
     );
-    let run = scene.call("").with_baseline().run().code(0);
+    let run = scene.call("--force").with_baseline().run().code(0);
     let cause = "FAILED login: expected 1, got 2";
     let run = run.stdout_has(&format!("the validation already fails before the first iteration: {cause}"));
     assert_eq!(start(&scene)["baseline"]["cause"], cause, "{run}");
@@ -96,6 +96,136 @@ fn a_red_one_is_a_warning_and_in_the_prompt_until_the_validation_passes() {
         (&replayed["iterations"][0]["is_same"], &replayed["iterations"][1]["is_same"]),
         (&json!(true), &json!(true))
     );
+}
+
+/// A validation that fails until the file `repaired` is there.
+const RED: &str = "test -e repaired || { echo 'FAILED login: expected 1, got 2'; exit 1; }";
+
+#[test]
+fn a_validation_that_fails_before_anything_was_changed_is_refused_and_nothing_is_recorded() {
+    let scene = counting(RED);
+    let hook = scene.outside("hook");
+    scene.config(&format!("hooks.on-finish = \"env | grep ^RALPH_ > {}\"", hook.display()));
+    let call = || scene.call("").with_baseline();
+    let refused = call().run().code(3);
+    refused
+        .stderr_has("error: the validation fails before anything was changed, so no task can be done\n  ")
+        .stderr_has(": exit code 1 after ")
+        .stderr_has(": FAILED login: expected 1, got 2\n")
+        .stderr_has(
+            "hint: is the command right? `--validate CMD` sets another. Start all the same: --force\n",
+        );
+    assert_eq!(runs(&scene), ["0:", "0:"]);
+    assert!(scene.sessions().is_empty() && !scene.task_list().contains("[x]"));
+    assert!(!scene.path(".git/ralph/spool").read_dir().is_ok_and(|mut folder| folder.next().is_some()));
+    let told = fs::read_to_string(&hook).expect("the hook ran");
+    for line in ["RALPH_STATUS=refused", "RALPH_SESSION_ID=", "RALPH_EXIT_CODE=3", "RALPH_TASKS_OPEN=2"] {
+        assert!(told.lines().any(|found| found == line), "{line} in {told}");
+    }
+    let events = scene.call("--json").with_baseline().run().code(3).json_lines();
+    assert_eq!(events.len(), 1);
+    assert_eq!((&events[0]["type"], &events[0]["baseline"]["exit"]), (&json!("start_refused"), &json!(1)));
+    // With names of tests there is another way on.
+    scene.write("tap", "1..2\nnot ok 1 a\nok 2 b\n").validate("cat tap; exit 1");
+    call()
+        .run()
+        .code(3)
+        .stderr_has("failing tests: a\n")
+        .stderr_has("--set validation.pass=no-new-failures.");
+}
+
+#[test]
+fn a_red_start_goes_on_where_an_attempt_can_help_or_was_asked_for() {
+    for (list, words) in [
+        ("- [ ] T001 One\n- [ ] T002 Two", "--force -n 1"),
+        ("- [ ] T001 One\n- [ ] T002 Two", "--no-baseline -n 1"),
+        ("- [ ] T001 One\n- [ ] T002 Two", "--task T001 -n 1"),
+        ("- [x] T001 One\n- [ ] T002 Two", "-n 1"),
+        ("- [x] T001 [US1] Write a test of login\n- [ ] T002 [US1] Login\n- [ ] T003 [US2] Out", "-n 1"),
+    ] {
+        let scene = counting(RED);
+        scene.tasks(list);
+        let run = scene.call(words).with_baseline().run();
+        assert_ne!(run.code, 3, "{run}");
+        assert_eq!(scene.sessions().len(), 1);
+        if words != "--no-baseline -n 1" {
+            assert_eq!(runs(&scene)[0], "0:");
+            assert_eq!(
+                run.text().matches("FAILED login").count(),
+                2,
+                "at the start, and of the attempt: {run}"
+            );
+        }
+    }
+    // What an attempt left may be why it fails: the next start repairs it.
+    let scene = counting("test ! -e broken || { echo 'FAILED login: expected 1, got 2'; exit 1; }");
+    scene.agent_script("[[turn]]\ndo = [{ write = { path = 'broken', text = '' } }, { tick = 'current' }]");
+    scene.call("-n 1").with_baseline().run().code(4);
+    scene.call("-n 1").with_baseline().run().code(4).stdout_has("the validation already fails before");
+    fs::remove_file(scene.path("broken")).expect("it is there");
+    // A resumption is never refused.
+    scene.write("broken", "");
+    scene.call("resume -n 1").with_baseline().run().code(4);
+}
+
+#[test]
+fn a_red_start_is_refused_after_a_success_too_and_one_that_is_flaky_is_none() {
+    let scene = counting("test ! -e ../broken || { echo 'FAILED login: expected 1, got 2'; exit 1; }");
+    scene.call("-n 1").with_baseline().run().code(4);
+    scene.tasks("- [x] T001 One\n- [ ] T002 Two\n- [ ] T003 Three");
+    fs::write(scene.outside("broken"), "").expect("it can be written");
+    scene.write("beside.txt", "an edit of mine\n");
+    scene.call("").with_baseline().run().code(3).stderr_has("FAILED login: expected 1, got 2");
+    let scene = counting("test -e ../once || { : > ../once; echo 'FAILED net: timeout'; exit 1; }");
+    let run = scene.call("-n 1").with_baseline().run().code(4);
+    run.stdout_has("the validation failed, and passed when it ran again: it is flaky (FAILED net: timeout)");
+    assert_eq!(runs(&scene), ["0:", "0:", "1:T001"]);
+    assert_eq!(start(&scene)["baseline"]["exit"], 0);
+}
+
+/// pytest in a project without tests, and with one.
+const PYTEST: &str = "echo 'collected 0 items'; if test -e tests/test_one.py; then echo '== 1 passed in 0.01s =='; \
+                      else echo '===== no tests ran in 0.01s ====='; exit 5; fi";
+
+#[test]
+fn a_project_without_tests_is_judged_by_what_its_tasks_change_until_the_first_test() {
+    let scene = Sandbox::new();
+    scene.tasks("- [ ] T001 One\n- [ ] T002 Two\n- [ ] T003 Three").validate(PYTEST);
+    scene.agent_sh(
+        "mkdir -p tests; case $RALPH_TASK in T002) f=tests/test_one.py;; *) f=$RALPH_TASK.txt;; esac
+         echo \"$RALPH_TASK\" > $f; tick",
+    );
+    let run = scene.call("").judged().run().code(0);
+    let said = "no tests yet: until the first one exists, a task is judged by what it changed";
+    assert_eq!(run.text().matches(said).count(), 1, "{run}");
+    let session = scene.session();
+    let first = session.iteration(1);
+    assert_eq!((&first["outcome"], &first["evidence"]["no_tests"]), (&json!("success"), &json!(true)));
+    assert_eq!(first["evidence"]["flags"][0]["code"], "no-tests");
+    assert_eq!(start(&scene)["baseline"]["no_tests"], true);
+    assert!(session.iteration(2)["evidence"].get("no_tests").is_none());
+    // Once a test ran, the same end is a failure.
+    scene.tasks("- [ ] T004 Four\n- [ ] T005 Five");
+    scene.agent_sh("rm -f tests/test_one.py; tick");
+    scene.call("-n 1").judged().run().code(4);
+    assert_eq!(scene.sessions().pop().expect("a session").iteration(1)["outcome"], "failure");
+}
+
+#[test]
+fn a_file_of_tests_a_setting_or_another_failure_make_it_a_failure() {
+    for (file, config, validation) in [
+        ("tests/test_old.py", "", PYTEST),
+        ("a.txt", "validation.refuse = ['no-tests']", PYTEST),
+        ("a.txt", "", "echo 'src/a.py:1: error: bad type'; echo '== no tests ran in 0.01s =='; exit 1"),
+    ] {
+        let scene = Sandbox::new();
+        scene.tasks("- [ ] T001 One\n- [ ] T002 Two").agent_script(WILLING_AGENT);
+        scene.write(file, "").config(config).validate(validation).commit("A project");
+        let call = scene.call("").with_baseline();
+        let call =
+            if config.is_empty() { call } else { call.env("SPECKIT_RALPH_VALIDATION_REFUSE", "no-tests") };
+        call.run().code(3).stderr_has("the validation fails before anything was changed");
+    }
 }
 
 #[test]

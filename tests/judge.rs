@@ -191,7 +191,8 @@ fn tests_that_failed_before_may_go_on_failing_and_no_others() {
     let work = "tick $RALPH_TASK";
     let scene = scene(work);
     scene.write("broken", "a\nb\n").commit("Two tests fail");
-    let red = run(&scene, "-n 1").code(4);
+    run(&scene, "-n 1").code(3).stderr_has("failing tests: a, b\n");
+    let red = run(&scene, "-n 1 --force").code(4);
     red.stdout_has(
         "the validation fails before the start: 2 tests (a, b); no task can be done until they pass",
     );
@@ -211,6 +212,24 @@ fn tests_that_failed_before_may_go_on_failing_and_no_others() {
     run(&scene, "resume -n 1").code(0);
     assert_eq!(newest().end()["legacy_failures"], json!(["b"]));
     scene.ralph("fsck").code(0);
+}
+
+#[test]
+fn an_exit_code_that_the_counts_contradict_is_no_proof() {
+    let scene = scene("[ $RALPH_TASK = T001 ] || printf 'a\\nb\\n' >broken; tick $RALPH_TASK");
+    scene.validate("sh check.sh | cat");
+    run(&scene, "--skip-after 1").code(5).stdout_lacks("a pipe hides its exit code? (set -o pipefail)\n  ");
+    let session = scene.session();
+    assert_eq!(session.iteration(1)["outcome"], "success");
+    let second = session.iteration(2);
+    assert_eq!(second["evidence"]["refused"], "contradiction");
+    let words = "2 tests fail, and the command exits with 0: a pipe hides its exit code? (set -o pipefail)";
+    assert_eq!(second["cause"], format!("not proven: {words}"));
+    // At a start it is said, and as many failures as before are a flag.
+    let scene = self::scene("tick $RALPH_TASK");
+    scene.write("broken", "a\nb\n").validate("sh check.sh | cat").commit("Two tests fail");
+    run(&scene, "-n 1").code(4).stdout_has(&format!("warning: {words}\n"));
+    assert_eq!(flags(&scene.session().iteration(1)), [format!("contradiction: {words}; 2 failed before")]);
 }
 
 #[test]

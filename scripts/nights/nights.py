@@ -253,8 +253,27 @@ night(
     tasks=[f"T{n:03} Write part {n}" for n in range(1, 13)],
     files={"must-hold": "echo FAILED tests/old.sh: expected 1, got 2; status=1\n"},
     settings="max-iterations = 40\n",
-    shown_by=7,
-    reason="is the validation itself broken",
+    reason="the validation fails before anything was changed",
+)
+night(
+    name="broken-test-forced",
+    models="the same, started all the same: two tasks fail as the validation did before, and none is to blame",
+    agent="part; tick; note futile",
+    tasks=[f"T{n:03} Write part {n}" for n in range(1, 13)],
+    files={"must-hold": "echo FAILED tests/old.sh: expected 1, got 2; status=1\n"},
+    settings="max-iterations = 40\n",
+    calls=[["run", "--force"]],
+    shown_by=2,
+    reason="failed before them, too",
+    check_after=kept("src/T001.sh", "echo part 001\n"),
+)
+night(
+    name="known-failures",
+    models="the same, and the failures are known",
+    agent="good",
+    files={"must-hold": "printf '1..2\\nnot ok 1 old\\nok 2 new\\n'; status=1\n"},
+    settings="validation.pass = 'no-new-failures'\n",
+    reason="all 5 tasks done",
 )
 night(
     name="broken-later",
@@ -271,7 +290,42 @@ night(
     models="the validation fails before the night, and the first task repairs it",
     agent="case $n in 001) rm -f src/old.sh;; esac; good",
     files={"src/old.sh": "if then (\n"},
+    calls=[["run", "--force"]],
     reason=r"all 5 tasks done",
+)
+night(
+    name="red-baseline-late",
+    models="the same, but the second task repairs it: the first goes behind it, and is not given up",
+    agent="case $n in 002) rm -f src/old.sh;; esac; good",
+    files={"src/old.sh": "if then (\n"},
+    calls=[["run", "--force"]],
+    reason=r"all 5 tasks done",
+)
+night(
+    name="no-tests-yet",
+    models="a new project, in which the third of five tasks writes the first test",
+    agent="case $n in 003) echo 'test' > test_one.py;; esac; good",
+    check="sh check.sh && if [ -e test_one.py ]; then echo '== 1 passed in 0.01s =='; else echo '== no tests ran in 0.01s =='; exit 5; fi",
+    reason=r"all 5 tasks done",
+)
+night(
+    name="piped",
+    models="the validation is piped into `tail`, which hides its exit code, and one task breaks two tests",
+    agent="case $n in 002) part; : > broken; tick;; *) good;; esac",
+    check="sh suite | tail -3",
+    files={
+        "suite": "if [ -e broken ]; then echo '== 2 failed, 10 passed in 0.4s =='; exit 1; fi; echo '== 12 passed in 0.4s =='\n"
+    },
+    reason="a pipe hides its exit code",
+)
+night(
+    name="nothing-passes",
+    models="whatever an agent does is broken in its own way: the setup is not whole",
+    agent="part; echo \"if then ( $n\" > src/$RALPH_TASK.sh; tick; note futile",
+    tasks=[f"T{n:03} Write part {n}" for n in range(1, 13)],
+    settings="max-iterations = 40\nstop-on-common-failure = false\n",
+    shown_by=10,
+    reason="nothing passed once: is the setup whole",
 )
 night(
     name="first-task-breaks",
@@ -312,6 +366,24 @@ night(
     settings="max-iterations = 40\n",
     goal=0.9,
     reason=r"all 20 tasks done",
+)
+night(
+    name="flaky-test",
+    models="one test of twelve fails in every second run, whatever it looks at: a second run is cheaper than an agent's",
+    agent="good",
+    tasks=[f"T{n:03} Write part {n}" for n in range(1, 21)],
+    check='count=$(cat "$NIGHT/count" 2>/dev/null || echo 0); echo $((count + 1)) > "$NIGHT/count"; '
+    'if [ $((count % 2)) = 1 ]; then echo "FAILED tests/test_net.py::test_get - timeout after $count ms"; '
+    'echo "== 1 failed, 11 passed in 0.4s =="; exit 1; fi; echo "== 12 passed in 0.4s =="; sh check.sh',
+    settings="max-iterations = 20\n",
+    reason=r"all 20 tasks done",
+)
+night(
+    name="surroundings",
+    models="in the middle of the night a database is gone, which no task has to do with, and it comes back",
+    agent="case $n in 003) part; tick; : > \"$NIGHT/gone\";; 004) part; tick; [ $attempts = 1 ] || { rm \"$NIGHT/gone\"; note correct; };; *) good;; esac",
+    check='[ ! -e "$NIGHT/gone" ] || { echo "FAILED connect: connection refused (database)"; exit 1; }; sh check.sh',
+    reason="T003",
 )
 night(
     name="tests-first",

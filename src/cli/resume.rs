@@ -37,7 +37,7 @@ pub struct ResumeArgs {
     /// Exit with 5 if all tasks are done, but some are flagged
     #[arg(long)]
     pub fail_on_flags: bool,
-    /// Start during a merge or rebase, or with a validation command that is not installed
+    /// Start during a merge or rebase, or with a validation that fails or is not installed
     #[arg(long)]
     pub force: bool,
     /// In a lane: bring its branch into the one that is checked out at the end, if that is a fast-forward

@@ -59,7 +59,7 @@ pub struct RunArgs {
     /// Exit with 5 if all tasks are done, but some are flagged
     #[arg(long)]
     pub fail_on_flags: bool,
-    /// Start during a merge or rebase, or with a validation command that is not installed
+    /// Start during a merge or rebase, or with a validation that fails or is not installed
     #[arg(long)]
     pub force: bool,
     #[command(flatten)]
@@ -351,12 +351,14 @@ fn run_session(
     let live = Live::new(stdout(), voice.paint, voice.detail, moving, keys.clone(), root, max_cost);
     let mut printer = EventPrinter { voice, redactor, live };
     let mut maintenance = Maintenance::default();
-    let mut verdict = String::new();
+    let (mut verdict, mut refused) = (String::new(), None);
     let _echo = echo(feature, &ready.config, context, voice, (moving, keys))?;
     let finish = ralph_engine::run(plan, &mut |event| {
         printer.print(event);
         if let Event::SessionEnded { session, closing, .. } = event {
             verdict = ending::verdict(session, closing).join(" · ");
+        } else if let Event::StartRefused { message, .. } = event {
+            refused = message.lines().next().map(str::to_owned);
         }
         let is_time = match event {
             Event::IterationRecorded { iteration, .. } => iteration.is_multiple_of(MAINTENANCE_INTERVAL),
@@ -366,8 +368,11 @@ fn run_session(
         if is_time && let Err(error) = maintenance.start_if_due(store.repository()) {
             printer.print(&Event::Warning { message: format!("git's maintenance failed: {error:#}") });
         }
-    })?;
-    let code = match finish {
+    });
+    if let Some(message) = refused {
+        ready.finish_refused(feature, &message, context)?;
+    }
+    let code = match finish? {
         Finish::AllDone { .. } if interrupt.signal().is_some() => Ok(match interrupt.signal() {
             Some(signal) if !interrupt.is_asked() => ExitCode::of_signal(signal),
             _ => ExitCode::Done,

@@ -7,7 +7,7 @@ use std::time::Duration;
 use camino::Utf8Path;
 
 use ralph_core::config::Notify;
-use ralph_core::record::{Session, Status};
+use ralph_core::record::{Session, Status, TaskCounts};
 use ralph_os::process::Tool;
 use ralph_os::sandbox::Fence;
 use ralph_os::terminal::controlling_terminal;
@@ -24,7 +24,7 @@ const WITH_MESSAGES: &[&str] = &["iTerm.app", "WezTerm", "ghostty", "kitty"];
 const HOOK_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// The bell, the title and, where the terminal knows it, a message on the desktop. Nothing if no terminal is there.
-pub fn notify(when: Notify, session: &Session, verdict: &str, environment: &Environment) {
+pub fn notify(when: Notify, status: Status, counts: TaskCounts, verdict: &str, environment: &Environment) {
     let terminal: Option<Box<dyn Write>> = match when {
         Notify::Auto | Notify::Always if stderr().is_terminal() => Some(Box::new(stderr())),
         Notify::Always => controlling_terminal().map(|file| Box::new(file) as _),
@@ -33,14 +33,14 @@ pub fn notify(when: Notify, session: &Session, verdict: &str, environment: &Envi
     let Some(mut terminal) = terminal else { return };
     let program = environment.value("TERM_PROGRAM").and_then(|name| name.to_str());
     let is_dumb = environment.value("TERM").is_none_or(|term| term == "dumb");
-    let text = if is_dumb { "\x07".to_owned() } else { sequences(session, verdict, program) };
+    let text = if is_dumb { "\x07".to_owned() } else { sequences(status, counts, verdict, program) };
     // A terminal that has gone needs no bell.
     let _closed = terminal.write_all(text.as_bytes()).is_err();
 }
 
-fn sequences(session: &Session, verdict: &str, program: Option<&str>) -> String {
-    let sign = if session.status == Status::Completed { '✔' } else { '✘' };
-    let (done, all) = (session.tasks_done, session.tasks_done + session.tasks_remaining);
+fn sequences(status: Status, counts: TaskCounts, verdict: &str, program: Option<&str>) -> String {
+    let sign = if status == Status::Completed { '✔' } else { '✘' };
+    let (done, all) = (counts.done, counts.done + counts.open);
     let mut text = format!("\x07\x1b]0;{sign} {done}/{all}\x07");
     if program.is_some_and(|program| WITH_MESSAGES.contains(&program)) {
         text.push_str(&format!("\x1b]9;ralph: {}\x07", one_line(verdict)));
@@ -57,7 +57,6 @@ pub fn run_hook(
     code: ExitCode,
     fence: Option<&Fence>,
 ) {
-    let mut tool = Tool::shell(command, root).limit(HOOK_TIMEOUT).after_the_session();
     // `RALPH_SESSION` is not among them: it marks what belongs to a running session, and a hook may start the next.
     let variables = [
         ("RALPH_STATUS", session.status.to_string()),
@@ -74,6 +73,43 @@ pub fn run_hook(
         ("RALPH_TASKS_OPEN", session.tasks_remaining.to_string()),
         ("RALPH_EXIT_CODE", code.number().to_string()),
     ];
+    run(command, root, variables, fence);
+}
+
+/// Runs it for a session that was not started: it has no id, and nothing is recorded of it.
+pub fn run_hook_of_refusal(
+    command: &str,
+    root: &Utf8Path,
+    feature: &Feature,
+    counts: TaskCounts,
+    branch: Option<String>,
+    fence: Option<&Fence>,
+) {
+    let variables = [
+        ("RALPH_STATUS", "refused".to_owned()),
+        ("RALPH_STOP_REASON", String::new()),
+        ("RALPH_ENDED_BY", String::new()),
+        ("RALPH_LIMIT", String::new()),
+        ("RALPH_SESSION_ID", String::new()),
+        ("RALPH_BRANCH", branch.unwrap_or_default()),
+        ("RALPH_LANE", String::new()),
+        ("RALPH_FEATURE", feature.dir.to_string()),
+        ("RALPH_PROGRESS", feature.progress_path.to_string()),
+        ("RALPH_ITERATIONS", "0".to_owned()),
+        ("RALPH_TASKS_DONE", counts.done.to_string()),
+        ("RALPH_TASKS_OPEN", counts.open.to_string()),
+        ("RALPH_EXIT_CODE", ExitCode::CannotStart.number().to_string()),
+    ];
+    run(command, root, variables, fence);
+}
+
+fn run<const N: usize>(
+    command: &str,
+    root: &Utf8Path,
+    variables: [(&str, String); N],
+    fence: Option<&Fence>,
+) {
+    let mut tool = Tool::shell(command, root).limit(HOOK_TIMEOUT).after_the_session();
     for (name, value) in variables {
         tool = tool.env(name, value);
     }
@@ -94,14 +130,14 @@ pub fn run_hook(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ralph_core::record::samples::session;
 
     #[test]
     fn a_bell_a_title_and_a_message_where_it_is_understood() {
-        let stuck = session("failed", Some("stuck"), (12, 23));
-        assert_eq!(sequences(&stuck, "12 of 35 tasks done", Some("xterm")), "\x07\x1b]0;✘ 12/35\x07");
-        let done = session("completed", Some("completed"), (3, 0));
+        let counts = |done, open| TaskCounts { done, open };
+        let stuck = sequences(Status::Failed, counts(12, 23), "12 of 35 tasks done", Some("xterm"));
+        assert_eq!(stuck, "\x07\x1b]0;✘ 12/35\x07");
         let expected = "\x07\x1b]0;✔ 3/3\x07\x1b]9;ralph: all 3 tasks done\x07";
-        assert_eq!(sequences(&done, "all 3 tasks done", Some("ghostty")), expected);
+        let done = sequences(Status::Completed, counts(3, 0), "all 3 tasks done", Some("ghostty"));
+        assert_eq!(done, expected);
     }
 }

@@ -7,7 +7,7 @@ use camino::Utf8Path;
 
 use ralph_agent::{Agent, AgentSettings};
 use ralph_core::config::{AgentCommand, Config, LoopType, Until};
-use ralph_core::record::{Refusal, Scope, Session, SessionId, Task};
+use ralph_core::record::{Refusal, Scope, Session, SessionId, Status, Task, TaskCounts};
 use ralph_engine::{
     Assignment, Candidate, Job, Memory, Plan, Prompt, Prompting, Recalled, Replayed, progress_strategy,
     replay,
@@ -315,11 +315,38 @@ impl Ready {
         code: ExitCode,
         context: &Context,
     ) {
-        session_end::notify(self.config.settings.notify, session, verdict, &context.environment);
+        let counts = TaskCounts { done: session.tasks_done, open: session.tasks_remaining };
+        let notify = self.config.settings.notify;
+        session_end::notify(notify, session.status, counts, verdict, &context.environment);
         if let Some(command) = &self.config.settings.on_finish {
             let fence = self.sandbox.as_ref().map(Sandbox::for_checks);
             session_end::run_hook(command, &self.project.root, feature, session, code, fence.as_ref());
         }
+    }
+
+    /// Notifies the user in the same ways that the session was not started.
+    pub fn finish_refused(&self, feature: &Feature, message: &str, context: &Context) -> Result<()> {
+        let counts = tasks::read(&feature.files, &feature.tasks_path)?.counts();
+        session_end::notify(
+            self.config.settings.notify,
+            Status::Failed,
+            counts,
+            message,
+            &context.environment,
+        );
+        if let Some(command) = &self.config.settings.on_finish {
+            let fence = self.sandbox.as_ref().map(Sandbox::for_checks);
+            let branch = context.work_tree()?.branch()?;
+            session_end::run_hook_of_refusal(
+                command,
+                &self.project.root,
+                feature,
+                counts,
+                branch,
+                fence.as_ref(),
+            );
+        }
+        Ok(())
     }
 
     fn candidates(&self) -> Vec<Candidate<'_>> {
@@ -361,6 +388,7 @@ impl Ready {
             scope: request.scope,
             resume: request.resume,
             retries_skipped: request.retries_skipped,
+            is_forced: request.is_forced,
             project_root: self.project.root.clone(),
             sandbox: self.sandbox.clone(),
             clock: &self.clock,

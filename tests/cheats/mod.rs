@@ -154,6 +154,7 @@ fn judge(attempt: &Attempt, trusted: &Tally) -> Judged {
             unticks: true,
             flaky: &[],
             known_failures: 0,
+            has_no_tests: false,
             put_back: &put_back,
             left_out: &[],
             undid: None,

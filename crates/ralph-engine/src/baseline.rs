@@ -2,24 +2,60 @@
 
 use anyhow::Result;
 use failure_excerpt::{Ran, Tally};
+use tasklist::TaskList;
 
 use crate::validate;
+use ralph_core::config::{Pass, Until};
 use ralph_core::judge::NothingToRun;
-use ralph_core::record::{Baseline, ExitReason, FlagCode, LogEntry, Phase, Validation, join_files};
+use ralph_core::progress::cause;
+use ralph_core::record::{
+    Baseline, Event, ExitReason, FlagCode, LogEntry, Phase, Refusal, Validation, join_files, join_truncated,
+};
 use ralph_os::process::host_name;
 use ralph_store::{Slot, names, passed_states};
 
 use super::iteration_context::{nothing_to_run, validation_cause};
 use super::lane;
+use super::left_behind::UserFiles;
 use super::recorder::Opening;
 use super::running::Running;
-use super::trusted::BaselineRun;
+use super::trusted::{self, BaselineRun};
+use super::units;
 
 /// The files of a slot with what the validation printed.
 pub(super) const OUTPUTS: [&str; 2] = [names::VALIDATION_STDOUT, names::VALIDATION_STDERR];
 
+/// Maximum number of tests that a refusal names.
+const MAX_NAMED_TESTS: usize = 5;
+
 /// Maximum number of files that a warning names.
 const MAX_NAMED_FILES: usize = 5;
+
+/// A validation that takes longer, in milliseconds, is not tried again before a start is refused.
+const MAX_REPEATED_MS: u64 = 5 * 60_000;
+
+/// Returns what keeps a session from starting whose validation fails, and the ways on.
+fn refusal_of(command: &str, baseline: &Baseline) -> Refusal {
+    let failing = baseline.tests.as_ref().and_then(|tests| tests.failing.as_deref()).unwrap_or_default();
+    let names = match failing {
+        [] => String::new(),
+        names => format!("\n  failing tests: {}", join_truncated(names, MAX_NAMED_TESTS)),
+    };
+    let known = if failing.is_empty() {
+        ""
+    } else {
+        " If these failures are known: --set validation.pass=no-new-failures."
+    };
+    let cause = baseline.failure().unwrap_or_default();
+    let (code, took) = (baseline.exit, cause::rounded(baseline.duration_ms));
+    Refusal::new(format!(
+        "the validation fails before anything was changed, so no task can be done\n  \
+         {command}: exit code {code} after {took}: {cause}{names}"
+    ))
+    .with_hint(format!(
+        "is the command right? `--validate CMD` sets another.{known} Start all the same: --force"
+    ))
+}
 
 impl Running<'_> {
     /// Runs the validation once before the first iteration, if that is wanted and its end is not known already. Takes the
@@ -44,11 +80,75 @@ impl Running<'_> {
             let names = join_files(&changed, MAX_NAMED_FILES);
             self.warn(format!("the validation changed files before the first iteration: {names}"));
         }
-        if let Some(cause) = baseline.as_ref().and_then(Baseline::failure) {
-            self.warn(format!("the validation already fails before the first iteration: {cause}"));
-        }
         let tests = baseline.as_ref().and_then(|baseline| baseline.tests.clone());
         Ok(BaselineRun { baseline, is_known_to_pass: false, tests })
+    }
+
+    /// Refuses to start with a validation that fails whatever an agent does, and leaves nothing behind. It runs once more
+    /// if that does not take long; what passes then is the baseline.
+    pub(super) fn refuse_red_start(
+        &mut self,
+        tasks: &TaskList,
+        opening: &mut Opening<'_>,
+        measured: &mut BaselineRun,
+        files: &UserFiles,
+    ) -> Result<()> {
+        let settings = &self.plan.config.settings;
+        let (Some(command), Some(first)) = (settings.validation_command.clone(), measured.baseline.clone())
+        else {
+            return Ok(());
+        };
+        let part = self.part(tasks)?;
+        if self.plan.is_forced
+            || self.plan.job.until != Until::Tasks
+            || settings.validation_pass != Pass::Green
+            || !units::has_several(tasks, part.as_ref(), settings.unit_now())
+            || units::has_test_before_its_code(tasks)
+            || files.has_attempts() && !self.is_trusted_tree(opening, measured)?
+        {
+            return Ok(());
+        }
+        let again = if first.duration_ms < MAX_REPEATED_MS {
+            self.begin_again(&command, opening)?
+        } else {
+            Some(first.clone())
+        };
+        let Some(again) = again else { return Ok(()) };
+        if again.passed() {
+            let cause = first.failure().unwrap_or_default();
+            self.warn(format!("the validation failed, and passed when it ran again: it is flaky ({cause})"));
+            measured.tests.clone_from(&again.tests);
+            measured.baseline = Some(again);
+            return Ok(());
+        }
+        if !again.failed_by_itself() {
+            return Ok(());
+        }
+        let refusal = refusal_of(&command, &again);
+        self.spool.remove(self.plan.store.repository())?;
+        self.control.clear()?;
+        let hint = refusal.hint.clone().unwrap_or_default();
+        (self.say)(&Event::StartRefused {
+            feature: self.session.feature.clone(),
+            validation: command,
+            baseline: again,
+            message: refusal.message.clone(),
+            hint,
+        });
+        Err(refusal.into())
+    }
+
+    fn begin_again(&mut self, command: &str, opening: &mut Opening<'_>) -> Result<Option<Baseline>> {
+        let again = self.run_baseline(command, &opening.slot)?;
+        self.recorder.open_again(opening, self.plan.clock.now());
+        Ok(again)
+    }
+
+    /// Returns true if the work tree is what attempts are held against.
+    fn is_trusted_tree(&self, opening: &Opening<'_>, measured: &BaselineRun) -> Result<bool> {
+        let trusted = trusted::at_start(&self.plan, None, opening.snapshot(), measured)?;
+        let (Some(trusted), Some(now)) = (trusted, opening.snapshot()) else { return Ok(false) };
+        Ok(self.recorder.differences(Some(&opening.slot), &trusted.snapshot, now)?.is_empty())
     }
 
     /// Runs the validation with its output in `slot`. Returns `None` if it was stopped.

@@ -50,7 +50,7 @@ impl<'a> Running<'a> {
         let earlier = plan.resume.as_ref().map(|refs| plan.store.session(refs)).transpose()?.flatten();
         let is_resumed = earlier.is_some();
         let (mut running, recorded) = Self::new(plan, tasks, earlier.as_ref(), lock, say)?;
-        let measured = running.record_start(earlier.as_ref())?;
+        let measured = running.record_start(tasks, earlier.as_ref())?;
         let (plan, session, recorder) = (&running.plan, &running.session, &running.recorder);
         running.judging.begin(session, recorder);
         let (tree, objects) = recorder.last_contents();
@@ -190,30 +190,32 @@ impl<'a> Running<'a> {
     }
 
     /// Runs the validation, and writes the first record.
-    fn record_start(&mut self, earlier: Option<&SessionLog>) -> Result<BaselineRun> {
+    fn record_start(&mut self, tasks: &TaskList, earlier: Option<&SessionLog>) -> Result<BaselineRun> {
         let at = if earlier.is_some() { self.plan.clock.now() } else { self.session.started_at };
         // Of a record that cannot be read nothing is known.
         self.require_lane_setup()?;
         let previous = PreviousSession::of(self.plan.store, self.plan.work_tree).unwrap_or_default();
         let mut opening = self.recorder.open(earlier, at)?;
-        let measured = self.measure_baseline(&mut opening)?;
+        let mut measured = self.measure_baseline(&mut opening)?;
+        let head = match self.plan.work_tree.head()? {
+            Some(head) => head,
+            None => self.plan.store.repository().hash.empty_tree()?,
+        };
+        let snapshot = opening.snapshot();
+        let (slot, is_resumed) = (&opening.slot, earlier.is_some());
+        let files = UserFiles::at_start(&self.recorder, slot, snapshot, &head, is_resumed, &previous)?;
+        if !is_resumed && measured.failed_by_itself() {
+            self.refuse_red_start(tasks, &mut opening, &mut measured, &files)?;
+        }
         let (plan, session, recorder) = (&self.plan, &mut self.session, &mut self.recorder);
         session.baseline.clone_from(&measured.baseline);
         session.trusted = trusted::at_start(plan, earlier, opening.snapshot(), &measured)?;
-        self.judging.prepare(plan, session, &measured, self.say);
+        let is_said = self.judging.prepare(plan, session, &measured, self.say);
         self.judging.trusted.start = opening.snapshot().cloned();
-        let head = match plan.work_tree.head()? {
-            Some(head) => head,
-            None => plan.store.repository().hash.empty_tree()?,
-        };
-        let files = UserFiles::at_start(
-            recorder,
-            &opening.slot,
-            opening.snapshot(),
-            &head,
-            earlier.is_some(),
-            &previous,
-        )?;
+        if let Some(cause) = measured.baseline.as_ref().and_then(Baseline::failure).filter(|_| !is_said) {
+            let message = format!("the validation already fails before the first iteration: {cause}");
+            (self.say)(&Event::Warning { message });
+        }
         session.user_files = redacted(recorder.redactor(), &files.names())?;
         self.past.left_behind.files = files;
         // Before the session is recorded: whoever can resume it finds them.

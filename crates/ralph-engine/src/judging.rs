@@ -42,16 +42,17 @@ pub(super) struct Judging {
 }
 
 impl Judging {
-    /// Finds what attempts are judged by, notes it in `session`, and says what a person should know of it.
+    /// Finds what attempts are judged by, notes it in `session`, and says what a person should know of it. Returns true if
+    /// that is that the validation fails.
     pub fn prepare(
         &mut self,
         plan: &Plan<'_>,
         session: &mut Session,
         baseline: &BaselineRun,
         say: &mut dyn FnMut(&Event),
-    ) {
+    ) -> bool {
         let settings = &plan.config.settings;
-        let Some(command) = &settings.validation_command else { return };
+        let Some(command) = &settings.validation_command else { return false };
         let lookup =
             |path: &str| plan.feature.files.read(&plan.project_root.join(path), MAX_OWN_FILE_BYTES).ok();
         self.own_files = OwnFiles::find(command, &lookup);
@@ -67,9 +68,8 @@ impl Judging {
                 session.legacy_failures = None;
                 let failing = failing.filter(|failing| !baseline.passes() && !failing.is_empty());
                 self.failing_before = failing.cloned();
-                if let Some(message) = self.why_nothing_can_be_done() {
-                    say(&Event::Warning { message });
-                }
+                let Some(message) = self.why_nothing_can_be_done() else { return false };
+                say(&Event::Warning { message });
             }
             Pass::NoNewFailures => {
                 if session.legacy_failures.is_none() {
@@ -81,11 +81,12 @@ impl Judging {
                              pass, as with `validation.pass = \"green\"`"
                         .to_owned(),
                     Some(failing) if !failing.is_empty() => fails_before(failing),
-                    Some(_) => return,
+                    Some(_) => return false,
                 };
                 say(&Event::Warning { message });
             }
         }
+        true
     }
 
     /// Takes up what is trusted, once the first record is written.

@@ -44,6 +44,8 @@ pub struct Plan<'a> {
     pub resume: Option<SessionRefs>,
     /// True if tasks that an earlier session gave up are tasks like any other.
     pub retries_skipped: bool,
+    /// True if a validation that fails before the first attempt does not keep it from starting.
+    pub is_forced: bool,
     /// The folder in which children run: where `.specify/` is, else the top of the work tree.
     pub project_root: Utf8PathBuf,
     /// What keeps all commands in their place; `None` if they may do all that we may.

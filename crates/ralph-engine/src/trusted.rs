@@ -35,6 +35,11 @@ impl BaselineRun {
         self.is_known_to_pass || self.baseline.is_some()
     }
 
+    /// Returns true if the validation failed, and nothing stopped it or kept it from running.
+    pub fn failed_by_itself(&self) -> bool {
+        self.baseline.as_ref().is_some_and(Baseline::failed_by_itself)
+    }
+
     /// Returns true if there was nothing to run yet.
     pub fn has_no_tests(&self) -> bool {
         self.baseline.as_ref().is_some_and(|baseline| baseline.no_tests)

@@ -108,6 +108,27 @@ pub fn first_of_auto(tasks: &TaskList, part: Option<&Selection>) -> Option<&'sta
     first.next().map(|item| if story_or_phase(item) == Unit::Story { "story" } else { "phase" })
 }
 
+/// Returns true if there is more than one unit to do: an open task beside those of the first one's unit.
+pub fn has_several(tasks: &TaskList, part: Option<&Selection>, unit: Unit) -> bool {
+    let mut open = tasks.tasks().filter(|item| !item.done && part.is_none_or(|part| part.has(&item.name)));
+    let Some(first) = open.next() else { return false };
+    let together = unit_tasks(tasks, &first.name, unit, part, &|_| false);
+    open.any(|item| together.as_ref().is_none_or(|together| !together.has(&item.name)))
+}
+
+/// Returns true if a test is written whose story, or phase, is not done: then it fails as it should.
+pub fn has_test_before_its_code(tasks: &TaskList) -> bool {
+    let is_together = |test: &Item, other: &Item| {
+        if test.stories.is_empty() {
+            test.phase == other.phase
+        } else {
+            test.stories.iter().any(|story| other.stories.contains(story))
+        }
+    };
+    let mut tests = tasks.tasks().filter(|item| item.done && item.is_test());
+    tests.any(|test| tasks.tasks().any(|item| !item.done && is_together(test, item)))
+}
+
 /// Returns the tasks of a unit that earlier attempts ticked: their boxes were opened again, and their work is there.
 pub fn reopened(unit: Option<&UnitTasks>, history: &History) -> Vec<TaskName> {
     unit.into_iter()
@@ -183,6 +204,29 @@ mod tests {
             history.push(&record);
         }
         history
+    }
+
+    #[test]
+    fn units_to_do_are_counted_and_tests_before_their_code_are_known() {
+        for (list, unit, several, test_first) in [
+            ("- [ ] T001 a\n", Unit::Task, false, false),
+            ("- [x] T001 a\n- [ ] T002 b\n", Unit::Task, false, false),
+            ("- [ ] T001 a\n- [ ] T002 b\n", Unit::Task, true, false),
+            ("## Login\n- [ ] T001 a\n- [ ] T002 b\n", Unit::Phase, false, false),
+            ("## Login\n- [ ] T001 a\n- [ ] T002 b\n## More\n- [ ] T003 c\n", Unit::Phase, true, false),
+            ("- [x] T001 [US1] Unit test of a\n- [ ] T002 [US1] b\n- [ ] T003 c\n", Unit::Task, true, true),
+            (
+                "- [x] T001 [US1] Unit test of a\n- [x] T002 [US1] b\n- [ ] T003 [US2] c\n",
+                Unit::Task,
+                false,
+                false,
+            ),
+            ("## A\n- [x] T001 Write a failing test\n- [ ] T002 b\n- [ ] T003 c\n", Unit::Task, true, true),
+        ] {
+            let tasks = TaskList::parse(list.as_bytes()).unwrap();
+            assert_eq!(has_several(&tasks, None, unit), several, "{list}");
+            assert_eq!(has_test_before_its_code(&tasks), test_first, "{list}");
+        }
     }
 
     #[test]

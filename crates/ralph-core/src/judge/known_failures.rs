@@ -4,13 +4,7 @@ use std::collections::BTreeSet;
 
 use failure_excerpt::Tally;
 
-use crate::record::{CANNOT_RUN, Exit};
-
-/// By which `timeout` says that it stopped a command.
-const TIMEOUT_EXIT: i32 = 124;
-
-/// Exit codes by which a shell says that a signal ended a command.
-const SIGNAL_EXITS: std::ops::RangeInclusive<i32> = 129..=192;
+use crate::record::Exit;
 
 /// Which tests fail.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,11 +26,7 @@ pub fn known_failures(
     trusted_executed: Option<u64>,
 ) -> KnownFailures {
     let Some(tests) = tests else { return KnownFailures::Unknown };
-    let is_stopped = exit.reason.is_some()
-        || exit.code <= 0
-        || exit.code == TIMEOUT_EXIT
-        || CANNOT_RUN.contains(&exit.code)
-        || SIGNAL_EXITS.contains(&exit.code);
+    let is_stopped = exit.is_success() || !exit.ended_by_itself();
     let has_all = tests.executed().zip(trusted_executed).is_some_and(|(now, before)| now >= before);
     let failing = tests.failing.as_deref().unwrap_or_default();
     if is_stopped || !has_all || failing.is_empty() {

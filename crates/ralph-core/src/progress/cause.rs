@@ -408,7 +408,7 @@ fn ended_by(reason: ExitReason, after: &str) -> String {
 }
 
 /// Returns a limit that a duration stands for, as people write one: `45s`, `60m`, `2h`.
-fn rounded(ms: u64) -> String {
+pub fn rounded(ms: u64) -> String {
     let seconds = ms.saturating_add(500) / 1000;
     match seconds {
         0 => format!("{ms}ms"),

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::{Exit, ExitReason, ObjectId};
 
 /// The run of the validation before the first iteration. `baseline` in the session.json of a start or resume record.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Baseline {
     pub exit: i32,
     /// Set if it did not end by itself.
@@ -29,6 +29,11 @@ pub struct Baseline {
 impl Baseline {
     pub fn passed(&self) -> bool {
         self.no_tests || Exit { code: self.exit, reason: self.exit_reason }.is_success()
+    }
+
+    /// Returns true if it failed, and nothing stopped it or kept it from running.
+    pub fn failed_by_itself(&self) -> bool {
+        !self.passed() && Exit { code: self.exit, reason: self.exit_reason }.ended_by_itself()
     }
 
     /// See [`super::Event::for_each_text`].

@@ -67,6 +67,15 @@ pub enum Event {
         #[serde(skip_serializing_if = "Vec::is_empty")]
         validation_notes: Vec<String>,
     },
+    /// No session was started, and nothing is recorded: the validation fails before anything was changed.
+    StartRefused {
+        feature: String,
+        /// The command that fails.
+        validation: String,
+        baseline: Baseline,
+        message: String,
+        hint: String,
+    },
     IterationStarted {
         session: SessionId,
         iteration: u32,
@@ -215,6 +224,10 @@ impl Event {
                 let texts = [feature, agent, loop_type, artifact].into_iter();
                 let texts = texts.chain(branch).chain(agent_version).chain(validation).chain(given_up);
                 texts.chain(validation_files).chain(validation_notes).chain(api_key).for_each(visit);
+            }
+            Self::StartRefused { feature, validation, baseline, message, hint } => {
+                baseline.for_each_text(visit);
+                [feature, validation, message, hint].into_iter().for_each(visit);
             }
             Self::IterationStarted {
                 session: _,
@@ -390,15 +403,7 @@ mod tests {
             is_guessed: false,
             message: Some(x()),
         };
-        let baseline = Baseline {
-            exit: 1,
-            exit_reason: None,
-            duration_ms: 1,
-            no_tests: false,
-            fingerprint: None,
-            cause: Some(x()),
-            tests: None,
-        };
+        let baseline = Baseline { exit: 1, cause: Some(x()), ..Baseline::default() };
         let agent = |event| Event::AgentEvent { iteration: 1, event };
         let commit: ObjectId = "0".repeat(40).parse().unwrap();
         let mut events = [
@@ -426,7 +431,7 @@ mod tests {
                     network: x(),
                 }),
                 validation: Some(x()),
-                baseline: Some(baseline),
+                baseline: Some(baseline.clone()),
                 is_known_to_pass: false,
                 hints: vec![Hint { number: 1, text: x(), tasks: vec![x()], added_at: at, session: None }],
                 given_up: vec![x()],
@@ -434,6 +439,13 @@ mod tests {
                 api_key: Some(x()),
                 validation_files: vec![x()],
                 validation_notes: vec![x()],
+            },
+            Event::StartRefused {
+                feature: x(),
+                validation: x(),
+                baseline: baseline.clone(),
+                message: x(),
+                hint: x(),
             },
             Event::IterationStarted {
                 session: session.clone(),

@@ -262,12 +262,27 @@ pub struct Exit {
     pub reason: Option<ExitReason>,
 }
 
+/// By which `timeout` says that it stopped a command.
+const TIMEOUT_EXIT: i32 = 124;
+
+/// Exit codes by which a shell says that a signal ended a command.
+const SIGNAL_EXITS: std::ops::RangeInclusive<i32> = 129..=192;
+
 /// Exit codes by which a shell says that it could not run a command.
 pub const CANNOT_RUN: [i32; 2] = [126, 127];
 
 impl Exit {
     pub fn is_success(self) -> bool {
         self.code == 0 && self.reason.is_none()
+    }
+
+    /// Returns true if nothing stopped the command, and the shell could run it.
+    pub fn ended_by_itself(self) -> bool {
+        self.reason.is_none()
+            && self.code >= 0
+            && self.code != TIMEOUT_EXIT
+            && !CANNOT_RUN.contains(&self.code)
+            && !SIGNAL_EXITS.contains(&self.code)
     }
 }
 

@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use anyhow::Result;
 
-use ralph_core::record::{Iteration, LeftOut, ObjectId, RecordKind, Session, UserFile, UserFileChange};
+use ralph_core::record::{
+    Iteration, LeftOut, ObjectId, Outcome, RecordKind, Session, UserFile, UserFileChange,
+};
 use ralph_git::worktree::{PathChange, RawPath, TreeEntry, WorkTree};
 use ralph_store::{Slot, Store, newest_written};
 
@@ -41,6 +43,8 @@ pub(crate) struct UserFiles {
     kept_in: Option<String>,
     /// What is gone, as it was said.
     pub(super) lost: Vec<UserFile>,
+    /// True if the session before left more than files that are not committed.
+    holds_attempts: bool,
     /// What the last commit had of all files that were not committed, of agents' too.
     committed: Vec<(RawPath, Option<ObjectId>)>,
 }
@@ -63,6 +67,13 @@ impl PreviousSession {
             last: log.iterations().next_back().and_then(|entry| store.readable_iteration(entry)),
             snapshot: store.refs().tip(&refs.snapshot())?,
         })
+    }
+
+    /// Returns true if its last attempt failed and left something that is not known, or in commits.
+    fn left_more(&self) -> bool {
+        let is_unknown = self.snapshot.is_none() && self.last.is_some();
+        let has_failed = |last: &Iteration| last.outcome != Outcome::Success && !last.commits.is_empty();
+        is_unknown || self.last.as_ref().is_some_and(has_failed)
     }
 
     fn has_user_file(&self, path: &str) -> bool {
@@ -123,8 +134,14 @@ impl UserFiles {
             tree: Some(tree),
             kept_in: snapshot.map(|id| if is_resumed { id.short().to_string() } else { "0".to_owned() }),
             lost,
+            holds_attempts: previous.left_more(),
             committed,
         })
+    }
+
+    /// Returns true if the work tree may hold work of attempts that is in no commit of the user's.
+    pub fn has_attempts(&self) -> bool {
+        self.holds_attempts || self.committed.len() > self.files.len()
     }
 
     /// Returns what the last commit had of all files that were not committed, once.

@@ -148,15 +148,7 @@ pub mod tests {
             permissions: "full",
             sandbox: None,
             validation: Some("pytest -q".to_owned()),
-            baseline: Some(Baseline {
-                exit: 0,
-                exit_reason: None,
-                duration_ms: 4100,
-                no_tests: false,
-                fingerprint: None,
-                cause: None,
-                tests: None,
-            }),
+            baseline: Some(Baseline { duration_ms: 4100, ..Baseline::default() }),
             is_known_to_pass: false,
             validation_files: Vec::new(),
             validation_notes: Vec::new(),
@@ -189,15 +181,7 @@ pub mod tests {
 
     #[test]
     fn each_line_says_what_is_known() {
-        let red = Baseline {
-            exit: 1,
-            exit_reason: None,
-            duration_ms: 900,
-            no_tests: false,
-            fingerprint: None,
-            cause: Some("x".to_owned()),
-            tests: None,
-        };
+        let red = Baseline { exit: 1, duration_ms: 900, cause: Some("x".to_owned()), ..Baseline::default() };
         let with_baseline = |found: Option<Baseline>, known: bool| {
             with(|event| {
                 let Event::SessionStarted { baseline, is_known_to_pass, .. } = event else { return };

@@ -119,9 +119,11 @@ impl Lines {
                     tests.as_deref().and_then(outcome).map_or(String::new(), |tests| format!(": {tests}"));
                 vec![format!("  validation  {command} {how} {when} {}{tests}", duration(*duration_ms))]
             }
-            Event::PhaseStarted { .. } | Event::HistoryIncluded { .. } | Event::ValidationFinished { .. } => {
-                Vec::new()
-            }
+            // A refusal is the error that the program ends with.
+            Event::StartRefused { .. }
+            | Event::PhaseStarted { .. }
+            | Event::HistoryIncluded { .. }
+            | Event::ValidationFinished { .. } => Vec::new(),
             Event::IterationRecorded { record, .. } => {
                 self.last_words(record).into_iter().chain(self.recorded(record)).collect()
             }

@@ -153,6 +153,7 @@ fn judge(attempt: &Attempt, trusted: &Tally) -> Judged {
             others: &others,
             unticks: true,
             flaky: &[],
+            flaky_times: 0,
             known_failures: 0,
             has_no_tests: false,
             put_back: &put_back,

@@ -23,6 +23,8 @@ pub struct History {
     retries_questions: bool,
     /// Runs before this process took the session up, which its limit of runs does not count.
     earlier_runs: u32,
+    /// The fingerprint of how the validation failed before the first attempt.
+    failure_before: Option<String>,
 }
 
 /// What counts of one iteration. Many fields: each is one fact of the record, and questions combine them freely.
@@ -59,6 +61,8 @@ struct RunSummary {
     agent: String,
     /// True if the branch of its lane moved meanwhile: then it says nothing of the task.
     is_conflict: bool,
+    /// True if its validation failed as it did before the first attempt, and never passed: that is no failure of the task.
+    fails_as_before: bool,
     /// The hints in its prompt; none in what a listing says.
     hints: Vec<String>,
 }
@@ -115,6 +119,11 @@ impl History {
         Self { retries_questions, ..Self::default() }
     }
 
+    /// Notes how the validation fails before the next attempt; `None` if it passes.
+    pub fn begin_with(&mut self, failure: Option<&str>) {
+        self.failure_before = failure.map(str::to_owned);
+    }
+
     /// Forgets all iterations.
     pub fn clear(&mut self) {
         (self.turns, self.earlier_runs) = (Vec::new(), 0);
@@ -126,6 +135,12 @@ impl History {
             .unit_tasks
             .iter()
             .any(|task| ticked.contains(task) && !self.turns.iter().any(|turn| turn.ticked.contains(task)));
+        let fails_as_before = iteration.outcome == Outcome::Failure
+            && !iteration.is_green()
+            && iteration.exit.validation.is_some()
+            && iteration.fingerprint.is_some()
+            && iteration.fingerprint == self.failure_before
+            && !self.turns.iter().any(|turn| turn.is_passed);
         self.turns.push(RunSummary {
             task: iteration.task.clone(),
             outcome: iteration.outcome,
@@ -146,6 +161,7 @@ impl History {
             is_policy: iteration.failure_class.is_some_and(FailureClass::is_policy),
             agent: iteration.agent.clone(),
             is_conflict: iteration.failure_class.is_some_and(FailureClass::is_conflict),
+            fails_as_before,
             hints: iteration.hints.clone(),
         });
     }
@@ -178,6 +194,7 @@ impl History {
             is_policy: entry.failure_class.is_some_and(FailureClass::is_policy),
             agent: entry.agent.clone().unwrap_or_default(),
             is_conflict: entry.failure_class.is_some_and(FailureClass::is_conflict),
+            fails_as_before: false,
             hints: Vec::new(),
         });
     }
@@ -221,9 +238,37 @@ impl History {
         self.turns[since..].iter().any(|turn| turn.ticked.iter().any(|ticked| ticked == task))
     }
 
-    /// Returns true if it is no failure of its task's: a question set the task aside, or the branch had moved.
+    /// Returns true if it is no failure of its task's: a question set the task aside, the branch had moved, or the validation
+    /// fails whatever an agent does.
     fn is_set_aside(&self, turn: &RunSummary) -> bool {
-        turn.is_policy || turn.asks && !self.retries_questions || turn.is_conflict
+        turn.is_policy
+            || turn.asks && !self.retries_questions
+            || turn.is_conflict
+            || turn.fails_as_before
+    }
+
+    /// Returns true if the validation failed in the last run at a task as it did before the first attempt.
+    pub fn fails_as_before(&self, task: &str) -> bool {
+        let last = self.of(task).rev().find(|turn| turn.outcome != Outcome::Interrupted);
+        last.is_some_and(|turn| turn.fails_as_before)
+    }
+
+    /// Returns the tasks of all runs in which the validation failed as before the first attempt, oldest first.
+    pub fn failed_as_before(&self) -> Vec<&TaskName> {
+        let runs = self.turns.iter().filter(|turn| turn.fails_as_before);
+        runs.filter_map(|turn| turn.task.as_ref()).collect()
+    }
+
+    /// Returns how many tasks were given up, and how many failures count for that; `None` after a success.
+    pub fn in_vain(&self) -> Option<[u32; 2]> {
+        if self.turns.iter().any(|turn| turn.is_run && turn.outcome == Outcome::Success) {
+            return None;
+        }
+        let failures = self.turns.iter().filter(|turn| {
+            turn.outcome == Outcome::Failure && turn.is_run && !turn.is_progress && !self.is_set_aside(turn)
+        });
+        let given_up = self.turns.iter().filter(|turn| turn.outcome == Outcome::Skipped);
+        Some([count(given_up), count(failures)])
     }
 
     /// Returns where a task stands whose last run asked; `None` for any other. `hints` are those that wait for it.
@@ -355,7 +400,8 @@ mod tests {
     use super::*;
 
     /// `T1+` closed its box, `T1-` failed, `T1?` was interrupted, `T1!` was skipped, `T1~` failed and changed nothing,
-    /// `T1=` was cut short, `T1q` asked, `T1p` was refused by the provider, `T1c` met a branch that had moved.
+    /// `T1=` was cut short, `T1q` asked, `T1p` was refused by the provider, `T1c` met a branch that had moved, `T1b` failed
+    /// as the validation did before.
     fn history(turns: &str) -> History {
         let turn = |word: &str| {
             let (task, end) = word.split_at(word.len() - 1);
@@ -383,6 +429,7 @@ mod tests {
                 is_policy: end == "p",
                 agent: "claude".to_owned(),
                 is_conflict: end == "c",
+                fails_as_before: end == "b",
                 hints: Vec::new(),
             }
         };
@@ -404,6 +451,37 @@ mod tests {
         assert_eq!(history.question("T1", &[]), Some(OpenQuestion::AskedAgain));
         assert_eq!(history.question("T1", &["reworded"]), Some(OpenQuestion::Answered));
         assert_eq!((history.refused_by("T1").len(), history.refused_by("T2").len()), (2, 0));
+    }
+
+    #[test]
+    fn a_validation_that_fails_as_before_the_first_attempt_counts_for_no_task() {
+        let plain = history("T1b T2b T1- T1b");
+        assert_eq!((plain.failures_in_a_row("T1"), plain.failures_in_a_row("T2")), (1, 0));
+        assert_eq!((plain.attempts("T1"), plain.runs()), (3, 4));
+        assert_eq!((plain.fails_as_before("T1"), plain.fails_as_before("T3")), (true, false));
+        assert_eq!(plain.failed_as_before(), ["T1", "T2", "T1"]);
+        let mut history = History::default();
+        history.begin_with(Some("f1"));
+        let mut push = |fingerprint: &str, outcome: Outcome| {
+            let mut record = iteration(outcome);
+            record.exit.validation = Some(i32::from(outcome == Outcome::Failure));
+            record.fingerprint = Some(fingerprint.to_owned());
+            history.push(&record);
+            history.turns.last().unwrap().fails_as_before
+        };
+        assert!(push("f1", Outcome::Failure));
+        assert!(!push("f2", Outcome::Failure), "another failure");
+        assert!(!push("f1", Outcome::Success));
+        assert!(!push("f1", Outcome::Failure), "it passed meanwhile");
+    }
+
+    #[test]
+    fn what_is_in_vain_is_counted_until_a_success() {
+        for (turns, expected) in
+            [("", Some([0, 0])), ("T1- T1- T1- T1! T2- T2q T2b T2?", Some([1, 4])), ("T1- T2+ T1-", None)]
+        {
+            assert_eq!(history(turns).in_vain(), expected, "{turns}");
+        }
     }
 
     #[test]

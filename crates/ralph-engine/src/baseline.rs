@@ -139,6 +139,10 @@ impl Running<'_> {
     }
 
     fn begin_again(&mut self, command: &str, opening: &mut Opening<'_>) -> Result<Option<Baseline>> {
+        // Streams are appended to.
+        for name in OUTPUTS {
+            opening.slot.write(name, b"")?;
+        }
         let again = self.run_baseline(command, &opening.slot)?;
         self.recorder.open_again(opening, self.plan.clock.now());
         Ok(again)

@@ -61,6 +61,7 @@ impl<'a> Running<'a> {
         if let Some(state) = session.trusted.clone().filter(|_| measured.baseline.is_some()) {
             running.judging.trusted.tried = plan.work_tree.head()?.map(|head| (head, state));
         }
+        running.past.history.begin_with(failure_before(measured.baseline.as_ref()));
         let last_passing = tree.filter(|_| measured.passes()).cloned();
         running.past.last_green = LastGreen::starting(last_passing, session.branch.as_ref());
         // Hints of an iteration that was interrupted wait again.
@@ -161,6 +162,7 @@ impl<'a> Running<'a> {
                 target_red: None,
                 prompt_filler: None,
                 said_facts: BTreeSet::new(),
+                validation_began: None,
                 was_idle: false,
             },
             plan,
@@ -359,6 +361,10 @@ fn restore_from_log(
     session.legacy_failures = begun.and_then(|begun| begun.legacy_failures);
     let mut recorded = Vec::new();
     for entry in &log.entries {
+        if entry.kind.begins() {
+            let begun = plan.store.readable_session(entry);
+            history.begin_with(begun.as_ref().and_then(|begun| failure_before(begun.baseline.as_ref())));
+        }
         if entry.kind == RecordKind::End {
             // Resuming a session that had ended means another attempt: the counts start at zero.
             history.clear();
@@ -378,6 +384,11 @@ fn restore_from_log(
     // After a crash, too, `resume -n 1` means one more run.
     history.begin_runs();
     recorded
+}
+
+/// Returns the fingerprint of how the validation failed before the first attempt.
+fn failure_before(baseline: Option<&Baseline>) -> Option<&str> {
+    baseline.filter(|baseline| !baseline.passed())?.fingerprint.as_deref()
 }
 
 /// Returns what the spool says of a session.

@@ -6,6 +6,7 @@ use ralph_core::config::Pass;
 use ralph_core::judge::{OwnFiles, contradiction, selects_by_change};
 use ralph_core::record::{Event, Iteration, Outcome, Session, join_truncated};
 
+use super::iteration::flaky_tests;
 use super::plan::Plan;
 use super::recorder::Recorder;
 use super::trusted::{BaselineRun, Trusted};
@@ -37,6 +38,8 @@ pub(super) struct Judging {
     pub passing_tests: Option<Tally>,
     /// True if a recorded validation of the feature ran a test.
     pub has_tests: bool,
+    /// The tests of each attempt of this start that passed in a second run.
+    pub flaky: Vec<Vec<String>>,
     /// True if it was said that there are no tests yet.
     pub has_said_no_tests: bool,
 }
@@ -117,6 +120,7 @@ impl Judging {
                 .is_some_and(|failing| !failing.is_empty() && failing.iter().all(|name| known.contains(name)))
         });
         narrow(&mut session.legacy_failures, iteration);
+        self.flaky.extend(Some(flaky_tests(iteration)).filter(|tests| !tests.is_empty()));
         self.has_tests |= tests.is_some_and(|tests| tests.ran == Ran::Some);
         if iteration.passed_validation() && iteration.is_green() {
             self.passing_tests = iteration.evidence.as_ref().and_then(|evidence| evidence.tests.clone());

@@ -80,6 +80,8 @@ pub(super) struct LoopState {
     pub target_red: Option<Ending>,
     /// What was said of keys and models.
     pub said_facts: BTreeSet<String>,
+    /// When the newest validation began, by the clock of the files.
+    pub validation_began: Option<(i64, i64)>,
     /// Set after a wait, in which a person may have worked.
     pub was_idle: bool,
 }

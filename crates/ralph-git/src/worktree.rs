@@ -30,7 +30,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::repository::{Repository, as_alternate};
 use ralph_core::record::{ObjectId, SessionId, Timestamp};
-use ralph_os::platform::{os_str, repo_path};
+use ralph_os::platform::{changed_at, os_str, repo_path};
 use ralph_os::process::{Marker, Tool};
 use ralph_os::sandbox::Fence;
 use ralph_project::project_files::{ProjectFiles, allowed_folders};
@@ -240,6 +240,12 @@ impl WorkTree {
     /// Returns true if there is a file at a path from the top.
     pub fn has_file(&self, path: &str) -> bool {
         self.path(path.as_bytes()).symlink_metadata().is_ok()
+    }
+
+    /// Returns when the file at a path from the top was last changed in any way, in seconds and nanoseconds; `None` if it is
+    /// not there.
+    pub fn changed_at(&self, path: &[u8]) -> Option<(i64, i64)> {
+        Some(changed_at(&self.path(path).symlink_metadata().ok()?))
     }
 
     /// Lists all files of `tree`, which [`WorkTree::contents`] wrote into `objects`, as `git ls-tree -r -z` does.

@@ -504,6 +504,7 @@ mod tests {
                 why: FlagCode::Judge,
                 exit: 1,
                 paths: Some(vec!["check.sh".to_owned()]),
+                flaky: Vec::new(),
             }),
             ..Evidence::default()
         };

@@ -33,6 +33,10 @@ pub fn write(
     });
     let [time, agent, validation] = [duration_ms.total(), duration_ms.agent, duration_ms.validation]
         .map(|ms| duration(ms.unwrap_or_default()));
+    let reruns = (stats.second_runs > 0).then(|| {
+        let took = duration(duration_ms.second.unwrap_or_default());
+        format!("{} of the validation, {took}", counted(stats.second_runs as u64, "second run"))
+    });
     let flags = stats.flags.iter().map(|(code, times)| Some(format!("{times} {code}")));
     let facts = [
         ("repeated", again),
@@ -40,6 +44,7 @@ pub fn write(
         ("tokens", tokens),
         ("cost", cost(&totals.cost)),
         ("time", Some(format!("{time} (agent {agent}, validation {validation})"))),
+        ("reruns", reruns),
         ("flags", joined(flags, ", ")),
     ];
     let mut known = facts.into_iter().filter_map(|(name, words)| Some((name, words?)));

@@ -33,5 +33,6 @@ pub use settings::{KEYS, Settings};
 pub use sides::side;
 pub use spelling::{ALLOW_LINKS, GIT_PREFIX, VARIABLE_PREFIX, git_name, variable_name};
 pub use typed::{
-    Commits, Completion, FailedChanges, HistoryMode, Notify, OnQuestion, Pass, SandboxChoice, Trust, Unit,
+    Commits, Completion, FailedChanges, HistoryMode, Notify, OnQuestion, Pass, Rerun, SandboxChoice, Trust,
+    Unit,
 };

@@ -12,8 +12,8 @@ use super::key::Side::{Approved, Plain, Widens};
 use super::key::{Key, ValueKind};
 use super::origin::Setting;
 use super::typed::{
-    Commits, Completion, FailedChanges, FromValue, HistoryMode, Notify, OnQuestion, Pass, SandboxChoice,
-    Trust, Unit,
+    Commits, Completion, FailedChanges, FromValue, HistoryMode, Notify, OnQuestion, Pass, Rerun,
+    SandboxChoice, Trust, Unit,
 };
 
 /// Codes of flags that may refuse a success.
@@ -109,6 +109,9 @@ settings! {
     stop_on_common_failure: bool =
         Key::new("stop-on-common-failure", Plain, ValueKind::Switch, "true",
             "Stop when three tasks in a row fail in the same way");
+    stop_without_success: bool =
+        Key::new("stop-without-success", Plain, ValueKind::Switch, "true",
+            "Stop when five tasks were given up, or ten attempts failed, and none succeeded");
     max_tokens: Option<u64> =
         Key::new("max-tokens", Plain, ANY, "none",
             "Total tokens after which the loop stops")
@@ -187,6 +190,9 @@ settings! {
             "contradiction, focus, skip, vanished, shrunk, judge, idle",
             "Findings that refuse a success; all others are flags")
             .or_none();
+    validation_rerun: Rerun =
+        Key::new("validation.rerun", Plain, ValueKind::Word(Rerun::VARIANTS), "auto",
+            "Whether a failed validation runs once more before an agent does: where a few tests failed that passed before and are not touched");
     validation_protect: Vec<String> =
         Key::new("validation.protect", Approved, ValueKind::Names, "none",
             "Files, as git's patterns, that are put back if an agent changes them")

@@ -39,6 +39,15 @@ pub enum Pass {
     NoNewFailures,
 }
 
+/// Whether a validation that failed runs once more before an agent does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, VariantNames)]
+#[strum(serialize_all = "kebab-case")]
+pub enum Rerun {
+    /// If a few tests failed that may have done so by chance.
+    Auto,
+    Never,
+}
+
 /// Tasks that belong together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, VariantNames)]
 #[strum(serialize_all = "kebab-case")]
@@ -143,6 +152,7 @@ from_value! {
     Permissions: |value| value.as_str()?.parse().ok();
     Completion: |value| value.as_str()?.parse().ok();
     Pass: |value| value.as_str()?.parse().ok();
+    Rerun: |value| value.as_str()?.parse().ok();
     Unit: |value| value.as_str()?.parse().ok();
     FailedChanges: |value| value.as_str()?.parse().ok();
     OnQuestion: |value| value.as_str()?.parse().ok();

@@ -108,8 +108,16 @@ pub struct Stats {
     /// How many successes had a flag, by its code.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub flags: BTreeMap<String, usize>,
+    /// Second runs of validations; what they took is in `duration_ms.second`.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub second_runs: usize,
     /// Oldest first.
     pub over_time: Vec<Step>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands on a reference")]
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 impl Stats {
@@ -124,6 +132,7 @@ impl Stats {
         let mut runs: Vec<&LogEntry> = Vec::new();
         let mut with_cause = 0;
         let mut flags: BTreeMap<String, usize> = BTreeMap::new();
+        let mut second_runs = 0;
         for entry in entries {
             sessions.insert(&entry.session);
             let noted = note_cause(&mut causes, entry);
@@ -133,6 +142,7 @@ impl Stats {
             for code in &entry.flags {
                 *flags.entry(code.as_str().to_owned()).or_default() += 1;
             }
+            second_runs += usize::from(entry.duration_ms.second.is_some());
             tokens = tokens.plus(&entry.tokens);
             cost = cost.plus(entry.cost());
             duration_ms = duration_ms.plus(&entry.duration_ms);
@@ -172,6 +182,7 @@ impl Stats {
             tasks: tasks.into_values().collect(),
             causes: most_frequent(causes.into_values()),
             flags,
+            second_runs,
             over_time: steps(&runs),
         }
     }

@@ -60,6 +60,8 @@ pub struct Evidence<'a> {
     pub unticks: bool,
     /// Tests that failed and passed in a second run.
     pub flaky: &'a [String],
+    /// How often one of them was flaky, this time included.
+    pub flaky_times: usize,
     /// How many tests fail that may.
     pub known_failures: usize,
     /// True if the validation ended because there is nothing to run yet.
@@ -291,8 +293,13 @@ impl Evidence<'_> {
             let end = if self.unticks { ": open again" } else { "" };
             format!("also ticked {}{end}", join_truncated(self.others, MAX_NAMES))
         });
-        let flaky = (!self.flaky.is_empty())
-            .then(|| format!("passed in the second run: {}", join_truncated(self.flaky, MAX_NAMES)));
+        let flaky = (!self.flaky.is_empty()).then(|| {
+            let times = match self.flaky_times {
+                0 | 1 => "flaky".to_owned(),
+                times => format!("flaky for the {} time", ordinal(times)),
+            };
+            format!("passed in the second run: {} ({times})", join_truncated(self.flaky, MAX_NAMES))
+        });
         let known = (self.known_failures > 0).then(|| {
             let fail = if self.known_failures == 1 { "fails" } else { "fail" };
             format!("{} {fail} that failed before the start", count_of(self.known_failures as u64, "test"))
@@ -366,6 +373,17 @@ impl Evidence<'_> {
         }
         doubts
     }
+}
+
+/// `1st`, `12th`, `23rd`
+fn ordinal(number: usize) -> String {
+    let ending = match (number % 10, number % 100 / 10) {
+        (1, tens) if tens != 1 => "st",
+        (2, tens) if tens != 1 => "nd",
+        (3, tens) if tens != 1 => "rd",
+        _ => "th",
+    };
+    format!("{number}{ending}")
 }
 
 fn names_of(findings: &[Finding]) -> String {

@@ -107,6 +107,7 @@ fn shown(case: &Case) -> String {
         others: &[],
         unticks: true,
         flaky: &[],
+        flaky_times: 0,
         known_failures: case.settings.known_failures,
         has_no_tests: case.settings.has_no_tests,
         put_back: &[],
@@ -369,6 +370,7 @@ fn flags_have_one_order() {
         others: &names,
         unticks: true,
         flaky: &["x".to_owned()],
+        flaky_times: 4,
         known_failures: 3,
         has_no_tests: false,
         put_back: &["a.js".to_owned()],
@@ -388,7 +390,7 @@ fn flags_have_one_order() {
             "removed: 1 test removed: a.py",
             "others: also ticked T005, T006: open again",
             "idle: nothing changed: done",
-            "flaky: passed in the second run: x",
+            "flaky: passed in the second run: x (flaky for the 4th time)",
             "known-failures: 3 tests fail that failed before the start",
             "put-back: put back a.js, which is protected",
             "left-out: validated without .env, which no commit takes",
@@ -396,6 +398,8 @@ fn flags_have_one_order() {
     );
     let one = Evidence { others: &names[..1], unticks: false, known_failures: 1, ..evidence };
     assert_eq!(shown(&one)[3], "others: also ticked T005");
+    let first = Evidence { flaky_times: 1, ..one };
+    assert_eq!(shown(&first)[5], "flaky: passed in the second run: x (flaky)");
     assert_eq!(shown(&one)[6], "known-failures: 1 test fails that failed before the start");
 }
 

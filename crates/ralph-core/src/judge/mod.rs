@@ -7,6 +7,7 @@ mod definitions;
 mod diff;
 #[cfg(test)]
 mod diff_tests;
+mod flaky;
 mod known_failures;
 mod languages;
 mod mask;
@@ -19,6 +20,7 @@ mod ticks;
 
 pub use decision::{Decision, Evidence, SecondResult, contradiction, decide};
 pub use diff::{ChangedFile, DiffFindings, Finding, findings};
+pub use flaky::{is_cheap, lies_in_changed, may_be_flaky};
 pub use known_failures::{KnownFailures, confirm, known_failures, still_known};
 pub use nothing_to_run::{NothingToRun, is_one_of, manifests_of, nothing_to_run};
 pub use ordered::{

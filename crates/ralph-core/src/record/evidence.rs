@@ -50,6 +50,9 @@ pub struct SecondRun {
     pub exit: i32,
     /// The files that were put back for it.
     pub paths: Option<Vec<String>>,
+    /// The tests that failed in the first run and passed in it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub flaky: Vec<String>,
 }
 
 /// Who overruled a refusal, and when.

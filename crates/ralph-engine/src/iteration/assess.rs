@@ -8,13 +8,13 @@ use camino::Utf8Path;
 use failure_excerpt::Tally;
 
 use crate::validate;
-use ralph_core::config::{Completion, Pass, Until};
+use ralph_core::config::{Completion, Pass, Rerun, Until};
 use ralph_core::judge::{
     ChangedFile, Decision, Evidence, KnownFailures, Lookup, SecondResult, confirm, decide, findings,
-    is_worth_reading, known_failures, orders_removal,
+    is_cheap, is_worth_reading, known_failures, lies_in_changed, may_be_flaky, orders_removal,
 };
 use ralph_core::record::{
-    Event, ExitReason, FlagCode, ObjectId, RALPH, SecondRun, TaskName, Validation, join_files,
+    Event, ExitReason, FlagCode, Iteration, ObjectId, RALPH, SecondRun, TaskName, Validation, join_files,
 };
 use ralph_git::worktree::PathChange;
 use ralph_store::{PutBack, PutBackKind, Slot, names as slot_names};
@@ -49,14 +49,22 @@ pub(super) struct Passing {
     pub cause: Option<String>,
     /// A second run of the validation, as the record has it and as it ended.
     pub second: Option<(SecondRun, Validation)>,
+    /// What the second run printed, if the validation passed in it.
+    pub tests: Option<Tally>,
 }
 
 /// What an attempt changed since the trusted state: the files that are worth reading, and all.
 type Changes = (Vec<ChangedFile>, Vec<PathChange>);
 
 impl Running<'_> {
-    /// Returns whether the validation passed. Where only names of failed tests decide, it may run once more.
-    pub(super) fn passing(&mut self, started: &StartedIteration<'_>, ran: &Ran) -> Result<Passing> {
+    /// Returns whether the validation passed. Where only names of failed tests decide, it may run once more; if it may have
+    /// failed by chance, only if the attempt `claims` that it did something.
+    pub(super) fn passing(
+        &mut self,
+        started: &StartedIteration<'_>,
+        ran: &Ran,
+        claims: bool,
+    ) -> Result<Passing> {
         let Some(validation) = &ran.validation else {
             return Ok(Passing { passed: true, ..Passing::default() });
         };
@@ -67,7 +75,7 @@ impl Running<'_> {
         let Some(legacy) =
             self.session.legacy_failures.clone().filter(|_| settings.validation_pass == Pass::NoNewFailures)
         else {
-            return Ok(Passing::default());
+            return self.passing_in_second_run(started, ran, validation, claims);
         };
         let removed = self.removed_by_order(started)?;
         let trusted = self.judging.trusted.tests().and_then(Tally::executed);
@@ -82,14 +90,77 @@ impl Running<'_> {
         let again = self.run_again(started)?;
         let tests = self.tally(&started.slot, slot_names::SECOND_STDOUT, slot_names::SECOND_STDERR)?;
         let failing = if again.exit.is_success() { Some(Vec::new()) } else { tests.failing };
-        let run = SecondRun { why: FlagCode::Flaky, exit: again.exit.code, paths: None };
-        let second = Some((run, again));
         let (failing, flaky) = confirm(&new, failing.as_deref());
+        let run = SecondRun {
+            why: FlagCode::Flaky,
+            exit: again.exit.code,
+            paths: None,
+            flaky: if failing.is_empty() { flaky.clone() } else { Vec::new() },
+        };
+        let second = Some((run, again));
         if !failing.is_empty() {
             return Ok(Passing { cause: Some(new_failure(&failing)), second, ..Passing::default() });
         }
         let failed = ran.tests.as_ref().and_then(|tests| tests.failing.as_ref()).map_or(0, Vec::len);
-        Ok(Passing { passed: true, known_failures: failed - flaky.len(), flaky, cause: None, second })
+        let known_failures = failed - flaky.len();
+        Ok(Passing { passed: true, known_failures, flaky, second, ..Passing::default() })
+    }
+
+    /// Runs a red validation once more if it may have failed by chance: before an agent is asked to repair what is not
+    /// broken.
+    fn passing_in_second_run(
+        &mut self,
+        started: &StartedIteration<'_>,
+        ran: &Ran,
+        validation: &Validation,
+        claims: bool,
+    ) -> Result<Passing> {
+        let trusted = self.judging.trusted.tests();
+        let failing = ran.tests.as_ref().and_then(|tests| may_be_flaky(validation.exit, tests, trusted));
+        let Some(failing) = failing.map(<[String]>::to_vec) else { return Ok(Passing::default()) };
+        if self.plan.config.settings.validation_rerun == Rerun::Never
+            || !claims
+            || !ran.agent.succeeded
+            || !is_cheap(validation.duration_ms, ran.agent.duration_ms)
+        {
+            return Ok(Passing::default());
+        }
+        let (now, _) = self.recorder.peek(&started.slot)?;
+        let (files, changes) = self.changed_since_trusted(&started.slot, &now)?;
+        let paths: Vec<String> = changes.iter().map(PathChange::name).collect();
+        let began = self.state.validation_began;
+        let is_changed = |change: &PathChange| {
+            let changed_at = self.recorder.work_tree().changed_at(&change.path);
+            changed_at.zip(began).is_some_and(|(changed, began)| changed > began)
+        };
+        if failing.iter().any(|name| lies_in_changed(name, &paths, &files))
+            || !self.own_files_changed(&files).is_empty()
+            || changes.iter().any(is_changed)
+        {
+            return Ok(Passing::default());
+        }
+        let again = self.run_again(started)?;
+        let tests = self.tally(&started.slot, slot_names::SECOND_STDOUT, slot_names::SECOND_STDERR)?;
+        let passed = again.passed();
+        let flaky = if passed { failing } else { Vec::new() };
+        let run =
+            SecondRun { why: FlagCode::Flaky, exit: again.exit.code, paths: None, flaky: flaky.clone() };
+        let tests = passed.then_some(tests);
+        Ok(Passing { passed, flaky, tests, second: Some((run, again)), ..Passing::default() })
+    }
+
+    /// Returns how often one of these tests was flaky, this time included.
+    fn times_flaky(&self, names: &[String]) -> usize {
+        let earlier = self.past.memory.entries().iter();
+        let earlier = earlier.filter(|entry| entry.flags.contains(&FlagCode::Flaky));
+        let earlier: Vec<Vec<String>> = earlier
+            .filter_map(|entry| self.plan.store.readable_iteration(entry))
+            .map(|iteration| flaky_tests(&iteration))
+            .collect();
+        let times = names.iter().map(|name| {
+            earlier.iter().chain(&self.judging.flaky).filter(|tests| tests.contains(name)).count()
+        });
+        1 + times.max().unwrap_or(0)
     }
 
     /// Decides whether an attempt that ticked a box and passed is a success. `now` is the work tree after it, and `others` the
@@ -121,6 +192,7 @@ impl Running<'_> {
             && self.plan.job.until == Until::Tasks
             && settings.snapshots
             && now.is_some();
+        let flaky_times = if passing.flaky.is_empty() { 0 } else { self.times_flaky(&passing.flaky) };
         let mut result = None;
         loop {
             let trusted = &self.judging.trusted;
@@ -128,7 +200,7 @@ impl Running<'_> {
                 refuse: &settings.validation_refuse,
                 refuses,
                 is_validated: ran.validation.is_some(),
-                tests: ran.tests.as_ref(),
+                tests: passing.tests.as_ref().or(ran.tests.as_ref()),
                 trusted: trusted.state.as_ref(),
                 selects_by_change: self.judging.selects_by_change,
                 diff: &diff,
@@ -143,6 +215,7 @@ impl Running<'_> {
                 others,
                 unticks: settings.untick,
                 flaky: &passing.flaky,
+                flaky_times,
                 known_failures: passing.known_failures,
                 has_no_tests: ran.validation.as_ref().is_some_and(|validation| validation.has_no_tests),
                 put_back: &ran.put_back,
@@ -164,7 +237,12 @@ impl Running<'_> {
                 _ => SecondResult::Failed,
             });
             let was_interrupted = again.exit.reason == Some(ExitReason::Interrupted);
-            let run = SecondRun { why: FlagCode::Judge, exit: again.exit.code, paths: Some(paths) };
+            let run = SecondRun {
+                why: FlagCode::Judge,
+                exit: again.exit.code,
+                paths: Some(paths),
+                flaky: Vec::new(),
+            };
             passing.second = Some((run, again));
             if was_interrupted {
                 return Ok(Decision::Accepted(Vec::new()));
@@ -359,6 +437,12 @@ impl Running<'_> {
         self.restore_spool(started)?;
         Ok(validation)
     }
+}
+
+/// Returns the tests that failed and passed in a second run of the validation.
+pub(crate) fn flaky_tests(iteration: &Iteration) -> Vec<String> {
+    let second = iteration.evidence.as_ref().and_then(|evidence| evidence.second.as_ref());
+    second.map(|second| second.flaky.clone()).unwrap_or_default()
 }
 
 /// Returns the texts of the tasks that the attempt was asked for.

@@ -86,6 +86,8 @@ impl Running<'_> {
     ) -> Result<Option<(Validation, Tally)>> {
         let Some(command) = self.plan.config.settings.validation_command.clone() else { return Ok(None) };
         self.begin_phase(iteration, Phase::Validation { command: command.clone() });
+        // What it changes is newer than the file that says that it runs.
+        self.state.validation_began = self.control.phase_since();
         let context = self.plan.validation_context(slot, environment, self.marker());
         let mut validation = validate::run(&command, &context, self.plan.interrupt)?;
         let tests = self.tally(slot, names::VALIDATION_STDOUT, names::VALIDATION_STDERR)?;

@@ -26,6 +26,7 @@ use super::running::Running;
 use draft::Drafted;
 use stages::StartedIteration;
 
+pub(super) use assess::flaky_tests;
 pub(super) use draft::{compose, unfinished};
 pub(super) use protect::restore_protected;
 

@@ -11,6 +11,7 @@ use camino::Utf8PathBuf;
 
 use ralph_core::record::{SessionId, Waiting};
 use ralph_git::repository::{Repository, Sharing};
+use ralph_os::platform::changed_at;
 use ralph_os::process::create_private_dir;
 
 use super::disk;
@@ -89,6 +90,11 @@ impl Control {
 
     pub fn publish_phase(&self, phase: &str) -> Result<()> {
         self.put(PHASE, phase.as_bytes())
+    }
+
+    /// Returns when the phase was published, by the clock of the files, in seconds and nanoseconds.
+    pub fn phase_since(&self) -> Option<(i64, i64)> {
+        Some(changed_at(&fs::metadata(self.dir.join(PHASE)).ok()?))
     }
 
     pub fn clear_phase(&self) -> Result<()> {

@@ -200,9 +200,12 @@ fn session_status(
     let budget = sessions::describe(store, log, &running).map(|session| session.budget()).unwrap_or_default();
     let in_lane = branch.as_ref().filter(|_| lane.is_some());
     let unmerged = in_lane.map(|branch| lane::unmerged(branch, context)).transpose().unwrap_or_default();
-    let begun_at = log.entries.iter().rfind(|entry| entry.kind.begins()).map(|entry| entry.ended_at);
+    let begun = log.entries.iter().rfind(|entry| entry.kind.begins());
+    let begun_at = begun.map(|entry| entry.ended_at);
+    let newest = begun.and_then(|entry| store.readable_session(entry));
     let mut shown = Shown {
         begun_at,
+        began_red: newest.is_some_and(|session| session.began_red(totals.succeeded)),
         unmerged: unmerged.flatten().map(|(commits, command, _)| (commits, command)),
         max_cost: budget.max_cost,
         resume_flags: budget.flags_to_go_on(),

@@ -11,6 +11,9 @@ use super::local_time::clock;
 use super::needs::count_words;
 use super::style::{counted, grouped, joined, one_line, times};
 
+/// What every screen says first of a session that began like that.
+pub const BEGAN_RED: &str = "the validation failed before the first attempt";
+
 /// `10 of 45 tasks done`, or `all 45 tasks done`.
 pub fn done(done: usize, all: usize) -> String {
     match (done, all) {
@@ -179,7 +182,7 @@ pub fn stop(session: &Session, undone: Option<&str>) -> Option<String> {
             None => "stuck".to_owned(),
         },
         (_, Some(StopReason::AgentUnusable)) => "the agent could not be used".to_owned(),
-        (_, Some(StopReason::ValidationUnusable)) => "the validation could not be run".to_owned(),
+        (_, Some(StopReason::ValidationUnusable)) => "the validation is broken".to_owned(),
         (_, Some(StopReason::TargetRed)) => "the validation fails on a commit of the branch".to_owned(),
         (Status::Interrupted, _) | (_, Some(StopReason::Interrupted)) => {
             interrupted(session.ended_by, session.stop_reason)

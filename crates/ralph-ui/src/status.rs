@@ -10,7 +10,7 @@ use ralph_core::record::{
 };
 use ralph_store::RemoteRun;
 
-use super::ending::{attempts_and_failures, cost_without, cut_short, feature_name, interrupted};
+use super::ending::{BEGAN_RED, attempts_and_failures, cost_without, cut_short, feature_name, interrupted};
 use super::local_time::{clock_or_date, describe_remote_run};
 use super::needs::{changed_and_committed, next_commands, rows};
 use super::style::{
@@ -80,6 +80,8 @@ pub struct Shown {
     pub max_cost: Option<f64>,
     /// The flags with which `resume` goes on, each behind a blank.
     pub resume_flags: String,
+    /// True if the validation failed before the first attempt, and never passed since.
+    pub began_red: bool,
     /// True if it is what commands mean where no session is named.
     pub is_newest: bool,
     /// How many commits of its lane are not in HEAD, and the command that brings them there.
@@ -133,8 +135,11 @@ pub fn lines(status: &FeatureStatus, now: Timestamp, screen: Screen) -> Vec<Stri
     let by =
         status.session.as_ref().filter(|session| !is_running(session)).and_then(|session| session.ended_by);
     let hint = by.and_then(|by| by.hint()).map(|hint| screen.hanging("  hint: ", hint));
+    let is_red = status.session.as_ref().is_some_and(|session| session.shown.began_red);
+    let mut first = if is_red { screen.painted(Look::Warn, "", BEGAN_RED) } else { Vec::new() };
+    first.extend(head(status, now, screen));
     let parts = [
-        head(status, now, screen),
+        first,
         running.map(|session| at_work(session, now, screen)).unwrap_or_default(),
         rows(&status.summary, screen),
         facts,

@@ -130,6 +130,12 @@ impl Session {
         Cost { usd: self.cost_usd, is_partial: self.cost_is_partial }
     }
 
+    /// Returns true if the validation failed before the first attempt, and none of so many successes shows that it can pass.
+    pub fn began_red(&self, successes: usize) -> bool {
+        let has_failed = self.baseline.as_ref().is_some_and(|baseline| !baseline.passed());
+        has_failed && successes == 0 && self.legacy_failures.is_none()
+    }
+
     /// Adds what an iteration took and did to the totals.
     pub fn add(&mut self, iteration: &Iteration) {
         self.duration_ms = self.duration_ms.plus(&iteration.duration_ms);

@@ -179,7 +179,7 @@ impl Need {
     pub fn subject(&self) -> String {
         match (self.why, &self.task) {
             (NeedKind::Agent, _) => "the agent cannot be used".to_owned(),
-            (NeedKind::Validation, _) => "the validation cannot be run".to_owned(),
+            (NeedKind::Validation, _) => "the validation is broken".to_owned(),
             (NeedKind::Git, _) => "git".to_owned(),
             (NeedKind::Files, _) => LOST.to_owned(),
             (NeedKind::Asks | NeedKind::Policy | NeedKind::Fails, None) => "a task".to_owned(),

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::header::USUAL;
-use crate::ending::{attempts_and_failures, cut_short, verdict};
+use crate::ending::{BEGAN_RED, attempts_and_failures, cut_short, verdict};
 use crate::evidence::{FLAG, flagged};
 use crate::needs::{changed_and_committed, need_sign, others, show_command, waiters};
 use crate::style::{Look, Screen, clock_span, columns, counted, grouped, listed, one_line, task_title};
@@ -27,7 +27,11 @@ pub fn lines(session: &Session, closing: &Closing, is_validated: bool, screen: S
     // From start to end, as on the page: what agents and validations took alone leaves out the waits.
     let span = session.ended_at.map_or(0, |at| session.started_at.ms_until(at));
     first.extend((span >= 1000).then(|| clock_span(span)));
-    let mut lines = screen.paint_lines(look, &screen.parts("", &first));
+    let mut lines = Vec::new();
+    if session.began_red(totals.succeeded) {
+        lines.extend(screen.painted(Look::Warn, "", BEGAN_RED));
+    }
+    lines.extend(screen.paint_lines(look, &screen.parts("", &first)));
     lines.extend(screen.hanging("", &attempts_and_failures(totals, &closing.summary)));
     lines.extend(screen.paint_lines(Look::Dim, &screen.parts("", &cut_short(totals))));
     if session.loop_type != USUAL {
@@ -174,8 +178,8 @@ mod tests {
     use crate::style::Paint;
     use ralph_core::record::samples::session;
     use ralph_core::record::{
-        Changes, CostTotals, CutShort, DiffStat, Interruption, Need, SessionPart, Summary, Timestamp,
-        WaitingTask,
+        Baseline, Changes, CostTotals, CutShort, DiffStat, Interruption, Need, SessionPart, Summary,
+        Timestamp, WaitingTask,
     };
 
     fn text(session: &Session, closing: &Closing, width: usize) -> String {
@@ -344,15 +348,19 @@ then   specify ralph resume     look   specify ralph report --open"
             "{card}"
         );
         assert!(card.contains("\n· T011  not done after 3 attempts: no such file\n"), "{card}");
+        let red = Baseline { exit: 1, ..Baseline::default() };
+        let began_red = Session { baseline: Some(red), ..session("failed", Some("stuck"), (0, 2)) };
+        let card = text(&began_red, &Closing::default(), 80);
+        assert!(
+            card.starts_with("the validation failed before the first attempt\n0 of 2 tasks done"),
+            "{card}"
+        );
         let mut broken = session("failed", Some("validation_unusable"), (1, 2));
         broken.ended_at = None;
         let summary =
             Summary { needs_you: vec![need(NeedKind::Validation, None, &broken)], ..Summary::default() };
         let card = text(&broken, &Closing { summary, ..Closing::default() }, 80);
-        assert!(
-            card.starts_with("1 of 3 tasks done · the validation could not be run · 1 needs you\n"),
-            "{card}"
-        );
-        assert!(card.contains("\n! the validation cannot be run: sh: gone\n"), "{card}");
+        assert!(card.starts_with("1 of 3 tasks done · the validation is broken · 1 needs you\n"), "{card}");
+        assert!(card.contains("\n! the validation is broken: sh: gone\n"), "{card}");
     }
 }

@@ -91,6 +91,9 @@ pub(super) fn more(report: &Report, needs: &[&Need]) -> String {
             if waiting.iter().all(|one| one.dependency == waiting[0].dependency) { "it" } else { "them" };
         sentences.push(format!("{} {wait} for {it}.", capital(&spelled(waiting.len(), "more task"))));
     }
+    if report.session.began_red(report.session_totals().succeeded) {
+        sentences.insert(0, format!("{}.", capital(ending::BEGAN_RED)));
+    }
     let is_said = matches!(report.session.stop_reason, Some(StopReason::Stuck)) && !needs.is_empty();
     let is_running = report.session.status == Status::Running;
     let stop = ending::stop(&report.session, ending::stuck(&report.not_done).as_deref());

@@ -110,6 +110,10 @@ pub fn time(iteration: &ReportIteration) -> u64 {
 /// What to look at, gravest first.
 pub fn attention(report: &Report) -> Vec<Attention> {
     let mut found = Vec::new();
+    if report.session.began_red(report.session_totals().succeeded) {
+        let cause = report.session.baseline.as_ref().and_then(|baseline| baseline.cause.as_ref());
+        found.push(finding(Level::Bad, None, format!("{}.", capital(ending::BEGAN_RED)), cause, Vec::new()));
+    }
     for task in report.not_done.iter().take(MAX_FINDINGS - 4) {
         let level = if task.needs_you() { Level::Bad } else { Level::Note };
         let what = format!("is not done after {}.", counted(u64::from(task.attempts), "attempt"));

@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 use ratatui::text::Line;
 use ratatui::widgets::Clear;
 
-use crate::ending::feature_name;
+use crate::ending::{BEGAN_RED, feature_name};
 use crate::needs::{count_words, files_and_lines};
 use crate::status::time_left;
 use crate::style::{brief_duration, columns, rough};
@@ -49,6 +49,9 @@ fn line(scene: &Scene<'_>) -> Row {
     let left = time_left(took, night.totals.closed.len(), states.open + states.waits);
     if let Some(left) = left.filter(|_| live.is_some() && is_wide) {
         row = row.and(Look::Dim, format!(", about {} left", rough(left)));
+    }
+    if scene.detail().is_some_and(|detail| detail.session.began_red(night.totals.succeeded)) {
+        row = row.and(Look::Warn, format!("{gap}{BEGAN_RED}"));
     }
     if let Some(words) = count_words(&summary.needs_you) {
         row = row.and(Look::Warn, format!("{gap}{words}"));

@@ -150,11 +150,8 @@ fn a_red_start_goes_on_where_an_attempt_can_help_or_was_asked_for() {
         assert_eq!(scene.sessions().len(), 1);
         if words != "--no-baseline -n 1" {
             assert_eq!(runs(&scene)[0], "0:");
-            assert_eq!(
-                run.text().matches("FAILED login").count(),
-                2,
-                "at the start, and of the attempt: {run}"
-            );
+            let said = "warning: the validation already fails before the first iteration: FAILED login";
+            assert_eq!(run.text().matches(said).count(), 1, "{run}");
         }
     }
     // What an attempt left may be why it fails: the next start repairs it.
@@ -181,6 +178,71 @@ fn a_red_start_is_refused_after_a_success_too_and_one_that_is_flaky_is_none() {
     run.stdout_has("the validation failed, and passed when it ran again: it is flaky (FAILED net: timeout)");
     assert_eq!(runs(&scene), ["0:", "0:", "1:T001"]);
     assert_eq!(start(&scene)["baseline"]["exit"], 0);
+}
+
+#[test]
+fn a_validation_that_fails_as_before_the_first_attempt_is_no_tasks_fault() {
+    let list = "- [ ] T001 One\n- [ ] T002 Two\n- [ ] T003 Three";
+    let scene = counting(RED);
+    scene.tasks(list);
+    let ended = scene.call("--force").with_baseline().run().code(6);
+    ended
+        .stdout_has(
+            "\nthe validation failed before the first attempt\n0 of 3 tasks done · the validation is broken",
+        )
+        .stdout_has("2 attempts at T001, T002 failed alike")
+        .stdout_has("no task is to blame, so none was given up");
+    let session = scene.session();
+    assert_eq!(session.trailers("Ralph-Task"), ["T001", "T002"]);
+    assert_eq!(session.end()["stop_reason"], "validation_unusable");
+    let status = scene.ralph("status").code(0).text();
+    assert!(status.starts_with("the validation failed before the first attempt\n"), "{status}");
+    scene.ralph("report --markdown").code(0).stdout_has("The validation failed before the first attempt");
+    // Where there is one task, it is tried twice.
+    let alone = counting(RED);
+    alone.call("--task T001").with_baseline().run().code(6);
+    assert_eq!(alone.session().trailers("Ralph-Task"), ["T001", "T001"]);
+    // The second task repairs it: the first comes last, and is done.
+    let repaired = counting(RED);
+    repaired.tasks(list).agent_sh("case $RALPH_TASK in T002) : > repaired;; esac; tick");
+    let run = repaired.call("--force").with_baseline().run().code(0);
+    run.stdout_lacks("the validation failed before the first attempt");
+    assert_eq!(repaired.session().trailers("Ralph-Task"), ["T001", "T002", "T003", "T001"]);
+}
+
+#[test]
+fn a_failure_that_names_nothing_that_two_tasks_changed_is_said_once() {
+    let scene = counting("test ! -e ../gone || { echo 'FAILED connect: refused'; exit 1; }");
+    scene.tasks("- [ ] T001 One\n- [ ] T002 Two\n- [ ] T003 Three\n- [ ] T004 Four");
+    scene.agent_sh("[ $RALPH_TASK = T001 ] || : > ../gone; echo x > $RALPH_TASK.txt; tick");
+    let run = scene.call("--skip-after 1").with_baseline().run().code(5);
+    let said = "warning: T002 and T003 failed alike, by nothing that they changed: FAILED connect: refused\n";
+    assert_eq!(run.text().matches(said).count(), 1, "{run}");
+    // A failure in what they changed is theirs.
+    let scene = counting("test ! -e ../gone || { echo 'FAILED T003.txt: no such part'; exit 1; }");
+    scene.tasks("- [ ] T001 One\n- [ ] T002 Two\n- [ ] T003 Three");
+    scene.agent_sh("[ $RALPH_TASK = T001 ] || : > ../gone; echo x > $RALPH_TASK.txt; tick");
+    scene.call("--skip-after 1").with_baseline().run().code(5).stdout_lacks("failed alike");
+}
+
+#[test]
+fn a_session_in_which_nothing_passes_once_ends() {
+    let list: Vec<String> = (1..=12).map(|number| format!("- [ ] T{number:03} Do it")).collect();
+    let session = |words: &str| {
+        let scene = Sandbox::new();
+        scene.tasks(&list.join("\n")).agent_script(WILLING_AGENT);
+        scene.config("stop-on-common-failure = false\nstuck-after = 0");
+        scene.validate("echo \"FAILED $RALPH_TASK: no\"; exit 1");
+        let run = scene.ralph(words).code(if words.contains("-n 40") { 5 } else { 4 });
+        (run.text(), scene.session().end()["iterations_run"].as_u64())
+    };
+    let (text, attempts) = session("-n 40");
+    assert!(text.contains("\nnothing passed once: is the setup whole?\n"), "{text}");
+    assert!(!text.contains("warning: T001 was skipped"), "the card has it: {text}");
+    assert_eq!(attempts, Some(10));
+    assert_eq!(session("-n 10").1, Some(10), "the limit comes first");
+    assert_eq!(session("-n 12 --set stop-without-success=false").1, Some(12));
+    assert_eq!(session("-n 12 --skip-after 0").1, Some(12));
 }
 
 /// pytest in a project without tests, and with one.

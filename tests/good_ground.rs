@@ -149,7 +149,7 @@ fn a_green_baseline_is_good_ground_and_a_red_one_is_not() {
     assert_eq!((scene.read("src/T003"), scene.path("src/bad").exists()), ("good\n".to_owned(), false));
     let red = self::scene([bad, GOOD, GOOD]);
     red.write("kept", "broken\n").config("max-iterations = 2");
-    red.call("").with_baseline().run().stdout_lacks("taken back");
+    red.call("--force").with_baseline().run().stdout_lacks("taken back");
     assert_eq!(red.read("src/bad"), "broken\n");
 }
 

@@ -11,6 +11,13 @@ use ralph_core::record::{Hint, Limit, StopReason, Task, TaskName};
 use super::task_watch::lost_words;
 use super::units::{self, Boundary};
 
+/// Tasks that may be given up, and attempts that may fail, before the first success.
+const MAX_GIVEN_UP_IN_VAIN: u32 = 5;
+const MAX_FAILURES_IN_VAIN: u32 = 10;
+
+/// Why a session ends without a single success.
+const NOTHING_PASSED: &str = "nothing passed once: is the setup whole?";
+
 /// What a decision depends on besides tasks and history.
 #[derive(Debug, Clone, Copy)]
 pub struct Bounds<'a> {
@@ -48,6 +55,8 @@ impl Bounds<'_> {
             Some(OpenQuestion::AskedAgain) => None,
             _ if self.given_up.iter().any(|name| name == task) && history.attempts(task) == 0 => Some(2),
             Some(OpenQuestion::Asked) => Some(1),
+            // Another task may be the one that repairs it.
+            _ if history.fails_as_before(task) => Some(1),
             Some(OpenQuestion::Answered) | None => Some(0),
         }
     }
@@ -78,6 +87,8 @@ pub enum Decision {
         limit: Option<Limit>,
         /// What the user should know of it, a line each; for a checkpoint, what is done.
         why: Vec<String>,
+        /// How many of the first lines the closing card says, too.
+        on_card: usize,
     },
 }
 
@@ -117,16 +128,25 @@ pub fn decide(tasks: &TaskList, history: &History, bounds: &Bounds<'_>, wanted: 
     let is_part_done = bounds.settings.stop_at.and_then(|unit| units::boundary(tasks, history, unit));
     match is_part_done {
         Some(Boundary::Reached(name)) if passes(history, bounds) => {
-            return Decision::Stop { reason: StopReason::Checkpoint, limit: None, why: vec![name] };
+            return Decision::Stop {
+                reason: StopReason::Checkpoint,
+                limit: None,
+                why: vec![name],
+                on_card: 0,
+            };
         }
         Some(Boundary::Blocked(why)) => return stuck(why),
         Some(Boundary::Reached(_)) | None => {}
     }
     if let Some(limit) = reached(history, bounds) {
-        return Decision::Stop { reason: StopReason::LimitReached, limit: Some(limit), why: Vec::new() };
+        let reason = StopReason::LimitReached;
+        return Decision::Stop { reason, limit: Some(limit), why: Vec::new(), on_card: 0 };
     }
     if bounds.settings.stuck_after.is_some_and(|most| history.idle_streak() >= most) {
         return stuck(vec![format!("{} iterations in a row changed nothing", history.idle_streak())]);
+    }
+    if !matches!(wanted, Goal::This(_)) && is_in_vain(tasks, history, bounds, &wanted) {
+        return stuck(vec![NOTHING_PASSED.to_owned()]);
     }
     let part = match wanted {
         Goal::This(task) => return Decision::Go(task),
@@ -147,9 +167,20 @@ pub fn decide(tasks: &TaskList, history: &History, bounds: &Bounds<'_>, wanted: 
         Pick::Task(item) => Decision::Go(item.into()),
         Pick::NoneOpen => stop(StopReason::Completed),
         Pick::Blocked(blocked) => {
-            stuck(why_blocked(&blocked, |name| bounds.question(history, name).is_some()))
+            let (why, on_card) = why_blocked(&blocked, |name| bounds.question(history, name).is_some());
+            Decision::Stop { reason: StopReason::Stuck, limit: None, why, on_card }
         }
     }
+}
+
+/// Returns true if so much failed without a single success that the setup is more likely at fault than the tasks.
+fn is_in_vain(tasks: &TaskList, history: &History, bounds: &Bounds<'_>, wanted: &Goal<'_>) -> bool {
+    let part = if let Goal::Part(part) = wanted { Some(*part) } else { None };
+    let Settings { stop_without_success, skip_after, .. } = bounds.settings;
+    let is_wanted = *stop_without_success && skip_after.is_some();
+    let [given_up, failures] = history.in_vain().filter(|_| is_wanted).unwrap_or_default();
+    (given_up >= MAX_GIVEN_UP_IN_VAIN || failures >= MAX_FAILURES_IN_VAIN)
+        && units::has_several(tasks, part, bounds.settings.unit_now())
 }
 
 fn pick<'a>(tasks: &'a TaskList, part: Option<&Selection>, is_aside: &dyn Fn(&str) -> bool) -> Pick<'a> {
@@ -159,23 +190,30 @@ fn pick<'a>(tasks: &'a TaskList, part: Option<&Selection>, is_aside: &dyn Fn(&st
     }
 }
 
-/// Returns which tasks ask, and what keeps each of the others, a line each.
-fn why_blocked(blocked: &[Blocked], asks: impl Fn(&str) -> bool) -> Vec<String> {
+/// Returns which tasks ask, and what keeps each of the others, a line each: first what the closing card says as well,
+/// and how much that is.
+fn why_blocked(blocked: &[Blocked], asks: impl Fn(&str) -> bool) -> (Vec<String>, usize) {
     let (asking, others): (Vec<&Blocked>, Vec<&Blocked>) =
         blocked.iter().partition(|blocked| blocked.obstacle == Obstacle::Skipped && asks(&blocked.task));
-    let others = others.into_iter().map(|blocked| match &blocked.obstacle {
-        Obstacle::WaitsForSkipped(other) if asks(other) => {
-            format!("{} waits for {other}, which asks", blocked.task)
-        }
-        _ => blocked.to_string(),
-    });
     let asking: Vec<&str> = asking.iter().map(|blocked| blocked.task.as_str()).collect();
     let line = match asking.as_slice() {
         [] => None,
         [one] => Some(format!("1 task asks: {one}")),
         all => Some(format!("{} tasks ask: {}", all.len(), all.join(", "))),
     };
-    line.into_iter().chain(others).collect()
+    let (mut on_card, mut why): (Vec<String>, Vec<String>) = (line.into_iter().collect(), Vec::new());
+    for blocked in others {
+        match &blocked.obstacle {
+            Obstacle::WaitsForSkipped(other) if asks(other) => {
+                on_card.push(format!("{} waits for {other}, which asks", blocked.task));
+            }
+            Obstacle::WaitsForSkipped(_) | Obstacle::Skipped => on_card.push(blocked.to_string()),
+            _ => why.push(blocked.to_string()),
+        }
+    }
+    let count = on_card.len();
+    on_card.append(&mut why);
+    (on_card, count)
 }
 
 /// Returns true if the last validation passed, where there is one.
@@ -201,11 +239,11 @@ fn reached(history: &History, bounds: &Bounds<'_>) -> Option<Limit> {
 }
 
 fn stop(reason: StopReason) -> Decision {
-    Decision::Stop { reason, limit: None, why: Vec::new() }
+    Decision::Stop { reason, limit: None, why: Vec::new(), on_card: 0 }
 }
 
 fn stuck(why: Vec<String>) -> Decision {
-    Decision::Stop { reason: StopReason::Stuck, limit: None, why }
+    Decision::Stop { reason: StopReason::Stuck, limit: None, why, on_card: 0 }
 }
 
 #[cfg(test)]
@@ -216,12 +254,16 @@ mod tests {
 
     use super::*;
 
-    /// `T1q` asked, `T1-` failed, `T1!` was skipped.
+    /// `T1q` asked, `T1-` failed, `T1!` was skipped, `T1+` succeeded.
     fn history(turns: &str) -> History {
         let mut history = History::default();
         for turn in turns.split_whitespace() {
             let (task, end) = turn.split_at(2);
-            let mut record = iteration(if end == "!" { Outcome::Skipped } else { Outcome::Failure });
+            let mut record = iteration(match end {
+                "!" => Outcome::Skipped,
+                "+" => Outcome::Success,
+                _ => Outcome::Failure,
+            });
             record.task = Some(task.to_owned());
             record.failure_class = (end == "q").then_some(FailureClass::Question);
             history.push(&record);
@@ -256,6 +298,49 @@ mod tests {
         match decide(&tasks, &history(turns), &bounds, Goal::All) {
             Decision::Go(task) => task.name,
             Decision::Stop { why, .. } => why.join("; "),
+        }
+    }
+
+    #[test]
+    fn a_session_without_a_single_success_ends() {
+        let five = "T1! T2! T3! T4! T5! ";
+        let decided = |turns: &str, list: &str, change: &dyn Fn(&mut Settings)| {
+            let mut settings = Config::read(&Inputs::default()).unwrap().settings;
+            settings.max_iterations = 100;
+            change(&mut settings);
+            let tasks = TaskList::parse(list.as_bytes()).unwrap();
+            let bounds = Bounds {
+                settings: &settings,
+                tokens: None,
+                cost_usd: None,
+                elapsed: Duration::ZERO,
+                is_validated: true,
+                is_promised: false,
+                lost: &[],
+                hints: &[],
+                given_up: &[],
+            };
+            match decide(&tasks, &history(turns), &bounds, Goal::All) {
+                Decision::Go(task) => task.name,
+                Decision::Stop { why, limit: None, .. } => why.join("; "),
+                Decision::Stop { limit: Some(limit), .. } => limit.to_string(),
+            }
+        };
+        let list: String = (1..=9).map(|number| format!("- [ ] T{number} a\n")).collect();
+        let ten = "T1- ".repeat(10);
+        let as_it_is: &dyn Fn(&mut Settings) = &|_| ();
+        for (turns, list, change, expected) in [
+            (five, list.as_str(), as_it_is, NOTHING_PASSED),
+            (&five[..20], &list, as_it_is, "T5"),
+            (&ten, &list, as_it_is, NOTHING_PASSED),
+            (&ten[4..], &list, as_it_is, "T1"),
+            (&ten, "- [ ] T1 a\n", as_it_is, "T1"),
+            (&format!("T9+ {ten}"), &list, as_it_is, "T1"),
+            (&ten, &list, &|settings| settings.skip_after = None, "T1"),
+            (&ten, &list, &|settings| settings.stop_without_success = false, "T1"),
+            (&ten, &list, &|settings| settings.max_iterations = 10, "iterations"),
+        ] {
+            assert_eq!(decided(turns, list, change), expected, "{turns} {list}");
         }
     }
 

@@ -230,7 +230,10 @@ impl Running<'_> {
             };
             let task = match decide::decide(&tasks, &self.past.history, &bounds, wanted) {
                 Decision::Go(task) => task,
-                Decision::Stop { reason, limit, why } => return Ok(self.decided_to_stop(reason, limit, why)),
+                Decision::Stop { reason, limit, mut why, on_card } => {
+                    why.drain(..on_card);
+                    return Ok(self.decided_to_stop(reason, limit, why));
+                }
             };
             match self.poll_control().unwrap_or_else(|| self.before_turn(&task.name)) {
                 NextStep::Iterate => {}
@@ -290,11 +293,22 @@ impl Running<'_> {
         if reason == StopReason::Checkpoint {
             return Ending::checkpoint(&why.join(", "));
         }
-        for line in why {
-            self.warn(line);
-        }
         let is_stuck = reason == StopReason::Stuck;
-        let why = if is_stuck { self.judging.why_nothing_can_be_done() } else { None };
+        let unable = if is_stuck { self.judging.why_nothing_can_be_done() } else { None };
+        let why = match <[String; 1]>::try_from(why) {
+            // The card has one reason.
+            Ok([only]) if unable.is_none() => Some(only),
+            Ok([only]) => {
+                self.warn(only);
+                unable
+            }
+            Err(lines) => {
+                for line in lines {
+                    self.warn(line);
+                }
+                unable
+            }
+        };
         let lost = self.task_watch.lost.first().filter(|_| is_stuck).map(|lost| lost.since);
         let next = lost.map(|since| self.list_restoration(since));
         let id = &self.session.id;
@@ -320,6 +334,9 @@ impl Running<'_> {
             return Ok(Some(self.validation_unusable(iteration.cause)));
         }
         if let Some(ending) = self.endless_validation() {
+            return Ok(Some(ending));
+        }
+        if let Some(ending) = self.fails_as_before(&iteration) {
             return Ok(Some(ending));
         }
         if let Some(ending) = self.common_failure(&iteration) {

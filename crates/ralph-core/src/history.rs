@@ -124,6 +124,11 @@ impl History {
         self.failure_before = failure.map(str::to_owned);
     }
 
+    /// Returns true if the validation failed with this fingerprint before the first attempt, and never passed since.
+    pub fn is_failure_before(&self, fingerprint: &str) -> bool {
+        self.failure_before.as_deref() == Some(fingerprint) && !self.turns.iter().any(|turn| turn.is_passed)
+    }
+
     /// Forgets all iterations.
     pub fn clear(&mut self) {
         (self.turns, self.earlier_runs) = (Vec::new(), 0);
@@ -135,12 +140,12 @@ impl History {
             .unit_tasks
             .iter()
             .any(|task| ticked.contains(task) && !self.turns.iter().any(|turn| turn.ticked.contains(task)));
-        let fails_as_before = iteration.outcome == Outcome::Failure
-            && !iteration.is_green()
+        let is_red = iteration.outcome == Outcome::Failure
             && iteration.exit.validation.is_some()
-            && iteration.fingerprint.is_some()
-            && iteration.fingerprint == self.failure_before
-            && !self.turns.iter().any(|turn| turn.is_passed);
+            && !iteration.is_green()
+            && !iteration.failure_class.is_some_and(FailureClass::is_policy);
+        let print = iteration.fingerprint.as_deref().filter(|_| is_red);
+        let fails_as_before = print.is_some_and(|print| self.is_failure_before(print));
         self.turns.push(RunSummary {
             task: iteration.task.clone(),
             outcome: iteration.outcome,
@@ -241,10 +246,7 @@ impl History {
     /// Returns true if it is no failure of its task's: a question set the task aside, the branch had moved, or the validation
     /// fails whatever an agent does.
     fn is_set_aside(&self, turn: &RunSummary) -> bool {
-        turn.is_policy
-            || turn.asks && !self.retries_questions
-            || turn.is_conflict
-            || turn.fails_as_before
+        turn.is_policy || turn.asks && !self.retries_questions || turn.is_conflict || turn.fails_as_before
     }
 
     /// Returns true if the validation failed in the last run at a task as it did before the first attempt.

@@ -318,6 +318,7 @@ mod tests {
                 is_promised: false,
                 lost: &[],
                 hints: &[],
+                for_others: &[],
                 given_up: &[],
             };
             match decide(&tasks, &history(turns), &bounds, Goal::All) {

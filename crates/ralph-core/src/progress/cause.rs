@@ -126,7 +126,8 @@ fn facts(evidence: &Evidence<'_>) -> FaultFacts {
 /// Returns the fingerprint of an attempt whose box was left open, if anything is known of why. `cause` is what was found for it.
 pub fn fingerprint_of_open_box(evidence: &Evidence<'_>, cause: &str) -> Option<String> {
     let iteration = evidence.iteration;
-    if iteration.outcome != Outcome::Failure || iteration.exit.validation.is_some_and(|code| code != 0) {
+    let is_red = iteration.exit.validation.is_some_and(|code| code != 0) && !iteration.has_no_tests();
+    if iteration.outcome != Outcome::Failure || is_red {
         return None;
     }
     let is_known = match fault(&facts(evidence)) {

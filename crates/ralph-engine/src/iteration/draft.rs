@@ -126,13 +126,18 @@ impl Running<'_> {
         let class = asked.as_ref().map(|_| FailureClass::Question);
         iteration.failure_class = class.or(iteration.failure_class);
         let judged = iteration.cause.take().map(|cause| cause::bounded(&self.redacted_text(&cause)));
+        let print = context.as_ref().and_then(|context| context.fingerprint(examined.as_ref()));
+        let is_as_before = |print: &String| self.past.history.is_failure_before(print);
         let known = cause::Evidence {
             iteration: &iteration,
             final_text,
             agent_stderr,
             examined: examined.as_ref(),
             artifact: (!is_of_tasks).then_some(artifact),
-            found: cause::Found::default(),
+            found: cause::Found {
+                fails_as_at_the_start: !iteration.is_green() && print.as_ref().is_some_and(is_as_before),
+                ..cause::Found::default()
+            },
         };
         let given = asked.as_deref().map(cause::of_question).or(judged);
         let found = if given.is_some() { None } else { cause::cause(&known) };

@@ -307,3 +307,21 @@ fn a_commit_that_is_made_counts_though_a_hook_behind_it_waits() {
     assert_eq!(files_of(&scene, "main"), ["specs/001-login/tasks.md", "work-T001"]);
     assert_eq!(scene.git("diff-index --cached --name-only HEAD"), "");
 }
+
+#[test]
+fn the_subject_follows_the_template_and_what_refuses_it_is_said_once_as_a_whole() {
+    let scene = ready("- [ ] T001 Write one\n- [ ] T002 Write two\n- [ ] T003 Write three");
+    let refusing = "head -1 \"$1\" | grep -q '^feat' && exit\necho 'type may not be empty'\necho 'see the guide' >&2\nexit 1";
+    hook(&scene, "commit-msg", refusing);
+    let run = scene.ralph("-n 2").code(4);
+    let text = run.text();
+    for words in ["    type may not be empty\n    see the guide\n", "set `commit-subject` to what it takes"] {
+        assert_eq!(text.matches(words).count(), 1, "{words}: {text}");
+    }
+    assert_eq!(scene.session().iteration(1)["uncommitted"], "`git commit` exited 1: see the guide");
+    let template = "commit-subject=feat({{ feature }}): {{ task }} {{ text | lower }}";
+    scene.call(["run", "--set", template]).run().code(0);
+    assert_eq!(scene.git("log -1 --format=%s main"), "feat(001-login): T003 write three");
+    let bad = scene.call(["run", "--set", "commit-subject=feat: {{ tsk }}"]).run();
+    bad.stderr_has("unknown name `tsk`; known names: feature, task, text, phase, story");
+}

@@ -50,3 +50,35 @@ night(
     reason=r"(?s)all 5 tasks done.*T005 are done, and their work is not committed",
     check_after=lambda project: None if "T00" not in project.git("log", "--format=%s") else "a commit was made",
 )
+
+MESSAGE_HOOK = """#!/bin/sh
+head -1 "$1" | grep -qE '^(feat|fix)(\\(.+\\))?: ' || { echo "type may not be empty"; exit 1; }
+"""
+
+
+def message_hook(project):
+    project.write(".git/hooks/commit-msg", MESSAGE_HOOK)
+    (project.repo / ".git/hooks/commit-msg").chmod(0o755)
+
+
+night(
+    name="a hook that wants another subject",
+    models="the commit-msg hook takes only `feat: ...`, and nothing says so to the loop",
+    agent="good",
+    settings='commit = "task"\n',
+    prepare=message_hook,
+    reason=r"(?s)all 5 tasks done.*T005 are done, and their work is not committed",
+    check_after=lambda project: None if "T00" not in project.git("log", "--format=%s") else "a commit was made",
+)
+
+night(
+    name="a subject that the hook takes",
+    models="the same with `commit-subject`",
+    agent="good",
+    settings='commit = "task"\ncommit-subject = "feat({{ feature }}): {{ task }} {{ text }}"\n',
+    prepare=message_hook,
+    reason="all 5 tasks done",
+    check_after=lambda project: (
+        None if project.git("log", "--format=%s").count("feat(") == 5 else project.git("log", "--format=%s")
+    ),
+)

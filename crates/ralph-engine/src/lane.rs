@@ -26,9 +26,6 @@ use super::recorder::Recorder;
 use super::running::{Ending, Running};
 use super::trusted::{newest_checked, tests_of};
 
-/// Longest subject of a commit, in characters.
-const MAX_SUBJECT_CHARS: usize = 72;
-
 /// Most commits and files that a cause names.
 const MAX_NAMED: usize = 3;
 
@@ -225,14 +222,7 @@ impl Running<'_> {
     }
 
     fn result_message(&self, done: &CommitSubject<'_>, evidence: &Evidence) -> String {
-        let title = format!("{} {}", done.task.name, done.task.text);
-        let title = title.split_whitespace().collect::<Vec<_>>().join(" ");
-        let title = self.recorder.redactor().redact_text(&title).0;
-        let subject: String = if title.chars().count() > MAX_SUBJECT_CHARS {
-            title.chars().take(MAX_SUBJECT_CHARS - 1).chain(['…']).collect()
-        } else {
-            title
-        };
+        let subject = self.subject(done.tasks, Some(&done.task.name), &done.task.text);
         let mut message = format!("{subject}\n\n");
         for task in done.closed {
             message.push_str(&format!("Ralph-Task: {task}\n"));

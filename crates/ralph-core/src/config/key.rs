@@ -42,6 +42,8 @@ pub enum ValueKind {
     Names,
     Pattern,
     Patterns,
+    /// A template for the subject of a commit.
+    Subject,
 }
 
 /// What stands for "nothing" in a setting that may be absent.

@@ -14,6 +14,7 @@ mod sample;
 mod settings;
 mod sides;
 mod spelling;
+mod subject;
 #[cfg(test)]
 mod tests;
 mod typed;
@@ -32,6 +33,7 @@ pub use sample::sample;
 pub use settings::{KEYS, Settings};
 pub use sides::side;
 pub use spelling::{ALLOW_LINKS, GIT_PREFIX, VARIABLE_PREFIX, git_name, variable_name};
+pub use subject::{SubjectParts, commit_subject};
 pub use typed::{
     Commits, Completion, FailedChanges, HistoryMode, Notify, OnQuestion, Pass, Rerun, SandboxChoice, Trust,
     Unit,

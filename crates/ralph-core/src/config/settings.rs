@@ -137,6 +137,10 @@ settings! {
     commit: Commits =
         Key::new("commit", Plain, ValueKind::Word(Commits::VARIANTS), "off",
             "Commit each success on the current branch").flag("commit", "WHAT");
+    commit_subject: Option<String> =
+        Key::new("commit-subject", Plain, ValueKind::Subject, "none",
+            "Template for the subject of commits of tasks, with feature, task, text, phase and story")
+            .or_none().unset("the task and its text");
     lane: Option<bool> =
         Key::new("lane", Plain, ValueKind::AutoOrSwitch, "auto",
             "Work in a lane: a work tree and a branch of the loop's own, away from your files; `auto`: with a sandbox");

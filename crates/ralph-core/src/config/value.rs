@@ -8,6 +8,7 @@ use crate::record::did_you_mean;
 
 use super::duration::{display_duration, display_size, parse_duration, parse_size};
 use super::key::{Absence, Key, ValueKind};
+use super::subject::subject_error;
 
 /// Returns a value as people read it.
 pub(super) fn text(value: &Value) -> String {
@@ -95,6 +96,9 @@ impl Key {
             ValueKind::Names => "a name or a list of names".to_owned(),
             ValueKind::Pattern => "a regular expression".to_owned(),
             ValueKind::Patterns => "a list of regular expressions".to_owned(),
+            ValueKind::Subject => {
+                "a template such as `feat({{ feature }}): {{ task }} {{ text }}`".to_owned()
+            }
         };
         match self.absence {
             Absence::Never => form,
@@ -158,6 +162,10 @@ impl Key {
                 self.check_pattern(text)?;
                 Some(text.as_str().into())
             }
+            (ValueKind::Subject, Raw::Bare(text) | Raw::Text(text)) => match subject_error(text) {
+                Some(reason) => return Err(self.invalid(Some(reason))),
+                None => raw.line().map(Value::from),
+            },
             (ValueKind::Patterns, Raw::Bare(text)) => Some(self.patterns(text.lines())?),
             (ValueKind::Patterns, Raw::Text(text)) => Some(self.patterns([text.as_str()])?),
             (ValueKind::Patterns, Raw::List(list)) => Some(self.patterns(list.iter().map(String::as_str))?),

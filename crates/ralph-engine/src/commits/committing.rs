@@ -109,8 +109,8 @@ impl Running<'_> {
             work.uncommitted.push(done.task.name.clone());
             let reason = format!("{error:#}");
             self.warn(format!("{} is done, but not committed: {reason}", done.task.name));
-            // Records keep the reason without the hint.
-            reason.split_once("\nhint: ").map_or(reason.as_str(), |(reason, _)| reason).to_owned()
+            // Records keep the reason without the hint and without what a hook printed.
+            reason.lines().next().unwrap_or_default().to_owned()
         });
         self.work = Some(work);
         committed

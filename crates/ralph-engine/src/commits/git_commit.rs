@@ -1,7 +1,7 @@
 //! The `git commit` of finished work: a second attempt with what a hook changed, and an end for one that waits for
 //! somebody.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::time::Duration;
@@ -25,6 +25,12 @@ const MAX_WAIT: Duration = Duration::from_mins(2);
 /// So many commits of a session may wait; then it makes no more.
 const MAX_WAITED_COMMITS: u32 = 2;
 
+/// The hook that looks at the message.
+const MESSAGE_HOOK: &str = "commit-msg";
+
+/// How much of its output a warning has, in characters.
+const MAX_HOOK_CHARS: usize = 8000;
+
 /// Where git writes which programs it starts.
 const TRACE_VARIABLE: &str = "GIT_TRACE2_EVENT";
 
@@ -45,6 +51,8 @@ enum GitCommit {
     Failed {
         reason: String,
         may_try_again: bool,
+        /// What the `commit-msg` hook printed, if it refused the message.
+        of_message_hook: Option<String>,
     },
     /// It was stopped because it waited for this.
     Waited(String),
@@ -62,7 +70,7 @@ impl Running<'_> {
     ) -> Result<ObjectId> {
         let mut ended = self.run_git_commit(plan, done)?;
         let mut changed = Vec::new();
-        if let GitCommit::Failed { reason, may_try_again: true } = &ended {
+        if let GitCommit::Failed { reason, may_try_again: true, .. } = &ended {
             let looked = self.changed_by_hook(work, plan, user_staged, done);
             changed = looked.with_context(|| format!("{reason}; what the hook changed is not known"))?;
             if !changed.is_empty() {
@@ -88,9 +96,15 @@ impl Running<'_> {
                 Ok(commit)
             }
             (GitCommit::Made, None) => bail!("git reported success, but HEAD did not move"),
-            (GitCommit::Failed { reason, .. }, _) if changed.is_empty() => bail!("{reason}"),
-            (GitCommit::Failed { reason, .. }, _) => {
-                bail!("{reason} (also at the second attempt, with what a hook had changed: {changed})")
+            (GitCommit::Failed { reason, of_message_hook, .. }, _) => {
+                let again = if changed.is_empty() {
+                    String::new()
+                } else {
+                    format!(" (also at the second attempt, with what a hook had changed: {changed})")
+                };
+                // Said once: every commit of the session is refused for the same.
+                let said = of_message_hook.filter(|_| !std::mem::replace(&mut work.has_said_hook, true));
+                bail!("{reason}{again}{}", said.unwrap_or_default())
             }
             (GitCommit::Waited(program), commit) => {
                 work.waited.push(program.clone());
@@ -172,7 +186,15 @@ impl Running<'_> {
         let last = last.map_or(String::new(), |line| format!(": {line}"));
         let reason = exit.reason.map_or(String::new(), |reason| format!(" ({reason})"));
         let reason = format!("`git commit` exited {}{reason}{last}", exit.code);
-        Ok(GitCommit::Failed { reason, may_try_again: exit.reason.is_none() })
+        let refusing = trace_lines(&trace).and_then(refusing_hook);
+        let of_message_hook = refusing.filter(|hook| hook == MESSAGE_HOOK).map(|_| {
+            let output: String = output.trim_end().chars().take(MAX_HOOK_CHARS).collect();
+            format!(
+                "\n{output}\nhint: the hook `{MESSAGE_HOOK}` refuses the message; set `commit-subject` to what it takes, \
+                 such as \"feat({{{{ feature }}}}): {{{{ task }}}} {{{{ text }}}}\""
+            )
+        });
+        Ok(GitCommit::Failed { reason, may_try_again: exit.reason.is_none(), of_message_hook })
     }
 }
 
@@ -195,8 +217,7 @@ impl PendingCommit {
 
 /// Says what a commit waits for: the program or hook that git started last, and the innermost one of that.
 fn waiting_for(trace: &Utf8Path, innermost: Option<&str>) -> String {
-    let lines = fs::File::open(trace).map(|file| BufReader::new(file).lines().map_while(Result::ok));
-    let started = lines.ok().and_then(running_program);
+    let started = trace_lines(trace).and_then(running_program);
     match (started, innermost.map(|name| name.replace(char::is_control, "\u{fffd}"))) {
         (Some((name, is_hook)), innermost) => {
             // The system knows the first 15 bytes of a name.
@@ -210,7 +231,29 @@ fn waiting_for(trace: &Utf8Path, innermost: Option<&str>) -> String {
     }
 }
 
-/// A program that git started.
+fn trace_lines(trace: &Utf8Path) -> Option<impl Iterator<Item = String>> {
+    let file = fs::File::open(trace).ok()?;
+    Some(BufReader::new(file).lines().map_while(Result::ok))
+}
+
+/// Returns the name of the last hook of the first git of a trace that failed.
+fn refusing_hook(lines: impl Iterator<Item = String>) -> Option<String> {
+    let (mut hooks, mut own, mut refusing) = (HashMap::new(), None, None);
+    for line in lines {
+        let Ok(event) = serde_json::from_str::<Value>(&line) else { continue };
+        if event["sid"] != *own.get_or_insert_with(|| event["sid"].clone()) {
+            continue;
+        }
+        let id = event["child_id"].as_i64();
+        match (event["event"].as_str(), event["hook_name"].as_str()) {
+            (Some("child_start"), Some(hook)) => drop(hooks.insert(id, hook.to_owned())),
+            (Some("child_exit"), _) if event["code"] != 0 => refusing = hooks.remove(&id).or(refusing),
+            _ => {}
+        }
+    }
+    refusing
+}
+
 /// Returns the last program that git started and that has not ended, by the lines of its trace, and whether it is a hook.
 /// The lines of other git programs that hooks run are in the trace, too: the first line is of this one.
 fn running_program(lines: impl Iterator<Item = String>) -> Option<(String, bool)> {
@@ -240,6 +283,29 @@ fn running_program(lines: impl Iterator<Item = String>) -> Option<(String, bool)
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_hook_that_refuses_a_commit_is_the_one_that_failed() {
+        let start = |sid: &str, id: u32, hook: &str| {
+            format!(
+                r#"{{"event":"child_start","sid":"{sid}","child_id":{id},"child_class":"hook","hook_name":"{hook}"}}"#
+            )
+        };
+        let exit = |sid: &str, id: u32, code: u32| {
+            format!(r#"{{"event":"child_exit","sid":"{sid}","child_id":{id},"code":{code}}}"#)
+        };
+        let [pre, message] = [start("a", 0, "pre-commit"), start("a", 1, "commit-msg")];
+        for (lines, expected) in [
+            (vec![], None),
+            (vec![pre.clone(), exit("a", 0, 1)], Some("pre-commit")),
+            (vec![pre.clone(), exit("a", 0, 0), message.clone(), exit("a", 1, 1)], Some("commit-msg")),
+            (vec![pre.clone(), exit("a", 0, 0), message.clone(), exit("a", 1, 0)], None),
+            // A git that a hook runs has hooks of its own.
+            (vec![pre, start("a/b", 1, "commit-msg"), exit("a/b", 1, 1), exit("a", 0, 0)], None),
+        ] {
+            assert_eq!(refusing_hook(lines.clone().into_iter()).as_deref(), expected, "{lines:?}");
+        }
+    }
 
     #[test]
     fn what_a_commit_waits_for_is_the_last_program_that_has_not_ended() {

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use tasklist::TaskList;
 
+use ralph_core::config::{SubjectParts, commit_subject};
 use ralph_core::record::{Task, TaskName, join_files};
 use ralph_git::worktree::RawPath;
 use ralph_store::Slot;
@@ -13,6 +14,9 @@ use crate::units::{self, UnitTasks};
 
 /// Maximum number of paths or tasks that a message names.
 pub(super) const MAX_NAMED: usize = 5;
+
+/// Longest subject of a commit, in characters.
+const MAX_SUBJECT_CHARS: usize = 72;
 
 /// The trailer that names the iteration.
 pub(super) const ITERATION_TRAILER: &str = "Ralph-Made-In";
@@ -39,13 +43,15 @@ impl Running<'_> {
         let mut others = all.iter().copied().filter(|name| whole.is_some() || **name != done.task.name);
         let is_closed = done.closed.is_empty() || done.closed.contains(&done.task.name);
         let subject = match (whole, others.clone().next()) {
-            (Some(unit), _) => one_line(&units::title(done.tasks, &done.task.name, &unit.name)),
+            (Some(unit), _) => {
+                self.subject(done.tasks, None, &units::title(done.tasks, &done.task.name, &unit.name))
+            }
             // The agent completed another task than the one that it was given.
             (None, Some(first)) if !is_closed => {
                 others.next();
-                title_of(done.tasks, first)
+                self.subject(done.tasks, Some(first), text_of(done.tasks, first))
             }
-            _ => titled(&done.task.name, &done.task.text),
+            _ => self.subject(done.tasks, Some(&done.task.name), &done.task.text),
         };
         let mut message = format!("{subject}\n\n");
         for (index, other) in others.enumerate() {
@@ -67,10 +73,37 @@ impl Running<'_> {
                 session.id, done.iteration, done.task.name, session.feature
             )
     }
+
+    /// Returns the subject of a commit of a task, or of a unit with this title, by the template of the user's if there is one.
+    pub(crate) fn subject(&self, tasks: &TaskList, task: Option<&TaskName>, text: &str) -> String {
+        let template = self.plan.config.settings.commit_subject.as_deref();
+        let item = task.and_then(|name| tasks.find(name));
+        let parts = SubjectParts {
+            feature: &self.plan.feature.name,
+            task: item.and_then(|item| item.id.as_deref()).unwrap_or_default(),
+            text,
+            phase: item.and_then(|item| item.phase.as_deref()).unwrap_or_default(),
+            story: item.and_then(|item| item.story.as_deref()).unwrap_or_default(),
+        };
+        // Checked at the start; one that fails for this very task gives way to the usual subject.
+        let subject = template.and_then(|template| commit_subject(template, &parts).ok());
+        let subject =
+            subject.unwrap_or_else(|| task.map_or_else(|| one_line(text), |name| titled(name, text)));
+        // Before it is cut: half a secret is not found.
+        let (subject, _) = self.recorder.redactor().redact_text(&subject);
+        if subject.chars().count() <= MAX_SUBJECT_CHARS {
+            return subject;
+        }
+        subject.chars().take(MAX_SUBJECT_CHARS - 1).chain(['…']).collect()
+    }
 }
 
 fn title_of(tasks: &TaskList, name: &TaskName) -> String {
-    titled(name, tasks.find(name).map_or("", |item| item.text.as_str()))
+    titled(name, text_of(tasks, name))
+}
+
+fn text_of<'t>(tasks: &'t TaskList, name: &TaskName) -> &'t str {
+    tasks.find(name).map_or("", |item| item.text.as_str())
 }
 
 fn titled(name: &TaskName, text: &str) -> String {

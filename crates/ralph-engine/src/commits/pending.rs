@@ -33,6 +33,8 @@ pub(crate) struct PendingCommit {
     pub waiting: Vec<TaskName>,
     /// What commits of this start waited for until they were stopped.
     pub waited: Vec<String>,
+    /// True once the words of a `commit-msg` hook that refuses were said.
+    pub has_said_hook: bool,
     /// The branch that commits go to: the one that was checked out when the session began or was resumed.
     pub branch: Option<String>,
 }

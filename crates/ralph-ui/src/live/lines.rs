@@ -151,11 +151,14 @@ impl Lines {
             }
             Event::Warning { message } => {
                 let label = self.screen.paint(Look::Warn, "warning:");
-                let lines = message.splitn(2, "\nhint: ").map(one_line);
-                lines
-                    .zip([label.as_str(), "hint:"])
-                    .map(|(line, label)| format!("  {label} {line}"))
-                    .collect()
+                let (message, hint) = match message.split_once("\nhint: ") {
+                    Some((message, hint)) => (message, Some(format!("  hint: {}", one_line(hint)))),
+                    None => (message.as_str(), None),
+                };
+                let mut lines = message.lines().map(one_line);
+                let first = lines.next().unwrap_or_default();
+                let further = lines.filter(|line| !line.is_empty()).map(|line| format!("    {line}"));
+                [format!("  {label} {first}")].into_iter().chain(further).chain(hint).collect()
             }
             Event::SessionEnded { session, closing, .. } => {
                 let card = closing::lines(session, closing, self.is_validated, self.screen);

@@ -333,3 +333,39 @@ fn every_screen_shows_what_an_attempt_was_judged_by() {
     assert!(scene.progress().contains(&format!("**Status**: ✅ Completed\n**Flags**: {flag}\n")));
     scene.ralph("rebuild --check").code(0);
 }
+
+#[test]
+fn work_that_git_does_not_keep_is_done_and_flagged() {
+    for (work, flag) in [
+        ("echo A=1 > .env.local", "unseen: changed only what git does not keep: .env.local"),
+        (
+            "mkdir -p src/models",
+            "unseen: made folders that git cannot keep: src/models (a .gitkeep keeps it)",
+        ),
+    ] {
+        let scene = scene("");
+        scene.write(".gitignore", ".env.local\ncoverage/\nreports/\n");
+        scene.agent_sh(&format!("{work}\ntick\n")).tasks("- [ ] T001 One").commit("Settings");
+        run(&scene, "").code(0);
+        assert_eq!(flags(&scene.session().iteration(1)), [flag]);
+    }
+}
+
+#[test]
+fn what_a_validation_or_another_process_writes_is_no_work() {
+    for work in [
+        "true",
+        "mkdir -p coverage; echo $RALPH_ITERATION > coverage/a",
+        // The runner of the validation, by the agent.
+        "sh check.sh",
+        "echo x > ../elsewhere.txt",
+    ] {
+        let scene = scene("");
+        scene.write(".gitignore", "coverage/\nreports/\n");
+        let reports = "mkdir -p reports; date > reports/run-$$.txt\n";
+        scene.write("check.sh", format!("{reports}{RUNNER}"));
+        scene.agent_sh(&format!("{work}\ntick\n")).tasks("- [ ] T001 One").commit("Settings");
+        run(&scene, "-n 1").code(4);
+        assert_eq!(scene.session().iteration(1)["evidence"]["refused"], "idle", "{work}");
+    }
+}

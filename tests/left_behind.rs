@@ -212,3 +212,129 @@ fn what_no_snapshot_holds_is_said_once_in_show_and_by_restore() {
     scene.ralph("restore 2 --dry-run big").code(0).stdout_has("lack    big (in no snapshot: too large)\n");
     scene.ralph("restore 2 no-such-file").code(1).stderr_has("`no-such-file` matches no file");
 }
+
+#[test]
+fn settings_of_the_repository_that_an_attempt_changed_are_said_with_the_line_that_undoes_each() {
+    let scene = scene(
+        "git config user.name Bot; git config core.hooksPath /dev/null; git config core.bare true; \
+         git config include.path /etc/x",
+    );
+    scene.config("commit = 'task'").commit("Settings");
+    let run = scene.ralph("").code(0);
+    run.stdout_has(
+        "left behind: `core.bare` is `true`, was `false`\n  hint: to undo it: git config core.bare false\n",
+    )
+    .stdout_has("left behind: `include.path` is `/etc/x`, was not set\n")
+    .stdout_has("! git: `user.name` is `Bot`, was not set: to undo it: git config --unset-all user.name\n");
+    let session = scene.session();
+    assert_eq!(session.iteration(2)["git_state"][0]["kind"], "configuration");
+    assert_eq!(session.iteration(2)["git_state"][0]["since"], 1);
+    // The loop goes on committing, by the name of the start.
+    let git_dir = scene.path(".git");
+    let log = format!("--git-dir={} log --format=%an main -2", git_dir.display());
+    assert_eq!(scene.git(log.as_str()), "Ada Lovelace\nAda Lovelace");
+    let status = scene.ralph("status").code(0);
+    status
+        .stdout_has("2 of 2 done")
+        .stderr_has("`core.bare` is `true`")
+        .stderr_has("hint: git config core.bare false");
+    scene.write("specs/001-login/tasks.md", "- [ ] T003 Three\n");
+    let refused = scene.ralph("run").code(3).stderr_has("hint: git config core.bare false\n").text();
+    assert!(!refused.contains("git worktree add"), "{refused}");
+    for undoing in [
+        "config core.bare false",
+        "config --unset-all user.name",
+        "config --unset-all core.hooksPath",
+        "config --unset-all include.path",
+    ] {
+        scene.git(undoing);
+    }
+    scene.ralph("status").code(0).stdout_lacks("! git: `");
+}
+
+#[test]
+fn a_hooks_path_of_husky_is_a_note_and_settings_of_other_things_are_none() {
+    let scene = scene("git config core.hooksPath .husky/_; git config branch.main.remote x");
+    scene.ralph("").code(0).stdout_lacks("left behind").stdout_lacks("! git");
+    scene.ralph("show 1").code(0).stdout_has("`core.hooksPath` is `.husky/_`, as husky sets it");
+}
+
+/// Does the task, and leaves the first attempt at T001 to `first`.
+fn agent_of_t001(first: &str) -> String {
+    format!(
+        "cat >/dev/null\nif [ \"$RALPH_TASK$RALPH_ATTEMPT\" = T0011 ]; then\n{first}\necho I did it.\nexit\nfi\n\
+         echo done > \"$RALPH_TASK.txt\"\ntick\necho Done.\n"
+    )
+}
+
+#[test]
+fn work_that_is_elsewhere_is_the_cause_and_is_brought_before_the_task_is_given_up() {
+    let work = "echo work > work.txt; git add work.txt";
+    for (leave, place, bring) in [
+        (
+            format!("git switch -q -c topic; {work}; git commit -q -m Work; git switch -q -"),
+            "on the branch `topic` (1 commit: ",
+            "git merge topic",
+        ),
+        (format!("{work}; git stash -q"), "in the stash (", "git stash pop"),
+        (
+            format!("git worktree add -q --detach ../wt; (cd ../wt; {work}; git commit -q -m Work)"),
+            "on no branch (1 commit: ",
+            "git merge ",
+        ),
+    ] {
+        let scene = scene("true");
+        scene.agent_sh(&agent_of_t001(&leave)).commit("Agent");
+        let run = scene.ralph("--skip-after 1").code(0);
+        run.stdout_has(&format!("the work is {place}")).stdout_has(bring);
+        let cause = scene.session().iteration(1)["cause"].as_str().unwrap_or_default().to_owned();
+        assert!(cause.starts_with(&format!("the work is {place}")), "{cause}");
+        let prompt = scene.session().text(2, "prompt.md");
+        assert!(prompt.contains(bring) && prompt.contains("do not do it again"), "{prompt}");
+    }
+    // Branches without commits of the attempt are nothing.
+    let scene = scene("true");
+    scene.agent_sh(&agent_of_t001("git branch topic")).commit("Agent");
+    scene.ralph("").code(0).stdout_has("the agent did not tick the task").stdout_lacks("the work is");
+}
+
+#[test]
+fn a_list_that_was_written_anew_is_named_until_the_old_one_is_back() {
+    let scene = scene("true");
+    let anew = "printf -- '- [ ] T001 Plan\\n- [ ] T002 Write\\n- [ ] T003 Ship\\n' > \"$RALPH_TASKS\"";
+    scene.agent_sh(&format!(
+        "cat >/dev/null\nif [ \"$RALPH_ITERATION\" = 2 ]; then {anew}; exit; fi\necho > \"$RALPH_ITERATION.txt\"\ntick\n"
+    ));
+    scene.commit("Agent");
+    let run = scene.ralph("-n 3").code(4);
+    let restore = "restore 1 --tasks specs/001-login/tasks.md";
+    run.stdout_has("T001 was done, and is open again in the list that this attempt wrote")
+        .stdout_has("! git: another task list than before: 1 done task is open again: ")
+        .stdout_has(restore);
+    assert_eq!(
+        scene.session().iteration(2)["cause"],
+        "another task list than before: 1 done task is open again"
+    );
+    scene.ralph("status").code(0).stdout_has("another task list than before");
+    scene.ralph(restore).code(0);
+    scene.ralph("status").code(0).stdout_lacks("another task list");
+}
+
+#[test]
+fn on_another_branch_the_one_hint_is_the_way_back() {
+    let scene = scene("true");
+    scene.agent_sh("cat >/dev/null\ngit switch -q bare-topic\necho Done.\n").commit("Agent");
+    scene.git("switch -q -c bare-topic");
+    scene.git("rm -q -r specs");
+    scene.git("commit -q -m Nothing");
+    scene.git("switch -q main");
+    let run = scene.ralph("").code(5);
+    run.stdout_has("`bare-topic` is checked out instead of `main`\n  hint: to go back: git switch main\n")
+        .stdout_has("first  git switch main")
+        .stdout_lacks("speckit")
+        .stdout_lacks("restore");
+    for words in ["run", "resume"] {
+        let refused = scene.ralph(words).code(3).stderr_has("`git switch main` brings it back").text();
+        assert!(!refused.contains("restore"), "{refused}");
+    }
+}

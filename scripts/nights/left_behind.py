@@ -104,3 +104,53 @@ night(
     reason="all 5 tasks done",
     check_after=lambda project: None if project.git("ls-files", "--others", "src") else "src is not back",
 )
+
+night(
+    name="work on a branch of its own",
+    models="an agent commits its work on a new branch and goes back, as one with a work tree for each subagent does",
+    agent="""
+if once elsewhere; then
+  git switch -q -c "agent-$RALPH_TASK"; part; git add src; git commit -qm "$RALPH_TASK"; git switch -q main
+  echo "It is committed."
+elif git rev-parse -q --verify "agent-$RALPH_TASK" >/dev/null; then
+  git merge -q "agent-$RALPH_TASK"; tick; note correct; echo "Done."
+else
+  good
+fi
+""",
+    settings="skip-after = 1\n",
+    reason="all 5 tasks done",
+    check_after=lambda project: (
+        None if "the work is on the branch" in project.ralph("show", "1") else "the branch is not named"
+    ),
+)
+
+night(
+    name="a list that is written anew",
+    models="an agent plans again in the middle of the night: other tasks under the same ids, all boxes open",
+    agent="""
+if [ "$RALPH_TASK" = T003 ] && once anew; then
+  edit "s/\\[x\\]/[ ]/; s/Write part/Make piece/" "$RALPH_TASKS"; echo "I planned anew."
+else
+  good
+fi
+""",
+    calls=[["run", "-n", "8"]],
+    reason=r"(?s)another task list than before: 2 done tasks are open again.*restore 2 --tasks",
+)
+
+night(
+    name="work that git does not keep",
+    models="each task makes a file that git ignores, and nothing else",
+    agent='echo "$RALPH_TASK=1" > ".env.$RALPH_TASK"; tick; note correct; echo "Done."',
+    files={".gitignore": ".env*\n"},
+    reason=r"all 5 tasks done · 5 flagged",
+)
+
+night(
+    name="core.bare is flipped",
+    models="a test suite under a hook writes `core.bare = true` into the repository's settings",
+    agent="once bare && git config core.bare true\ngood\n",
+    settings='commit = "task"\n',
+    reason=r"(?s)all 5 tasks done.*git config core.bare false",
+)

@@ -85,6 +85,14 @@ impl Context {
         })
     }
 
+    /// Warns of a setting with which git does not work here.
+    pub fn warn_of_fault(&self) {
+        let fault = self.store().ok().and_then(|store| store.repository().fault.as_ref());
+        if let Some(fault) = fault {
+            warn(&format!("{}\nhint: {}", fault.text, fault.command));
+        }
+    }
+
     fn place(&self) -> Result<&(Store, Option<WorkTree>)> {
         if let Some(place) = self.place.get() {
             return Ok(place);

@@ -100,7 +100,14 @@ fn act(ralph: Ralph, arguments: &[OsString]) -> Result<ExitCode> {
     if context.environment.value(PORTABLE).is_some() {
         use_portable_processes();
     }
-    match ralph.action.unwrap_or_else(|| Action::Run(Box::new(ralph.run))) {
+    let action = ralph.action.unwrap_or_else(|| Action::Run(Box::new(ralph.run)));
+    // Those that start a loop refuse it.
+    if let Action::Status(_) | Action::Log(_) | Action::Show(_) | Action::Diff(_) | Action::Restore(_) =
+        &action
+    {
+        context.warn_of_fault();
+    }
+    match action {
         Action::Run(args) if args.tui => tui::run_beside(arguments, args.settings.flags(), &context),
         Action::Run(args) => run::run(&args, &context),
         Action::Resume(args) if args.tui => tui::resume_beside(arguments, &args, &context),

@@ -220,7 +220,10 @@ fn sandbox(config: &Config, context: &Context) -> Finding {
 fn repository(store: &Store, is_bare: bool) -> Result<Vec<Finding>> {
     let repository = store.repository();
     let place = format!("{}{}", repository.common_dir, format(store, is_bare)?);
-    let mut findings = vec![Finding::fine("repository", place)];
+    let mut findings = vec![match &repository.fault {
+        Some(fault) => Finding::new("repository", Severity::Wrong, &fault.text).with_hint(fault.command),
+        None => Finding::fine("repository", place),
+    }];
     let logs = store.session_names()?.len();
     if logs > 0 {
         let message = format!("{} recorded", counted(logs as u64, "session"));

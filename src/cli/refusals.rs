@@ -82,6 +82,10 @@ impl Ready {
             obstacles.extend(checked.err().map(|error| (about, error, yields_to_force)));
         };
         check("repository", false, refuse_read_only(store.repository()));
+        let fault = store.repository().fault.as_ref();
+        let usable = fault
+            .map_or(Ok(()), |fault| Err(Refusal::new(fault.text.clone()).with_hint(fault.command).into()));
+        check("repository", false, usable);
         check("agents", false, self.check_agents(context).map_err(refusal));
         check("template", false, self.template.check().map_err(refusal));
         let settings = &self.config.settings;

@@ -146,6 +146,7 @@ fn judge(attempt: &Attempt, trusted: &Tally) -> Judged {
             second,
             can_run_again: true,
             is_idle: changed.is_empty(),
+            unseen: None,
             done_in: None,
             final_text: attempt.message,
             tasks: &[attempt.task],

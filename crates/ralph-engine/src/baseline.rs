@@ -74,7 +74,9 @@ impl Running<'_> {
         if let Some(tests) = passed {
             return Ok(BaselineRun { baseline: None, is_known_to_pass: true, tests: tests.map(Box::new) });
         }
+        let began = self.file_time();
         let baseline = self.run_baseline(&command, &opening.slot)?;
+        self.note_files_of_validation(began);
         let changed = self.recorder.open_again(opening, self.plan.clock.now());
         if !changed.is_empty() {
             let names = join_files(&changed, MAX_NAMED_FILES);

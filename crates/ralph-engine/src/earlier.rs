@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 
 use ralph_core::progress::historical::AlreadyTold;
 use ralph_core::progress::{Entry, LastAttempt, tokens};
-use ralph_core::record::{IfThere, Iteration, ObjectId, SessionId, undid_flag};
+use ralph_core::record::{GitStateKind, IfThere, Iteration, ObjectId, SessionId, undid_flag};
 use ralph_project::project_files::{MAX_DOCUMENT_BYTES, ProjectFiles};
 use ralph_store::{RecordReader, Store};
 
@@ -123,7 +123,14 @@ pub(super) fn left_behind(past: &[Iteration], session: Option<&SessionId>) -> Ve
         |iteration: &&Iteration| Some(&iteration.session) == session && iteration.exit.agent.is_some();
     let last = past.iter().rev().find(is_run);
     let states = last.into_iter().flat_map(|last| &last.git_state);
-    let states = states.filter_map(|state| Some(format!("{}: {}", state.text, state.hint()?)));
+    let states = states.filter_map(|state| {
+        let then = if state.kind == GitStateKind::Elsewhere {
+            ". Bring it here, check it, and tick the box: do not do it again"
+        } else {
+            ""
+        };
+        Some(format!("{}: {}{then}", state.text, state.hint()?))
+    });
     let undone = last.filter(|last| !last.undone.is_empty()).map(|last| {
         let undid = undid_flag("it", &last.undone).text;
         format!(

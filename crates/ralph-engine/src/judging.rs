@@ -6,7 +6,7 @@ use ralph_core::config::Pass;
 use ralph_core::judge::{OwnFiles, contradiction, selects_by_change};
 use ralph_core::record::{Event, Iteration, Outcome, Session, join_truncated};
 
-use super::iteration::flaky_tests;
+use super::iteration::{UnseenWatch, flaky_tests};
 use super::plan::Plan;
 use super::recorder::Recorder;
 use super::trusted::{BaselineRun, Trusted};
@@ -34,6 +34,8 @@ pub(super) struct Judging {
     pub selects_by_change: bool,
     /// With `green`, the tests that failed before the start, as long as no other failure was seen.
     failing_before: Option<Vec<String>>,
+    /// What is known of files that no snapshot shows.
+    pub unseen: UnseenWatch,
     /// What the validation printed when it last passed, for the mark that lets a baseline be left out.
     pub passing_tests: Option<Tally>,
     /// True if a recorded validation of the feature ran a test.

@@ -54,8 +54,8 @@ use tasklist::TaskList;
 
 use ralph_core::config::{Settings, Until};
 use ralph_core::record::{
-    ArtifactStatus, Baseline, CANNOT_RUN, Closing, Event, ExitReason, Iteration, Limit, RALPH, Refusal,
-    Scope, Session, Status, StopReason, Task, TaskCounts,
+    ArtifactStatus, Baseline, CANNOT_RUN, Closing, Event, ExitReason, GitStateKind, Iteration, Limit, RALPH,
+    Refusal, Scope, Session, Status, StopReason, Task, TaskCounts,
 };
 use ralph_git::worktree::WorkTree;
 use ralph_project::feature::Feature;
@@ -250,6 +250,15 @@ impl Running<'_> {
     /// Returns the ending of a session whose task list cannot be read.
     fn unreadable_list(&self) -> Ending {
         let (last, id) = (self.state.next.saturating_sub(1), &self.session.id);
+        let list = &self.plan.feature.tasks_path;
+        if let Some(back) = self.way_back() {
+            return Ending {
+                why: Some(format!("{list} cannot be read, and another branch is checked out")),
+                hint: Some(format!("`{back}`; then `{RALPH} resume {id}`")),
+                next: Some(back),
+                ..Ending::of(StopReason::Stuck)
+            };
+        }
         let refs = SessionRefs::new(&self.session.feature, id.clone());
         let log = self.plan.store.session(&refs).ok().flatten();
         let gone = log.and_then(|log| {
@@ -276,6 +285,9 @@ impl Running<'_> {
 
     /// Returns the command that brings the list back as it was before an attempt.
     pub(crate) fn list_restoration(&self, iteration: u32) -> String {
+        if let Some(back) = self.way_back() {
+            return back;
+        }
         let list = self.recorder.work_tree().relative(&self.plan.feature.tasks_path);
         restoration(&list, iteration, None)
     }
@@ -341,6 +353,14 @@ impl Running<'_> {
         }
         if let Some(ending) = self.common_failure(&iteration) {
             return Ok(Some(ending));
+        }
+        // Work that is elsewhere is to be brought once before its task is given up.
+        let is_elsewhere = iteration
+            .git_state
+            .iter()
+            .any(|state| state.kind == GitStateKind::Elsewhere && state.since == iteration.iteration);
+        if is_elsewhere {
+            return Ok(None);
         }
         let failures = self.past.history.failures_without_progress(&task.name);
         let skip_after = self.plan.config.settings.skip_after;

@@ -61,7 +61,7 @@ impl<'a> Recorder<'a> {
         Ok(Self {
             store,
             work_tree: WatchedWorkTree::new(
-                work_tree.clone().at_work_for(&place.session),
+                work_tree.clone().at_work_for(&place.session).keeping_identity(),
                 tips.snapshot.clone(),
             ),
             progress: ProgressFile::new(&files, &place.progress_path),

@@ -5,6 +5,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::worktree::WorkTree;
 use ralph_core::record::{ObjectId, Refusal};
+use ralph_os::platform::canonicalize;
 use ralph_os::process::Tool;
 
 /// A blob of ours is at most one chunk; what is bigger was not written by us.
@@ -26,6 +27,17 @@ pub struct Repository {
     pub sharing: Option<Sharing>,
     /// What git would write as the author of a commit, where it knows a name and an address.
     pub author: Option<Person>,
+    /// Set if a setting keeps git from working in the work tree that is there.
+    pub fault: Option<Fault>,
+}
+
+/// A setting of the repository with which git does not work in its work tree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    /// ``git refuses to work in `/p`: `core.bare` is `true` in its configuration``
+    pub text: String,
+    /// The command that ends it.
+    pub command: &'static str,
 }
 
 /// How objects are named.
@@ -137,6 +149,12 @@ impl Repository {
         };
         let settings = read_settings(directory)?;
         let top = (inside == "true").then(|| lines.next().map(Utf8PathBuf::from)).flatten();
+        let hidden =
+            if top.is_none() { hidden_work_tree(directory, git_dir.into(), &settings) } else { None };
+        let (top, fault) = match hidden {
+            Some((top, fault)) => (Some(top), Some(fault)),
+            None => (top, None),
+        };
         let repository = Self {
             directory: top.clone().unwrap_or_else(|| common_dir.into()),
             common_dir: common_dir.into(),
@@ -145,6 +163,7 @@ impl Repository {
             promisors: promisors(&settings),
             sharing: last(&settings, "core.sharedrepository").and_then(Sharing::parse),
             author: known_author(&settings, author),
+            fault,
         };
         let allowed_links = all(&settings, "ralph.allowlinks");
         let work_tree =
@@ -192,6 +211,30 @@ pub fn caused(doing: &str, error: &(dyn std::error::Error + 'static)) -> Error {
         source = cause.source();
     }
     anyhow!("{doing}: {words}")
+}
+
+/// Returns the work tree around `directory` that a setting keeps git from seeing: that of a `.git` folder with an index,
+/// which no bare repository has.
+fn hidden_work_tree(
+    directory: &Utf8Path,
+    git_dir: &Utf8Path,
+    settings: &[(String, String)],
+) -> Option<(Utf8PathBuf, Fault)> {
+    let top = git_dir
+        .parent()
+        .filter(|_| git_dir.file_name() == Some(".git") && git_dir.join("index").is_file())?;
+    let here = canonicalize(directory).ok()?;
+    if !here.starts_with(top) || here.starts_with(git_dir) {
+        return None;
+    }
+    let is_bare = last(settings, "core.bare").is_some_and(|value| !is_false(value));
+    let (what, command) = match last(settings, "core.worktree") {
+        _ if is_bare => ("`core.bare` is `true`".to_owned(), "git config core.bare false"),
+        Some(other) => (format!("`core.worktree` is `{other}`"), "git config --unset core.worktree"),
+        None => return None,
+    };
+    let text = format!("git does not work in {top}: {what} in the repository's configuration");
+    Some((top.to_owned(), Fault { text, command }))
 }
 
 fn not_found(directory: &Utf8Path, complaint: &str) -> Refusal {
@@ -257,9 +300,12 @@ fn ref_format(settings: &[(String, String)]) -> Result<RefFormat> {
     }
 }
 
+/// Returns true for the spellings that git reads as false.
+fn is_false(value: &str) -> bool {
+    ["", "false", "no", "off", "0"].iter().any(|no| value.eq_ignore_ascii_case(no))
+}
+
 fn promisors(settings: &[(String, String)]) -> Vec<String> {
-    let is_false =
-        |value: &str| ["", "false", "no", "off", "0"].iter().any(|no| value.eq_ignore_ascii_case(no));
     let mut found = Vec::new();
     for (key, value) in settings {
         let name = match key.strip_prefix("remote.").and_then(|rest| rest.strip_suffix(".promisor")) {

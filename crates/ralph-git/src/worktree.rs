@@ -8,6 +8,7 @@ mod changed_file;
 mod checkout;
 mod commit;
 mod credentials;
+mod elsewhere;
 mod filters;
 mod head;
 mod lane;
@@ -16,10 +17,12 @@ mod private_index;
 mod raw_path;
 mod replace;
 mod restore;
+mod settings;
 mod short_diff;
 mod snapshot;
 mod submodules;
 mod uncommitted;
+mod unseen;
 mod users_index;
 
 use std::path::PathBuf;
@@ -44,10 +47,13 @@ use users_index::Stamp;
 pub use changed_file::{ChangedFile, changed_between};
 pub use checkout::Checkout;
 pub use commit::StagedEntries;
+pub use elsewhere::{CommitPlace, CommitsElsewhere};
 pub use head::{OPERATIONS, Operation};
 pub use lane::{CommittedFile, Lane};
 pub use raw_path::{RawPath, collides};
 pub use restore::{PathChange, TreeEntry};
+pub use settings::WatchedSettings;
+pub use unseen::{ChangeTime, UnseenEntries};
 
 /// How long git may take to list what is untracked, or to look into submodules.
 const LISTING_TIMEOUT: Duration = Duration::from_mins(1);
@@ -80,6 +86,8 @@ pub struct WorkTree {
     fence: Option<Fence>,
     /// Settings of git with which its filters run in the fence.
     fenced_filters: Vec<(String, String)>,
+    /// Variables that say who makes our commits here; empty where git's settings say it.
+    identity: Vec<(String, String)>,
 }
 
 /// An index and an object directory of our own, so that git writes neither to the user's.
@@ -115,6 +123,7 @@ impl WorkTree {
             lane: None,
             fence: None,
             fenced_filters: Vec::new(),
+            identity: Vec::new(),
         }
     }
 
@@ -137,6 +146,11 @@ impl WorkTree {
     /// Returns the git directory of this work tree, where its HEAD and its index are.
     pub fn git_dir(&self) -> &Utf8Path {
         &self.git_dir
+    }
+
+    /// Returns the home folder of the user, as `~/` means it.
+    pub fn home(&self) -> Option<&str> {
+        self.home.as_deref()
     }
 
     /// Returns a name for it that no other work tree of the same repository has.

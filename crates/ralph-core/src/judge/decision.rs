@@ -47,6 +47,8 @@ pub struct Evidence<'a> {
     pub can_run_again: bool,
     /// True if no file differs from the snapshot before the first attempt at the task.
     pub is_idle: bool,
+    /// What it changed that no snapshot shows, in words, and its paths. Asked for where it would be refused as idle.
+    pub unseen: Option<&'a (String, Vec<String>)>,
     /// The iteration that did the task already, whose tick was opened again.
     pub done_in: Option<u32>,
     /// The agent's last message.
@@ -274,7 +276,7 @@ impl Evidence<'_> {
         let is_excused = self.done_in.is_some()
             || nothing_to_change(self.final_text).is_some()
             || self.tasks.iter().all(|text| is_verification(text));
-        let is_refused = self.is_idle && !is_excused;
+        let is_refused = self.is_idle && !is_excused && self.unseen.is_none();
         is_refused.then(|| doubt(FlagCode::Idle, "ticked, but nothing changed".to_owned(), Vec::new()))
     }
 
@@ -311,8 +313,10 @@ impl Evidence<'_> {
         let left_out = (!self.left_out.is_empty()).then(|| {
             format!("validated without {}, which no commit takes", join_truncated(self.left_out, MAX_NAMES))
         });
+        let (unseen, unseen_paths) = self.unseen.cloned().unzip();
         let none = Vec::new;
         [
+            (FlagCode::Unseen, unseen, unseen_paths.unwrap_or_default()),
             (FlagCode::Others, others, none()),
             (FlagCode::Idle, idle.filter(|_| self.is_idle), none()),
             (FlagCode::Flaky, flaky, none()),

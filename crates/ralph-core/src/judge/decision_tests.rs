@@ -36,6 +36,7 @@ struct Case {
     text: &'static str,
     phase: Option<&'static str>,
     is_idle: bool,
+    unseen: Option<&'static str>,
     done_in: Option<u32>,
     final_text: &'static str,
     undid: Option<Flag>,
@@ -72,6 +73,7 @@ fn case() -> Case {
         text: "Implement login",
         phase: None,
         is_idle: false,
+        unseen: None,
         done_in: None,
         final_text: "Done.",
         undid: None,
@@ -88,6 +90,7 @@ fn shown(case: &Case) -> String {
     let trusted = case.before.as_ref().map(|tests| trusted(tests, case.passed));
     let texts = [case.text];
     let refuse: Vec<String> = case.settings.refuse.iter().map(|code| (*code).to_owned()).collect();
+    let unseen = case.unseen.map(|text| (text.to_owned(), vec![".env".to_owned()]));
     let evidence = Evidence {
         refuse: &refuse,
         refuses: case.settings.refuses,
@@ -100,6 +103,7 @@ fn shown(case: &Case) -> String {
         second: case.second,
         can_run_again: case.settings.can_run_again,
         is_idle: case.is_idle,
+        unseen: unseen.as_ref(),
         done_in: case.done_in,
         final_text: case.final_text,
         tasks: &texts,
@@ -294,6 +298,8 @@ fn row_10_a_tick_without_a_change_needs_a_reason() {
         "idle: nothing changed: it is there",
     );
     check(&Case { done_in: Some(1), ..idle() }, "idle: done in #1");
+    let unseen = Some("changed only what git does not keep: .env");
+    check(&Case { unseen, ..idle() }, "unseen: changed only what git does not keep: .env");
     check(&Case { text: "Run quickstart.md", ..idle() }, "");
     check(&Case { final_text: "Nothing to change: none", is_idle: false, ..idle() }, "");
     let settings = Settings { refuse: &[], ..SETTINGS };
@@ -363,6 +369,7 @@ fn flags_have_one_order() {
         second: Some(SecondResult::Passed),
         can_run_again: true,
         is_idle: true,
+        unseen: None,
         done_in: None,
         final_text: "Nothing to change: done",
         tasks: &["x"],

@@ -17,6 +17,7 @@ mod own_files;
 mod paths;
 mod shell;
 mod ticks;
+mod unseen;
 
 pub use decision::{Decision, Evidence, SecondResult, contradiction, decide};
 pub use diff::{ChangedFile, DiffFindings, Finding, findings};
@@ -29,3 +30,4 @@ pub use ordered::{
 pub use own_files::{Lookup, OwnFiles, selects_by_change};
 pub use paths::{is_test_file, is_worth_reading};
 pub use ticks::closable;
+pub use unseen::{UnseenChanges, is_made_by_tools, without_numbers, written_outside};

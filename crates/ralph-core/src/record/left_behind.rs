@@ -31,16 +31,23 @@ impl GitState {
     pub fn hint(&self) -> Option<String> {
         let command = self.command.as_ref()?;
         Some(match (&self.finish, self.kind) {
+            (Some(apply), GitStateKind::Elsewhere) => {
+                format!("to bring it here: `{command}`, or beside uncommitted changes: `{apply}`")
+            }
             (Some(finish), _) => format!("finish it (`{finish}`) or end it (`{command}`)"),
             (None, GitStateKind::Operation) => format!("end it with `{command}`"),
             (None, GitStateKind::Lock) => format!("if no git runs there, remove it: {command}"),
+            (None, GitStateKind::Configuration) => format!("to undo it: {command}"),
+            (None, GitStateKind::Elsewhere) => format!("to bring it here: {command}"),
+            (None, GitStateKind::List) => format!("`{command}` brings the list back"),
             (None, GitStateKind::Branch | GitStateKind::Later(_)) => format!("to go back: {command}"),
         })
     }
 
-    /// Returns true if work goes on only when somebody has ended it.
+    /// Returns true if a person has to look at it: the loop does not end it.
     pub fn needs_you(&self) -> bool {
-        self.command.is_some() && matches!(self.kind, GitStateKind::Operation | GitStateKind::Lock)
+        use GitStateKind::{Configuration, List, Lock, Operation};
+        self.command.is_some() && matches!(self.kind, Operation | Lock | Configuration | List)
     }
 }
 
@@ -286,6 +293,29 @@ mod tests {
                 true,
             ),
             (state(GitStateKind::Lock, None, None), None, false),
+            (
+                state(GitStateKind::Configuration, None, Some("git config core.bare false")),
+                Some("to undo it: git config core.bare false"),
+                true,
+            ),
+            (state(GitStateKind::Configuration, None, None), None, false),
+            (
+                state(GitStateKind::Elsewhere, None, Some("git stash pop")),
+                Some("to bring it here: git stash pop"),
+                false,
+            ),
+            (
+                state(GitStateKind::Elsewhere, Some("git diff HEAD...b | git apply"), Some("git merge b")),
+                Some(
+                    "to bring it here: `git merge b`, or beside uncommitted changes: `git diff HEAD...b | git apply`",
+                ),
+                false,
+            ),
+            (
+                state(GitStateKind::List, None, Some("specify ralph restore 1 --tasks")),
+                Some("`specify ralph restore 1 --tasks` brings the list back"),
+                true,
+            ),
             (
                 state(GitStateKind::Branch, None, Some("git switch main")),
                 Some("to go back: git switch main"),

@@ -456,6 +456,8 @@ words! {
         LeftOut = "left-out",
         /// Files of tasks that are done are what they were before these.
         Undid = "undid",
+        /// What it changed is in no snapshot: ignored files, empty folders, files of submodules or outside.
+        Unseen = "unseen",
         /// A person overruled a refusal.
         Accepted = "accepted",
     }
@@ -470,6 +472,12 @@ words! {
         Lock = "lock",
         /// Another branch is checked out, or the branch has another name.
         Branch = "branch",
+        /// A setting of the repository has another value.
+        Configuration = "configuration",
+        /// Commits of the attempt are on a branch, in a work tree or in the stash, and not in what is checked out.
+        Elsewhere = "elsewhere",
+        /// The task list is another one than before.
+        List = "list",
     }
 }
 

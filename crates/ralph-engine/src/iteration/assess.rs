@@ -193,7 +193,7 @@ impl Running<'_> {
             && settings.snapshots
             && now.is_some();
         let flaky_times = if passing.flaky.is_empty() { 0 } else { self.times_flaky(&passing.flaky) };
-        let mut result = None;
+        let (mut result, mut unseen) = (None, None);
         loop {
             let trusted = &self.judging.trusted;
             let decision = decide(&Evidence {
@@ -208,6 +208,7 @@ impl Running<'_> {
                 second: result,
                 can_run_again: passing.second.is_none(),
                 is_idle,
+                unseen: unseen.as_ref(),
                 done_in,
                 final_text: &ran.agent.final_text,
                 tasks: &texts,
@@ -223,6 +224,12 @@ impl Running<'_> {
                 undid: undone.flag.as_ref(),
                 is_undoing_ordered: undone.is_ordered,
             });
+            if matches!(decision, Decision::Refused { code: FlagCode::Idle, .. }) {
+                unseen = self.unseen(started, ran)?;
+                if unseen.is_some() {
+                    continue;
+                }
+            }
             if !matches!(decision, Decision::RunAgain) {
                 return Ok(decision);
             }

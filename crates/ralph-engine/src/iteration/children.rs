@@ -19,7 +19,11 @@ impl Running<'_> {
     /// Runs the agent, and the validation if there is something to validate.
     pub(super) fn run_children(&mut self, started: &StartedIteration<'_>) -> Result<Ran> {
         let StartedIteration { slot, begin, environment, .. } = started;
+        let began = self.file_time();
         let mut agent = self.run_agent(slot, begin.iteration, environment)?;
+        if let (Some(began), Some(ended)) = (began, self.file_time()) {
+            self.judging.unseen.ran(&begin.task.name, [began, ended]);
+        }
         self.state.prompt_filler =
             (agent.failure_class == Some(FailureClass::Context)).then(|| what_fills(&started.prompt));
         self.restore_spool(started)?;

@@ -10,8 +10,8 @@ use ralph_core::progress::capture;
 use ralph_core::progress::cause;
 use ralph_core::progress::{IterationContext, question as summary_question};
 use ralph_core::record::{
-    AgentFacts, Claims, Durations, Exits, Facts, FailureClass, Iteration, ObjectId, Outcome, SCHEMA, Session,
-    Summarized, TaskCounts, Timestamp, Tokens,
+    AgentFacts, Claims, Durations, Exits, Facts, FailureClass, GitStateKind, Iteration, ObjectId, Outcome,
+    SCHEMA, Session, Summarized, TaskCounts, Timestamp, Tokens,
 };
 use ralph_os::platform::repo_path;
 use ralph_store::Begin;
@@ -46,7 +46,9 @@ impl Running<'_> {
         let Judged { verdict, before, evidence, reopened, ended_at, mut taken, undone, .. } = judged;
         let number = begin.iteration;
         // A lock that was left would keep our own commit from being made.
-        let (git_state, user_files) = self.look_behind(&slot, &begin, &taken)?;
+        let is_of_tasks = self.plan.job.until == Until::Tasks;
+        let list = is_of_tasks.then(|| (before.as_ref(), !verdict.closed.contains(&task.name)));
+        let (git_state, user_files) = self.look_behind(&slot, &begin, &taken, list)?;
         let rest = self.rest_of_unit(task, &begin.unit_tasks);
         let done = CommitSubject {
             task,
@@ -72,7 +74,6 @@ impl Running<'_> {
         }
         let changes = std::mem::take(&mut taken.most_changed);
         let blobs = std::mem::take(&mut taken.blobs);
-        let is_of_tasks = self.plan.job.until == Until::Tasks;
         let lost = verdict.lost.iter().filter(|task| is_of_tasks && self.is_in_scope(&before, task));
         let lost_tasks = lost.map(|task| task.name.clone()).collect();
         let counts = self.counts();
@@ -136,7 +137,7 @@ impl Running<'_> {
             artifact: (!is_of_tasks).then_some(artifact),
             found: cause::Found {
                 fails_as_at_the_start: !iteration.is_green() && print.as_ref().is_some_and(is_as_before),
-                ..cause::Found::default()
+                ..found_in_git(&iteration)
             },
         };
         let given = asked.as_deref().map(cause::of_question).or(judged);
@@ -264,6 +265,18 @@ fn name_lost_work(iteration: &mut Iteration) {
         (&mut iteration.cause, &iteration.base, &iteration.snapshot)
     {
         cause.push_str(&format!("; its work: git diff {} {}", base.short(), snapshot.short()));
+    }
+}
+
+/// Returns what an attempt left in git that says why its box is open.
+fn found_in_git(iteration: &Iteration) -> cause::Found<'_> {
+    let left = |kind| iteration.git_state.iter().find(move |state| state.kind == kind);
+    // What an earlier attempt did to the list says nothing of this one.
+    let list = left(GitStateKind::List).filter(|state| state.since == iteration.iteration);
+    cause::Found {
+        elsewhere: left(GitStateKind::Elsewhere).map(|state| state.text.as_str()),
+        list: list.map(|state| state.text.as_str()),
+        ..cause::Found::default()
     }
 }
 

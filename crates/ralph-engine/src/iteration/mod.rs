@@ -8,6 +8,7 @@ mod protect;
 mod skip;
 mod stages;
 mod tip;
+mod unseen;
 mod verdict;
 
 use std::io::{self, ErrorKind};
@@ -29,6 +30,7 @@ use stages::StartedIteration;
 pub(super) use assess::flaky_tests;
 pub(super) use draft::{compose, unfinished};
 pub(super) use protect::restore_protected;
+pub(super) use unseen::UnseenWatch;
 
 impl Running<'_> {
     /// Returns `task` to the agent and records what came of it.

@@ -131,6 +131,10 @@ impl Running<'_> {
                 let fault = after.conflict.as_ref().map(|conflict| format!("{name}: {conflict}"));
                 (after, fault)
             }
+            // It is on the other branch, which is said with the way back to it.
+            Err(_) if self.way_back().is_some() => {
+                (Rc::clone(before), Some(format!("{name} is not on the branch that is checked out now")))
+            }
             Err(error) => {
                 self.warn(format!("the task list cannot be read after the agent's run: {error:#}"));
                 let why = error.root_cause().to_string();

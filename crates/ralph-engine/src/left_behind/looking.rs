@@ -1,31 +1,42 @@
 //! The look itself, and what is said of it at once.
 
 use anyhow::Result;
+use tasklist::TaskList;
 
 use crate::running::{Ending, Running};
 use crate::snapshot_taken::SnapshotTaken;
 use ralph_core::record::{
-    Event, GitState, GitStateKind, MAX_LISTED_FILES, ObjectId, Remains, Timestamp, UserFile, join_files,
-    lost_files, restore_command,
+    Event, GitState, GitStateKind, MAX_LISTED_FILES, ObjectId, Remains, TaskName, Timestamp, UserFile,
+    join_files, join_truncated, lost_files, quoted_for_shell, restore_command,
 };
 use ralph_store::{Begin, Slot};
 
-use super::git_state;
+use super::rewritten_list::RewrittenList;
 use super::still_there::still_there;
+use super::{elsewhere, git_state};
 
 impl Running<'_> {
-    /// Looks at what the attempt left behind, ends what nobody holds, and says at once what is new. Returns the states of git and
-    /// the files of the user's, for the record of the attempt.
+    /// Looks at what the attempt left behind, ends what nobody holds, and says at once what is new. `list` is the list
+    /// before it, and whether its box is still open. Returns the states of git and the files of the user's, for the record of the attempt.
     pub(crate) fn look_behind(
         &mut self,
         slot: &Slot,
         begin: &Begin,
         taken: &SnapshotTaken,
+        list: Option<(&TaskList, bool)>,
     ) -> Result<(Vec<GitState>, Vec<UserFile>)> {
         let iteration = begin.iteration;
         let mut git_state = self.remove_locks(iteration);
         git_state.extend(self.states(iteration)?);
-        for state in git_state.iter().filter(|state| state.since == iteration) {
+        if let Some((before, is_open)) = list {
+            if is_open {
+                git_state.extend(self.work_elsewhere(slot, begin));
+            }
+            git_state.extend(self.another_list(before, is_open, iteration));
+        }
+        // What a tool does as usual is in the record alone.
+        let is_note = |state: &GitState| state.kind == GitStateKind::Configuration && state.command.is_none();
+        for state in git_state.iter().filter(|state| state.since == iteration && !is_note(state)) {
             let hint = state.hint().map_or(String::new(), |hint| format!("\nhint: {hint}"));
             self.warn(format!("left behind: {}{hint}", state.text));
         }
@@ -54,6 +65,59 @@ impl Running<'_> {
         self.recorder.work_tree().commits_between(before, head.as_ref(), &refs, since)
     }
 
+    /// Returns where else in the repository commits of the attempts at a task are, since one of them left some there.
+    fn work_elsewhere(&mut self, slot: &Slot, begin: &Begin) -> Vec<GitState> {
+        // The repository that an agent finds in a lane is made anew for each attempt.
+        if self.plan.work_tree.lane().is_some() {
+            return Vec::new();
+        }
+        let first = self.past.left_behind.left_elsewhere.get(&begin.task.name).cloned();
+        let (known, since) = first.unwrap_or_else(|| {
+            let refs = slot.refs_before().unwrap_or_default();
+            ([&refs, b"\n".as_slice(), &self.past.left_behind.stashes].concat(), begin.iteration)
+        });
+        let found = self.recorder.work_tree().commits_elsewhere(&known).unwrap_or_else(|error| {
+            self.warn(format!("whether commits of this attempt are elsewhere is not known: {error:#}"));
+            Vec::new()
+        });
+        let states: Vec<GitState> = found.iter().map(|found| elsewhere::state(found, since)).collect();
+        if !states.is_empty() {
+            self.past.left_behind.left_elsewhere.insert(begin.task.name.clone(), (known, since));
+        }
+        states
+    }
+
+    /// Returns the state of a list that was written anew, in an attempt that left its box open or opened others, or in one
+    /// before it.
+    fn another_list(&mut self, before: &TaskList, is_open: bool, iteration: u32) -> Option<GitState> {
+        // On another branch is another list.
+        let after = if self.way_back().is_some() { None } else { self.read_tasks().ok() }?;
+        let known = self.past.left_behind.former_list.take();
+        let known = known.filter(|(former, ..)| RewrittenList::is_another(former, &after));
+        let (former, text, since) = if let Some(known) = known {
+            known
+        } else {
+            let rewritten = RewrittenList::of(before, &after)?;
+            if !is_open && rewritten.reopened.is_empty() {
+                return None;
+            }
+            self.warn_of_reopened(&rewritten.reopened);
+            (before.clone(), rewritten.words(), iteration)
+        };
+        let is_in_lane = self.plan.work_tree.lane().is_some();
+        let command = (!is_in_lane).then(|| self.list_restoration(since));
+        self.past.left_behind.former_list = Some((former, text.clone(), since));
+        Some(GitState { kind: GitStateKind::List, text, finish: None, command, since })
+    }
+
+    fn warn_of_reopened(&mut self, tasks: &[TaskName]) {
+        let [was, is] = if tasks.len() == 1 { ["was", "is"] } else { ["were", "are"] };
+        if !tasks.is_empty() {
+            let names = join_truncated(tasks, MAX_LISTED_FILES);
+            self.warn(format!("{names} {was} done, and {is} open again in the list that this attempt wrote"));
+        }
+    }
+
     fn states(&mut self, iteration: u32) -> Result<Vec<GitState>> {
         let store = self.plan.store;
         let operations = self.plan.work_tree.operations();
@@ -69,7 +133,22 @@ impl Running<'_> {
             };
             states.extend(self.past.left_behind.branch.look(now.as_deref(), is_there, iteration));
         }
+        let settings = self.plan.work_tree.watched_settings()?;
+        states.extend(self.past.left_behind.configuration.look(settings, iteration));
         Ok(states)
+    }
+
+    /// Returns the command that goes back to the branch that the session works on, if an attempt left another one checked out:
+    /// nothing of what is missing there is gone.
+    pub(crate) fn way_back(&self) -> Option<String> {
+        let work_tree = self.plan.work_tree;
+        let expected = self.past.left_behind.branch.expected.as_ref()?;
+        let is_elsewhere = work_tree.branch().is_ok_and(|now| now.as_ref() != Some(expected));
+        if work_tree.lane().is_some() || !is_elsewhere || work_tree.operation().is_some() {
+            return None;
+        }
+        let tip = self.plan.store.refs().tip(&format!("refs/heads/{expected}")).ok().flatten();
+        tip.map(|_| format!("git switch {}", quoted_for_shell(expected)))
     }
 
     /// Returns what is left behind now; `None` before the first attempt.
@@ -82,7 +161,7 @@ impl Running<'_> {
             git_state: behind.states.clone(),
             user_files: behind.files.lost.clone(),
         };
-        still_there(self.plan.work_tree, &mut remains);
+        still_there(self.plan.store, self.plan.work_tree, &self.session.feature, &mut remains);
         Some(remains)
     }
 

@@ -21,6 +21,9 @@ pub fn lost_list(
     }
     let name = Utf8PathBuf::from(work_tree.relative(path));
     let name = name.as_path();
+    if let Some(on_branch) = on_other_branch(store, work_tree, log, name) {
+        return Some(on_branch);
+    }
     let folder = path.parent().filter(|folder| !folder.is_dir());
     let what = match folder {
         Some(folder) => {
@@ -31,6 +34,27 @@ pub fn lost_list(
     };
     let restore = restoration(store, log, name).or_else(|| extraction(log, path, store))?;
     Some((what, restore))
+}
+
+/// Returns where the list is if the branch of the session has it and another one is checked out, and the command that goes
+/// back.
+fn on_other_branch(
+    store: &Store,
+    work_tree: &WorkTree,
+    log: &SessionLog,
+    name: &Utf8Path,
+) -> Option<(String, String)> {
+    let begun = log.entries.iter().rfind(|entry| entry.kind.begins())?;
+    let branch = store.readable_session(begun)?.branch?;
+    let now = work_tree.branch().ok()?;
+    if work_tree.lane().is_some() || now.as_ref() == Some(&branch) {
+        return None;
+    }
+    let tip = store.refs().tip(&format!("refs/heads/{branch}")).ok()??;
+    work_tree.committed_file(&tip, name.as_str()).ok()??;
+    let now = now.map_or_else(|| "HEAD is detached".to_owned(), |now| format!("`{now}` is checked out"));
+    let what = format!("the task list {name} is on the branch `{branch}`, and {now}");
+    Some((what, format!("git switch {}", quoted_for_shell(&branch))))
 }
 
 /// Returns the command that restores the newest snapshot that has the list.

@@ -1,12 +1,15 @@
 //! What an attempt leaves behind beside its work: one look after each attempt, at the git directory and at the snapshot
 //! that was taken anyway.
 
+mod configuration;
 mod done_work;
+mod elsewhere;
 mod git_state;
 mod locks;
 mod looking;
 mod lost_list;
 mod recorded_work;
+mod rewritten_list;
 mod still_there;
 mod surroundings;
 mod surviving;

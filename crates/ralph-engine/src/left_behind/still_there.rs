@@ -3,11 +3,17 @@
 use ralph_core::record::{GitState, GitStateKind, LogEntry, Remains, UserFile, UserFileChange};
 use ralph_git::worktree::{Operation, WorkTree};
 use ralph_os::process::Tool;
-use ralph_store::{Store, git_locks, lock_name};
+use ralph_project::project_files::MAX_TASK_LIST_BYTES;
+use ralph_store::{SessionRefs, Store, git_locks, lock_name};
+use tasklist::TaskList;
+
+use super::configuration;
+use super::rewritten_list::RewrittenList;
 
 /// Returns what the newest agent run of a feature left behind, as far as it is still so.
 pub fn remains(store: &Store, work_tree: Option<&WorkTree>, newest: Option<&LogEntry>) -> Option<Remains> {
     let iteration = store.readable_iteration(newest?)?;
+    let feature = iteration.feature;
     let mut remains = Remains {
         session: iteration.session,
         iteration: iteration.iteration,
@@ -15,20 +21,38 @@ pub fn remains(store: &Store, work_tree: Option<&WorkTree>, newest: Option<&LogE
         user_files: iteration.user_files,
     };
     if let Some(work_tree) = work_tree {
-        still_there(work_tree, &mut remains);
+        still_there(store, work_tree, &feature, &mut remains);
     }
     Some(remains)
 }
 
 /// Drops what was ended or brought back since.
-pub(super) fn still_there(work_tree: &WorkTree, remains: &mut Remains) {
+pub(super) fn still_there(store: &Store, work_tree: &WorkTree, feature: &str, remains: &mut Remains) {
     if !remains.git_state.is_empty() {
         let operations = work_tree.operations();
         let locks: Vec<String> =
             git_locks(work_tree).iter().map(|lock| format!("`{}`", lock_name(work_tree, lock))).collect();
-        remains.git_state.retain(|state| is_so(state, &operations, &locks));
+        // What cannot be read is said as it was.
+        let settings = work_tree.watched_settings().ok();
+        let refs = SessionRefs::new(feature, remains.session.clone());
+        remains.git_state.retain(|state| match (state.kind, &settings) {
+            (GitStateKind::Configuration, Some(settings)) => configuration::is_so(state, settings),
+            (GitStateKind::List, _) => is_another_list(store, work_tree, &refs, state.since).unwrap_or(true),
+            _ => is_so(state, &operations, &locks),
+        });
     }
     remains.user_files.retain(|file| file.is_gone() && is_gone(work_tree, file));
+}
+
+/// Returns true if the list is still another one than before an attempt of a session. `None` if that is not known.
+fn is_another_list(store: &Store, work_tree: &WorkTree, refs: &SessionRefs, since: u32) -> Option<bool> {
+    let log = store.session(refs).ok()??;
+    let attempt = log.entries.iter().position(|entry| entry.iteration == Some(since))?;
+    let before = store.file(&log.entries.get(attempt.checked_sub(1)?)?.commit, "tasks.md").ok()??;
+    let path = work_tree.top().join(store.first_readable_session(&log)?.artifact.path);
+    let now = work_tree.project_files().ok()?.read(&path, MAX_TASK_LIST_BYTES).ok()?;
+    let [before, now] = [before, now].map(|bytes| TaskList::parse(&bytes).ok());
+    Some(RewrittenList::is_another(&before?, &now?))
 }
 
 fn is_so(state: &GitState, operations: &[Operation], locks: &[String]) -> bool {
@@ -37,7 +61,11 @@ fn is_so(state: &GitState, operations: &[Operation], locks: &[String]) -> bool {
             operations.iter().any(|operation| Some(operation.abort) == state.command.as_deref())
         }
         GitStateKind::Lock => locks.iter().any(|lock| state.text.contains(lock)),
-        GitStateKind::Branch | GitStateKind::Later(_) => true,
+        GitStateKind::Branch
+        | GitStateKind::Configuration
+        | GitStateKind::Elsewhere
+        | GitStateKind::List
+        | GitStateKind::Later(_) => true,
     }
 }
 

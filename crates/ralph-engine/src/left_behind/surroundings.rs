@@ -1,12 +1,16 @@
 //! What was there before the attempts of a session, to notice what they leave behind.
 
+use std::collections::BTreeMap;
+
 use anyhow::Result;
 use camino::Utf8PathBuf;
+use tasklist::TaskList;
 
-use ralph_core::record::GitState;
+use ralph_core::record::{GitState, TaskName};
 use ralph_git::worktree::Operation;
 use ralph_store::git_locks;
 
+use super::configuration::Configuration;
 use super::git_state::Branch;
 use super::undone_work::UndoneWork;
 use super::user_files::UserFiles;
@@ -19,9 +23,16 @@ pub(crate) struct LeftBehind {
     /// What git was in the middle of at the start: nobody's fault but the user's will.
     pub(super) at_start: Vec<Operation>,
     pub(super) branch: Branch,
+    pub(super) configuration: Configuration,
     /// Lock files that were there before the attempt.
     pub(super) locks: Vec<Utf8PathBuf>,
     pub(super) states: Vec<GitState>,
+    /// The list that an attempt wrote anew, as it was before; what was said of that, and the attempt.
+    pub(super) former_list: Option<(TaskList, String, u32)>,
+    /// The entries of the stash before the attempt.
+    pub(super) stashes: Vec<u8>,
+    /// Tasks whose work an attempt left elsewhere, with the commits that were known before it, and its number.
+    pub(super) left_elsewhere: BTreeMap<TaskName, (Vec<u8>, u32)>,
     pub files: UserFiles,
     pub(super) undone: UndoneWork,
 }
@@ -52,6 +63,11 @@ impl LeftBehind {
     pub fn begin_attempt(&mut self, plan: &Plan<'_>, branch: Option<&str>, edits: &[BlobChange]) {
         self.undone.work.edited(edits);
         self.locks = git_locks(plan.work_tree);
+        self.stashes = plan.work_tree.stashes().unwrap_or_default();
         self.branch.begin_attempt(branch);
+        // What cannot be read is looked at after the attempt.
+        if let Ok(settings) = plan.work_tree.watched_settings() {
+            self.configuration.begin_attempt(settings);
+        }
     }
 }

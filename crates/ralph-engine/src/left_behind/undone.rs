@@ -35,7 +35,8 @@ impl Running<'_> {
         texts: &[&str],
         failed_validation: bool,
     ) -> Undone {
-        if self.plan.job.until != Until::Tasks || taken.failure.is_some() {
+        // On another branch files are not as on this one, and nothing is lost.
+        if self.plan.job.until != Until::Tasks || taken.failure.is_some() || self.way_back().is_some() {
             return Undone::default();
         }
         let UndoneWork { work, reopened, last, .. } = &self.past.left_behind.undone;

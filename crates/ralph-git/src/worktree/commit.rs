@@ -175,9 +175,10 @@ impl WorkTree {
             "--file",
             message.as_str(),
         ];
-        let mut variables = vec![("GIT_INDEX_FILE".to_owned(), index.to_string())];
-        if !self.top.join(".git").exists() {
-            // Found by no search from here.
+        let mut variables = self.identity.clone();
+        variables.push(("GIT_INDEX_FILE".to_owned(), index.to_string()));
+        if !self.is_found_by_git() {
+            // By no search from here, or because `core.bare` or `core.worktree` say otherwise meanwhile.
             variables.push(("GIT_DIR".to_owned(), self.git_dir.to_string()));
             variables.push(("GIT_WORK_TREE".to_owned(), self.top.to_string()));
         }

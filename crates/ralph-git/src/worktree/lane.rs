@@ -481,7 +481,7 @@ impl WorkTree {
         let git = self.git_private(private_index).args(["commit-tree", "-p", parent.as_str()]);
         let git = if is_signed { git.arg("-S") } else { git.arg("--no-gpg-sign") };
         let git = match self.repository.author {
-            Some(_) => git,
+            Some(_) => self.identity.iter().fold(git, |git, (name, value)| git.env(name, value)),
             None => ["AUTHOR", "COMMITTER"].iter().fold(git, |git, role| {
                 let name = git.env(&format!("GIT_{role}_NAME"), "specify ralph");
                 name.env(&format!("GIT_{role}_EMAIL"), "ralph@localhost")

@@ -230,6 +230,12 @@ pub fn identity_of(file: &File) -> io::Result<Identity> {
     Ok((found.dev(), found.ino()))
 }
 
+/// Returns what the standard streams of this process are written to, as far as these are files.
+pub fn own_outputs() -> Vec<Identity> {
+    let streams = [io::stdout().as_fd().try_clone_to_owned(), io::stderr().as_fd().try_clone_to_owned()];
+    streams.into_iter().filter_map(|stream| identity_of(&File::from(stream.ok()?)).ok()).collect()
+}
+
 /// Returns when content or attributes of a file changed, in seconds and nanoseconds.
 pub fn changed_at(found: &Metadata) -> (i64, i64) {
     (found.ctime(), found.ctime_nsec())

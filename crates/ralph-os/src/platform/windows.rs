@@ -337,6 +337,11 @@ pub fn identity_of(file: &File) -> io::Result<Identity> {
     Ok((found.volume_serial_number(), found.file_index()))
 }
 
+/// A file that is written to is not told from others here.
+pub fn own_outputs() -> Vec<Identity> {
+    Vec::new()
+}
+
 /// When the content changed: that is all that is known.
 pub fn changed_at(found: &Metadata) -> (i64, i64) {
     let since = found.modified().ok().and_then(|modified| modified.duration_since(UNIX_EPOCH).ok());

@@ -217,7 +217,8 @@ fn the_index_follows_a_commit_whose_loop_died_and_what_was_staged_since_stays() 
     scene.write("mine", "a\n").commit("More");
     scene.write("mine", "b\n").git("add mine");
     // The commit is there, and the hook kills the loop before it can go on.
-    hook(&scene, "post-commit", "kill -KILL $(ps -o ppid= -p $PPID)");
+    let parent = "ps -o ppid= -p $PPID 2>/dev/null || cut -d' ' -f4 /proc/$PPID/stat";
+    hook(&scene, "post-commit", &format!("kill -KILL $({parent})"));
     scene.spawn("-n 1").wait().code(137);
     assert_eq!(scene.git("log -1 --format=%s"), "T001 One");
     assert_eq!(

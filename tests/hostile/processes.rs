@@ -62,7 +62,9 @@ fn what_opens_the_terminal_fails_at_once() {
 #[test]
 fn a_child_leads_a_session_and_begins_with_default_signals() {
     let scene = Sandbox::new();
-    scene.agent_sh("echo session $(ps -o sid= -p $$) of $$\ngrep SigIgn /proc/self/status\ntick all");
+    scene.agent_sh(
+        "echo session $(cut -d' ' -f6 /proc/$$/stat) of $$\ngrep SigIgn /proc/self/status\ntick all",
+    );
     let inner = scene.call("").command();
     let mut outer = scene.hermetic("sh");
     outer.args(["-c", "trap '' INT QUIT HUP TERM USR1; exec \"$@\"", "sh"]);

@@ -6,7 +6,7 @@ use tasklist::TaskList;
 
 use ralph_core::progress::fault::{PRINTED_NOTHING, nothing_done};
 use ralph_core::record::{
-    AgentRun, Event, FailureClass, Limit, RALPH, StopReason, TaskName, Timestamp, Waiting,
+    AgentRun, Event, FailureClass, Limit, RALPH, StopReason, Task, TaskName, Timestamp, Waiting,
 };
 use ralph_store::Slot;
 
@@ -50,7 +50,13 @@ impl Running<'_> {
     }
 
     /// Returns how an agent did nothing in its run, in words, and makes an interruption of that: it says nothing of the task.
-    pub(crate) fn nothing_done(&mut self, run: &mut AgentRun, slot: &Slot, list: &[u8]) -> Option<String> {
+    pub(crate) fn nothing_done(
+        &mut self,
+        run: &mut AgentRun,
+        slot: &Slot,
+        task: &Task,
+        list: &[u8],
+    ) -> Option<String> {
         // A plain command may well say nothing. One that worked before and ends well is believed to have worked.
         let is_believed = run.exit.is_success()
             && run.failure_class.is_none()
@@ -59,7 +65,8 @@ impl Running<'_> {
         if run.was_cut_short || is_believed {
             return None;
         }
-        let words = nothing_done(run, || self.is_unchanged(slot, list))?;
+        let words =
+            nothing_done(run, || self.is_unchanged(slot, list) && !self.has_unseen_work(slot, task, run))?;
         (run.was_cut_short, run.succeeded) = (true, false);
         run.failure_class = Some(FailureClass::Other);
         run.error = Some(words.clone());
@@ -73,6 +80,12 @@ impl Running<'_> {
         }
         let is_known = self.recorder.last_contents().0.is_some();
         is_known && self.recorder.peek(slot).is_ok_and(|(_, changed)| changed.is_empty())
+    }
+
+    /// Returns true if the agent moved refs, or changed what no snapshot shows.
+    fn has_unseen_work(&mut self, slot: &Slot, task: &Task, run: &AgentRun) -> bool {
+        let has_moved_refs = slot.refs_before().ok() != self.plan.store.refs().tips_of_others().ok();
+        has_moved_refs || self.unseen(&task.name, &run.tool_calls).is_ok_and(|found| found.is_some())
     }
 
     /// Takes that the provider refused the task, if it did. The second task in a row says that it is not the task.

@@ -225,7 +225,7 @@ impl Running<'_> {
                 is_undoing_ordered: undone.is_ordered,
             });
             if matches!(decision, Decision::Refused { code: FlagCode::Idle, .. }) {
-                unseen = self.unseen(started, ran)?;
+                unseen = self.unseen(&started.task.name, &ran.agent.tool_calls)?;
                 if unseen.is_some() {
                     continue;
                 }

@@ -27,7 +27,7 @@ impl Running<'_> {
         self.state.prompt_filler =
             (agent.failure_class == Some(FailureClass::Context)).then(|| what_fills(&started.prompt));
         self.restore_spool(started)?;
-        let nothing_done = self.nothing_done(&mut agent, slot, &started.task_list);
+        let nothing_done = self.nothing_done(&mut agent, slot, started.task, &started.task_list);
         self.note_refusal(&mut agent, &started.task.name);
         self.ran(&agent, nothing_done.is_some());
         self.say_facts(&agent);

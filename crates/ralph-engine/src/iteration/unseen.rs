@@ -11,7 +11,6 @@ use ralph_os::platform::{changed_at, own_outputs};
 use ralph_store::Slot;
 
 use super::super::running::Running;
-use super::stages::{Ran, StartedIteration};
 
 /// The file of our own whose time says what time it is for files.
 const CLOCK_FILE: &str = "clock";
@@ -69,12 +68,13 @@ impl Running<'_> {
     }
 
     /// Returns what the attempts at a task changed that no snapshot shows, in words, and the paths. `None` if nothing is seen.
-    pub(super) fn unseen(
+    /// `calls` are those of the last.
+    pub(crate) fn unseen(
         &mut self,
-        started: &StartedIteration<'_>,
-        ran: &Ran,
+        task: &TaskName,
+        calls: &[ToolCall],
     ) -> Result<Option<(String, Vec<String>)>> {
-        let runs = self.judging.unseen.runs.get(&started.task.name).cloned().unwrap_or_default();
+        let runs = self.judging.unseen.runs.get(task).cloned().unwrap_or_default();
         let Some([_, ended]) = runs.last().copied() else { return Ok(None) };
         let is_of_agent =
             |time: ChangeTime| runs.iter().any(|[begun, ended]| (*begun..=*ended).contains(&time));
@@ -106,7 +106,7 @@ impl Running<'_> {
                 .collect(),
             submodules: of_agent(&found.submodules),
             folders: of_agent(&found.empty_folders),
-            outside: self.outside(&ran.agent.tool_calls, &is_of_agent),
+            outside: self.outside(calls, &is_of_agent),
         };
         Ok(changes.words())
     }

@@ -67,8 +67,9 @@ impl Running<'_> {
 
     /// Returns where else in the repository commits of the attempts at a task are, since one of them left some there.
     fn work_elsewhere(&mut self, slot: &Slot, begin: &Begin) -> Vec<GitState> {
-        // The repository that an agent finds in a lane is made anew for each attempt.
-        if self.plan.work_tree.lane().is_some() {
+        // The repository that an agent finds in a lane is made anew for each attempt. And from another branch than the
+        // session's the way is back, whatever is there.
+        if self.plan.work_tree.lane().is_some() || self.way_back().is_some() {
             return Vec::new();
         }
         let first = self.past.left_behind.left_elsewhere.get(&begin.task.name).cloned();

@@ -28,13 +28,17 @@ pub struct UnseenEntries {
 }
 
 impl WorkTree {
-    /// Returns what snapshots do not hold. What is `passed_over`, by its path, is not looked into.
+    /// Returns what snapshots do not hold. What is `passed_over`, by its path or below an ignored folder by its name alone, is not
+    /// looked into.
     pub fn unseen_entries(&self, passed_over: &dyn Fn(&str) -> bool) -> Result<UnseenEntries> {
         let mut found = UnseenEntries::default();
         let listing = ["ls-files", "-z", "--others", "--exclude-standard", "--directory"];
         let git = || self.git().limit(LISTING_TIMEOUT).args(listing);
         for path in split(&git().arg("--ignored").read()?).map(lossy) {
-            found.add_ignored(self.top.as_std_path(), path.trim_end_matches('/'), passed_over);
+            let path = path.trim_end_matches('/');
+            if !passed_over(path) {
+                found.add_ignored(self.top.as_std_path(), path, passed_over);
+            }
         }
         for path in split(&git().read()?).map(lossy).filter(|path| path.ends_with('/')) {
             found.add_empty_folders(self.top.as_std_path(), path.trim_end_matches('/'), passed_over);
@@ -67,7 +71,7 @@ impl WorkTree {
 impl UnseenEntries {
     fn add_ignored(&mut self, top: &Path, path: &str, passed_over: &dyn Fn(&str) -> bool) {
         self.entries += 1;
-        if self.entries > MAX_ENTRIES || passed_over(path) {
+        if self.entries > MAX_ENTRIES {
             return;
         }
         let place = top.join(path);
@@ -81,7 +85,7 @@ impl UnseenEntries {
         if place.join(".git").exists() || place.join("pyvenv.cfg").exists() {
             return;
         }
-        for name in names_in(&place) {
+        for name in names_in(&place).into_iter().filter(|name| !passed_over(name)) {
             self.add_ignored(top, &format!("{path}/{name}"), passed_over);
         }
     }

@@ -194,18 +194,14 @@ fn words_of_error(event: &Value) -> String {
     places.into_iter().find(|words| !words.is_empty()).unwrap_or_default()
 }
 
-/// Returns which limit of its own ended it.
+/// Returns which limit of its own ended it, where it says how much that was.
 fn words_of_limit(event: &Value) -> Option<String> {
-    let with = |words: &str, number: Option<String>| {
-        let number = number.map(|number| format!(" ({number})")).unwrap_or_default();
-        Some(format!("{words}{number}"))
-    };
     match (text(event, "subtype"), text(event, "terminal_reason")) {
         ("error_max_turns", _) | (_, "max_turns") => {
-            with("ran out of turns", event["num_turns"].as_u64().map(|turns| turns.to_string()))
+            Some(format!("ran out of turns ({})", event["num_turns"].as_u64()?))
         }
         ("error_max_budget_usd", _) | (_, "budget_exhausted") => {
-            with("ran out of budget", event["total_cost_usd"].as_f64().map(|usd| format!("${usd:.2}")))
+            Some(format!("ran out of budget (${:.2})", event["total_cost_usd"].as_f64()?))
         }
         _ => None,
     }

@@ -422,9 +422,9 @@ fn reasons_are_alike_without_their_details_and_words_of_success_are_none() {
         let evidence = Evidence { final_text: text, ..of(&iteration) };
         fingerprint_of_open_box(&evidence, &cause(&evidence).unwrap())
     };
-    let first = print("T1", "I cannot reach the database at 127.0.0.1:5432.");
+    let first = print("T1", "I cannot reach the database after 30 s.");
     assert!(first.as_ref().is_some_and(|print| print.starts_with(OPEN_BOX)));
-    assert_eq!(first, print("T2", "I cannot reach the database at 127.0.0.1:6543."));
+    assert_eq!(first, print("T2", "I cannot reach the database after 12 s."));
     assert_eq!(
         print("T1", "T1 needs a key, which is missing."),
         print("T2", "T2 needs a key, which is missing.")
@@ -447,7 +447,7 @@ fn work_that_was_cut_off_explains_an_open_box_and_no_ticked_one() {
     iteration.exit.validation = Some(1);
     assert_eq!(cause(&of(&iteration)).as_deref(), Some(words));
     iteration.claims.ticked = vec!["T1".to_owned()];
-    assert_eq!(cause(&of(&iteration)).as_deref(), Some("`the validation` exited 1"));
+    assert_eq!(cause(&of(&iteration)).as_deref(), Some("`cargo test` exited 1"));
 }
 
 #[test]
@@ -463,7 +463,7 @@ fn a_limit_of_the_agents_own_is_named_with_where_it_is_set() {
     // What the validation says of a ticked box counts more.
     iteration.exit.validation = Some(1);
     iteration.claims.ticked = vec!["T1".to_owned()];
-    assert_eq!(cause(&of(&iteration)).as_deref(), Some("`the validation` exited 1"));
+    assert_eq!(cause(&of(&iteration)).as_deref(), Some("`cargo test` exited 1"));
 }
 
 #[test]

@@ -449,3 +449,19 @@ fn settings_of_git_that_an_agent_could_put_into_the_work_tree_are_refused() {
     assert!(refused.talk().contains("project/settings, which the agent could write"), "{refused}");
     assert!(refused.talk().contains("hint: touch "), "{refused}");
 }
+
+#[test]
+fn an_agent_program_that_the_sandbox_hides_is_refused_at_the_start() {
+    if !has_bubblewrap() {
+        return;
+    }
+    let scene = Sandbox::new();
+    scene.tasks("- [ ] T001 One").program("claude", "#!/bin/sh\necho 2.1.330\n").commit("Ready");
+    let words = "run --agent claude --validate true --no-lane --sandbox bwrap";
+    let hidden = format!("{words} --set sandbox.hide={}", scene.outside("bin").display());
+    let refused = scene.call(&hidden).env("IS_SANDBOX", "1").run().code(3);
+    refused
+        .stderr_has("agent program `claude` does not start in the sandbox: the sandbox hides ")
+        .stderr_has("hint: `--set sandbox.show=");
+    assert!(scene.sessions().is_empty(), "nothing was begun");
+}

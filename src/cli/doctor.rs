@@ -52,6 +52,7 @@ pub fn run(is_rehearsal: bool, remote_name: Option<&str>, json: Json, context: &
             let hint = "name one with `agent = \"NAME\"` in .specify/ralph.toml, or --agent NAME";
             findings.extend(passed_over.map(|why| Finding::note("agents", why).with_hint(hint)));
             findings.push(Finding::open("login", "not checked: only a run of an agent shows it"));
+            findings.extend(paying_keys(&config, context));
             findings.push(permissions(&config, context));
             findings.push(sandbox(&config, context));
             findings.extend(no_validation(&project, &config));
@@ -176,6 +177,20 @@ fn agents(config: &Config, root: &Utf8Path, context: &Context) -> Finding {
         (false, _) => Finding::fine("agents", usable.join(", ")),
     };
     Finding { agents: listed, ..finding }
+}
+
+/// Says which keys in the environment pay for agents that can sign in instead: of those that are named, else of all.
+fn paying_keys(config: &Config, context: &Context) -> Vec<Finding> {
+    let lookup = context.lookup();
+    let named = &config.settings.agent;
+    let names = ralph_agent::names().filter(|name| named.is_empty() || named.iter().any(|one| one == name));
+    let settings = names.map(|name| setup::agent_settings(config, name));
+    let agents = settings.filter_map(|settings| ralph_agent::build(&settings, &[], &lookup).ok());
+    let keys = agents.filter_map(|agent| Some((agent.name().to_owned(), agent.api_key(&lookup)?)));
+    keys.map(|(name, words)| {
+        Finding::note("account", format!("{name}: {words}")).with_hint("unset it where the login is to pay")
+    })
+    .collect()
 }
 
 /// States what the agent may do: nothing is asked during a run.

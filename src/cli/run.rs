@@ -336,7 +336,6 @@ fn run_session(
         ready.check(feature, context, request.is_forced)?;
     }
     ready.set_up_sandbox(context).map_err(refusal)?;
-    ready.check_inside(context).map_err(refusal)?;
     let interrupt = Interrupt::install()?;
     acknowledge(interrupt.clone(), moving)?;
     let work_tree = ready.behind_fence(work_tree)?;

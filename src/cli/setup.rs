@@ -276,11 +276,11 @@ impl Ready {
     pub fn set_up_sandbox(&mut self, context: &Context) -> Result<()> {
         let states: Vec<_> = self.agents.iter().map(|(_, agent)| agent.state().clone()).collect();
         self.sandbox = sandbox::set_up(&self.config.settings, &states, context)?;
-        Ok(())
+        self.check_inside(context)
     }
 
     /// Tries the programs of the agents where they will run. Those that do not start there are left out, if another one does.
-    pub fn check_inside(&mut self, context: &Context) -> Result<()> {
+    fn check_inside(&mut self, context: &Context) -> Result<()> {
         let Some(sandbox) = &self.sandbox else { return Ok(()) };
         let lookup = context.lookup();
         let (mut first, mut working) = (None, Vec::new());

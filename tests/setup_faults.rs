@@ -92,6 +92,8 @@ fn daily_work_that_looks_like_nothing_passes() {
     let wrote = r#"echo '{"type":"assistant","message":{"id":"m2","content":[{"type":"tool_use","id":"e","name":"Edit","input":{"file_path":"b"}}]}}'"#;
     for (script, outcome) in [
         ("echo x > new\n".to_owned(), "failure"),
+        // It changed only what git ignores.
+        ("echo x > .env\n".to_owned(), "failure"),
         (
             "echo '{\"type\":\"result\",\"is_error\":false,\"result\":\"I cannot reach the database.\"}'\n"
                 .to_owned(),
@@ -102,6 +104,7 @@ fn daily_work_that_looks_like_nothing_passes() {
         (format!("{DENIED}{wrote}\n{DENIALS}"), "failure"),
     ] {
         let scene = scene(&[("fake", &script)]);
+        scene.write(".gitignore", ".env\n");
         let _whatever_it_ends_with = scene.ralph("-n 1 --task T001");
         assert_eq!(scene.session().trailers("Ralph-Outcome"), [outcome], "{script}");
     }

@@ -129,6 +129,50 @@ fn hooks_of_the_user_run_and_one_that_refuses_costs_a_warning_and_no_task() {
 }
 
 #[test]
+fn what_earlier_sessions_did_gets_its_own_commits_first() {
+    let scene = ready("- [ ] T001 One\n- [ ] T002 Two\n- [ ] T003 Three");
+    scene.ralph("-n 1 --commit off").code(4);
+    scene.ralph("-n 1 --commit off").code(4);
+    scene.git("switch --quiet --create night");
+    scene.write("mine", "own\n");
+    let run = scene.ralph("").code(0);
+    run.stdout_has("1 uncommitted file of T001: work-T001; committed first, as ")
+        .stdout_has("1 uncommitted file of T002: work-T002; committed first, as ")
+        .stdout_has("\non night: git switch main && git merge night\n");
+    assert_eq!(scene.git("log --format=%s -3"), "T003 Three\nT002 Two\nT001 One");
+    for (commit, task) in [("night~2", "T001"), ("night~1", "T002"), ("night", "T003")] {
+        assert_eq!(files_of(&scene, commit), ["specs/001-login/tasks.md", &format!("work-{task}")]);
+        // A clone has no box without its work.
+        let list = scene.git(["show", &format!("{commit}:specs/001-login/tasks.md")]);
+        for task in ["T001", "T002", "T003"].iter().filter(|task| list.contains(&format!("[x] {task}"))) {
+            scene.git(["cat-file", "-e", &format!("{commit}:work-{task}")]);
+        }
+    }
+    let made_in = scene.git("log -1 --format=%(trailers:key=Ralph-Made-In,valueonly) night~2");
+    assert!(made_in.ends_with(":1 T001"), "{made_in}");
+    assert_eq!(scene.git("status --porcelain"), "?? mine\n?? specs/001-login/progress.txt");
+}
+
+#[test]
+fn what_changed_since_an_earlier_session_is_refused_and_named_with_its_task() {
+    let scene = ready("- [ ] T001 One\n- [ ] T002 Two");
+    scene.ralph("-n 1 --commit off").code(4);
+    scene.write("work-T001", "by hand\n");
+    let sessions = scene.sessions().len();
+    scene.ralph("").code(3).stderr_has(
+        "1 uncommitted file of T001: work-T001, and not as an earlier session left it\n\
+         hint: `git add --all -- specs/001-login/tasks.md work-T001 && git commit -m 'T001 One'`",
+    );
+    assert_eq!((scene.sessions().len(), scene.git("log --format=%s -1")), (sessions, "Ready".into()));
+    scene.git("add --all -- specs/001-login/tasks.md work-T001");
+    scene.git(["commit", "--quiet", "--message", "T001 One"]);
+    // What is the user's own stays out.
+    scene.write("work-T001", "again\n");
+    scene.ralph("").code(0);
+    assert_eq!(files_of(&scene, "main"), ["specs/001-login/tasks.md", "work-T002"]);
+}
+
+#[test]
 fn a_flag_asks_for_commits_and_another_word_of_it_for_none() {
     let scene = Sandbox::new();
     scene.tasks("- [ ] T001 One\n- [ ] T002 Two\n- [ ] T003 Three").agent_sh(AGENT).commit("Ready");

@@ -696,3 +696,139 @@ fn nothing_of_a_hostile_agent_reaches_the_repository_but_by_the_branch() {
         assert!(first.contains("[ ] T002"), "{name}: {first}");
     }
 }
+
+/// A suite of as many tests as a file has lines, which fails where one of them says so.
+const SUITE: &str = "count=$(wc -l < suite); echo \"=== $count passed in 0.10s ===\"; ! grep broken suite";
+
+/// A scene in which a person commits another suite before the second attempt at the first task.
+fn with_person(suite: &str) -> Sandbox {
+    let person = PERSON.replace("echo hi", &format!("printf '{suite}'")).replace("fix.txt", "suite");
+    let scene = Sandbox::new();
+    scene.write("suite", "a\nb\nc\nd\ne\nf\ng\nh\n").tasks(TWO_TASKS);
+    scene.agent_sh(&with_repo(&scene, &format!("{person}{AGENT}")));
+    scene.config("skip-after = 1").validate(SUITE).commit("Ready");
+    scene.agent_uses_git();
+    scene
+}
+
+#[test]
+fn a_commit_of_a_persons_that_breaks_the_validation_ends_the_session_and_no_task_is_blamed() {
+    let scene = with_person("broken\\n");
+    let run = scene.call("run --lane").with_baseline().run().code(5);
+    run.stdout_has("0 of 2 tasks done · the validation fails on a commit of the branch")
+        .stdout_has("the validation fails on ralph/001-login at ")
+        .stdout_has(" (Fix typo), without any attempt")
+        .stdout_has("hint: commit what repairs it on ralph/001-login, then `specify ralph resume");
+    let session = scene.session();
+    assert_eq!(session.end()["stop_reason"], "target_red");
+    let second = session.iteration(2);
+    assert_eq!((&second["outcome"], &second["failure_class"]), (&"failure".into(), &"conflict".into()));
+    assert_eq!(second["false_claim"], serde_json::json!([]));
+    // Repaired, it goes on where it was.
+    let tree = scene.outside("tree");
+    scene.git(["worktree", "add", "--quiet", tree.to_str().expect("a plain name"), BRANCH]);
+    fs::write(tree.join("suite"), "a\nb\n").expect("it is there");
+    scene.git_in(&tree, "commit --quiet --all --message Repair");
+    scene.git(["worktree", "remove", tree.to_str().expect("a plain name")]);
+    scene.call("resume").with_baseline().run().code(0);
+    assert_eq!(subjects(&scene), ["Fix typo", "Repair", "T001 Write one", "T002 Write two"]);
+}
+
+#[test]
+fn tests_that_a_person_removes_are_not_missed_in_an_attempt() {
+    let scene = with_person("a\\nb\\n");
+    scene.call("run --lane").with_baseline().run().code(0);
+    let session = scene.session();
+    assert_eq!(session.trailers("Ralph-Outcome"), ["failure", "success", "success"]);
+    assert_eq!(session.iteration(1)["failure_class"], "conflict");
+    assert_eq!(subjects(&scene), ["Fix typo", "T001 Write one", "T002 Write two"]);
+}
+
+#[test]
+fn the_trailers_of_an_amended_commit_prove_nothing() {
+    let scene = with_person("a\\nb\\n");
+    scene.call("run --lane").with_baseline().run().code(0);
+    let tree = scene.outside("tree");
+    scene.git(["worktree", "add", "--quiet", tree.to_str().expect("a plain name"), BRANCH]);
+    fs::write(tree.join("suite"), "broken\n").expect("it is there");
+    let list = fs::read_to_string(tree.join("specs/001-login/tasks.md")).expect("it is there");
+    fs::write(tree.join("specs/001-login/tasks.md"), format!("{list}\n- [ ] T003 Write three\n"))
+        .expect("it is there");
+    scene.git_in(&tree, "commit --quiet --all --amend --no-edit");
+    scene.git(["worktree", "remove", tree.to_str().expect("a plain name")]);
+    // The message says that it passed, and the validation runs all the same.
+    let run = scene.call("run --lane -n 1").with_baseline().run().to_string();
+    assert!(run.contains("broken") && !run.contains("passed on these files before"), "{run}");
+}
+
+#[test]
+fn a_lane_without_dependencies_is_named_and_no_attempt_is_made_in_it() {
+    let scene = ready(TWO_TASKS, AGENT);
+    scene.write(".gitignore", "node_modules/\n.env\n").write("package-lock.json", "{}");
+    scene.write(".env.example", "A=\n").commit("Ignore");
+    scene.write("node_modules/run.sh", "echo fine\n").write(".env", "A=1\n");
+    let lane = |validation: &str, [key, value]: [&str; 2]| {
+        scene.call(["run", "--lane", "--validate", validation, key, value]).with_baseline().run()
+    };
+    lane("sh node_modules/run.sh", ["-n", "2"]).code(3).stderr_has(
+        ".env and node_modules are not in the lane, and the validation cannot run without\n\
+         hint: --set lanes.setup='npm ci' --set lanes.copy=.env",
+    );
+    assert!(scene.sessions().is_empty() && scene.git("branch --list ralph/*").is_empty());
+    assert_eq!(scene.read("node_modules/run.sh"), "echo fine\n");
+    // One that is red for another reason is only told what it lacks.
+    lane("test -e work-T001", ["--force", "-n1"])
+        .code(4)
+        .stdout_has(".env and node_modules are not in the lane\n");
+    // A lane that is there gets what it lacks.
+    lane("sh node_modules/run.sh", ["--set", "lanes.copy=node_modules,.env"]).code(0);
+    let list = format!("{TWO_TASKS}\n- [ ] T003 Write three\n- [ ] T004 Write four");
+    scene.tasks(&list).commit("More").git("branch --quiet --force ralph/001-login HEAD");
+    let quiet = lane("test -e work-T003", ["-n", "1"]);
+    assert!(!quiet.text().contains("not in the lane"), "{quiet}");
+}
+
+#[test]
+fn a_loop_beside_a_lane_says_what_that_has_done() {
+    let scene = ready(TWO_TASKS, AGENT);
+    scene.agent_uses_git().ralph("run --lane -n 1").code(4);
+    scene.ralph("run -n 1").code(4).stderr_has(
+        "warning: T001 is done on ralph/001-login, and open here\n\
+         hint: `git merge --ff-only ralph/001-login` takes it in\n",
+    );
+    // The agent of the plain loop committed the same, too.
+    scene.git("reset --quiet --hard ralph/001-login");
+    assert!(!scene.ralph("run -n 1").talk().contains("open here"));
+}
+
+#[test]
+fn loops_that_start_together_take_a_lane_each_and_one_takes_the_branch() {
+    let scene = ready(TWO_TASKS, AGENT);
+    for feature in ["002-b", "003-c"] {
+        scene.write(&format!("specs/{feature}/tasks.md"), "- [ ] T001 One\n");
+    }
+    scene.commit("Features");
+    let names = ["001-login", "002-b", "003-c"];
+    let started: Vec<_> =
+        names.iter().map(|name| scene.spawn(&format!("run --lane --feature {name}"))).collect();
+    for running in started {
+        running.wait().code(0);
+    }
+    let branches = scene.git(["branch", "--list", "ralph/*", "--format=%(refname:short)"]);
+    assert_eq!(branches, "ralph/001-login\nralph/002-b\nralph/003-c");
+    let lanes = scene.sessions().iter().map(|session| session.end()["lane"].clone()).collect::<Vec<_>>();
+    assert!(lanes.iter().all(|lane| lanes.iter().filter(|other| *other == lane).count() == 1), "{lanes:?}");
+}
+
+#[test]
+fn lanes_of_a_repository_that_is_gone_are_removed_with_the_others() {
+    let scene = ready("- [ ] T001 One", AGENT);
+    let other = scene.outside("other");
+    scene.git(["clone", "--quiet", ".", other.to_str().expect("a plain name")]);
+    scene.call("run --lane").dir(&other).run().code(0);
+    scene.ralph("clean --lanes").code(0).stdout_has("removed 0 lanes of ");
+    fs::remove_dir_all(&other).expect("it is there");
+    let cleaned = scene.ralph("clean --lanes").code(0);
+    cleaned.stdout_has("other/.git, which is gone\nremoved 0 lanes of ");
+    scene.skip_final_fsck();
+}

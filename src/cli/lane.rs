@@ -11,12 +11,13 @@ use tasklist::TaskList;
 
 use ralph_core::config::{Config, Settings, Until};
 use ralph_core::record::{
-    IfThere, ObjectId, RALPH, Refusal, full_branch_name, join_files, join_truncated, quoted_for_shell,
+    IfThere, ObjectId, RALPH, Refusal, TaskName, full_branch_name, join_files, join_truncated,
+    quoted_for_shell,
 };
 use ralph_git::repository::RefFormat;
 use ralph_git::worktree::{CommittedFile, Lane, WorkTree};
 use ralph_os::platform::canonicalize;
-use ralph_os::process::{self, Interrupt, Marker, Tool, create_private_dir};
+use ralph_os::process::{self, Interrupt, Marker, Tool, create_private_dir, remove_path};
 use ralph_os::sandbox::short_digest;
 use ralph_project::feature::{FEATURE_FILE, Feature};
 use ralph_project::project_files::MAX_TASK_LIST_BYTES;
@@ -27,9 +28,9 @@ use ralph_store::{
 };
 use ralph_ui::style::{counted, size};
 
-use super::settings::{layers_in, project_in};
+use super::settings::{load_without_file, project_in};
 use super::setup::{RunRequest, template};
-use super::{Context, ExitCode, Flags, Json, emit, refuse, warn};
+use super::{Context, ExitCode, Json, emit, refuse, warn};
 
 /// Maximum number of files or tasks that a refusal names.
 const MAX_NAMED: usize = 5;
@@ -124,7 +125,7 @@ fn check_all(feature: &Feature, config: &Config, request: &RunRequest, context: 
             return refuse(message, hint);
         }
         (None, true, None) => {
-            let LeftBehind { untracked, ignored } = left_behind(feature, config, context)?;
+            let LeftBehind { untracked, ignored, .. } = left_behind(feature, config, context)?;
             refuse_ignored(feature, &ignored, context)?;
             untracked
         }
@@ -215,6 +216,19 @@ struct LeftBehind {
     untracked: Vec<String>,
     /// Files and folders that git ignores, and that no lane gets a copy of.
     ignored: Vec<String>,
+    /// Files that agents made for finished tasks in the user's work tree, with the task.
+    work: BTreeMap<String, TaskName>,
+}
+
+impl LeftBehind {
+    /// Returns the names for a message, with the task that a file is the work of.
+    fn named(&self, files: &[String]) -> String {
+        let named = files.iter().map(|file| match self.work.get(file) {
+            Some(task) => format!("{file} ({task})"),
+            None => file.clone(),
+        });
+        join_files(&named.collect::<Vec<_>>(), MAX_NAMED)
+    }
 }
 
 fn left_behind(feature: &Feature, config: &Config, context: &Context) -> Result<LeftBehind> {
@@ -227,6 +241,13 @@ fn left_behind(feature: &Feature, config: &Config, context: &Context) -> Result<
     // The loop writes both into every lane.
     let own = [&feature.progress_path, &root.join(FEATURE_FILE)].map(|path| work_tree.relative(path));
     let mut untracked = work_tree.untracked_below(&places, false)?;
+    let work = ralph_engine::work_of_tasks(context.store()?, &feature.path)?;
+    if !work.is_empty() {
+        // A box without its work would be on the branch.
+        let everywhere = work_tree.untracked_below(&[String::new()], false)?;
+        let new = everywhere.into_iter().filter(|file| work.contains_key(file) && !untracked.contains(file));
+        untracked.extend(new.collect::<Vec<_>>());
+    }
     untracked.retain(|file| !own.contains(file));
     let mut ignored = work_tree.untracked_below(&places, true)?;
     ignored.retain(|file| !own.contains(file));
@@ -235,7 +256,7 @@ fn left_behind(feature: &Feature, config: &Config, context: &Context) -> Result<
     let copied = config.settings.lanes_copy.iter().map(|path| work_tree.relative(&root.join(path)));
     let copied: Vec<_> = copied.collect();
     ignored.retain(|file| !copied.iter().any(|path| Utf8Path::new(file).starts_with(path)));
-    Ok(LeftBehind { untracked, ignored })
+    Ok(LeftBehind { untracked, ignored, work })
 }
 
 /// Refuses ignored documents that a lane would not have.
@@ -279,22 +300,20 @@ fn refuse_uncommitted(feature: &Feature, config: &Config, context: &Context) -> 
     let progress = work_tree.relative(&feature.progress_path);
     changed.retain(|path| *path != progress);
     let hint = "commit them, or add --take-changes: the branch begins with a commit of them";
+    let left = left_behind(feature, config, context)?;
     if !changed.is_empty() {
-        let message = format!(
-            "a lane has what is committed, and these files are not: {}",
-            join_files(&changed, MAX_NAMED)
-        );
+        let of_tasks = left.untracked.iter().filter(|file| left.work.contains_key(*file));
+        changed.extend(of_tasks.cloned());
+        let message =
+            format!("a lane has what is committed, and these files are not: {}", left.named(&changed));
         return refuse(message, hint);
     }
-    let LeftBehind { untracked, ignored } = left_behind(feature, config, context)?;
-    if !untracked.is_empty() {
-        let message = format!(
-            "a lane has what is committed, and git does not track these files: {}",
-            join_files(&untracked, MAX_NAMED)
-        );
+    if !left.untracked.is_empty() {
+        let names = left.named(&left.untracked);
+        let message = format!("a lane has what is committed, and git does not track these files: {names}");
         return refuse(message, hint);
     }
-    refuse_ignored(feature, &ignored, context)
+    refuse_ignored(feature, &left.ignored, context)
 }
 
 /// Refuses a list of the commit `from` whose tasks cannot be told apart by their ids.
@@ -351,15 +370,20 @@ fn refuse_copies(settings: &Settings, context: &Context) -> Result<()> {
     }
 }
 
+/// Returns the folder of the lanes of all repositories.
+fn lanes_base(settings: &Settings, context: &Context) -> Result<Utf8PathBuf> {
+    let set = settings.lanes_dir.clone().map(Utf8PathBuf::from);
+    match set.or_else(|| Some(context.cache_dir()?.join("specify-ralph/lanes"))) {
+        Some(folder) => Ok(folder),
+        None => {
+            refuse("no folder for lanes is known: HOME is not set", "set one: --set lanes.dir=/absolute/path")
+        }
+    }
+}
+
 /// Returns the folder of the lanes of this repository.
 fn lanes_folder(settings: &Settings, work_tree: &WorkTree, context: &Context) -> Result<Utf8PathBuf> {
-    let set = settings.lanes_dir.clone().map(Utf8PathBuf::from);
-    let Some(folder) = set.or_else(|| Some(context.cache_dir()?.join("specify-ralph/lanes"))) else {
-        return refuse(
-            "no folder for lanes is known: HOME is not set",
-            "set one: --set lanes.dir=/absolute/path",
-        );
-    };
+    let folder = lanes_base(settings, context)?;
     if !folder.is_absolute() {
         return refuse(
             format!("`lanes.dir` is {folder}, which is no absolute path"),
@@ -462,10 +486,20 @@ pub fn refuse_to_tick(feature: &Feature, context: &Context) -> Result<()> {
     refuse(message, format!("tick the box in a commit on {branch}: the next attempt begins from it"))
 }
 
-/// Removes the lanes of the repository in which no session runs or was cut off.
+/// Removes the lanes of the repository in which no session runs or was cut off, and those of repositories that are gone.
 pub fn clean(context: &Context, json: Json) -> Result<ExitCode> {
-    let (store, users) = (context.store()?, context.work_tree()?);
-    let root = lanes_folder(&layers_in(context, Flags::default())?.config()?.settings, users, context)?;
+    // The project's file cannot set the folder, and outside of a repository there is none.
+    let settings = load_without_file(context)?.settings;
+    let gone = remove_lanes_of_gone(&lanes_base(&settings, context)?)?;
+    let (store, users) = match (context.store(), context.work_tree()) {
+        (Ok(store), Ok(users)) => (store, users),
+        // Outside of a repository, these are all that can be meant.
+        (Err(error), _) | (_, Err(error)) if gone.is_empty() => return Err(error),
+        _ => {
+            return emit(json, &json!({ "lanes": [], "gone": gone }), |out| write_gone(out, &gone));
+        }
+    };
+    let root = lanes_folder(&settings, users, context)?;
     let mut removed = Vec::new();
     let names = root.read_dir_utf8().if_there().with_context(|| format!("read {root}"))?;
     let names = names
@@ -492,9 +526,39 @@ pub fn clean(context: &Context, json: Json) -> Result<ExitCode> {
     // Fails if lanes are left.
     let _kept = fs::remove_dir(&root).is_err();
     let repository = &store.repository().common_dir;
-    emit(json, &json!({ "lanes": removed }), |out| {
+    emit(json, &json!({ "lanes": removed, "gone": gone }), |out| {
+        write_gone(out, &gone)?;
         writeln!(out, "removed {} of {repository}", counted(removed.len() as u64, "lane"))
     })
+}
+
+fn write_gone(out: &mut impl Write, gone: &[String]) -> std::io::Result<()> {
+    gone.iter().try_for_each(|repository| writeln!(out, "removed the lanes of {repository}, which is gone"))
+}
+
+/// Removes the lanes of repositories that are not there any more. Returns where these were.
+fn remove_lanes_of_gone(base: &Utf8Path) -> Result<Vec<String>> {
+    let mut gone = Vec::new();
+    if !base.is_absolute() {
+        return Ok(gone);
+    }
+    let children = |folder: &Utf8Path| -> Result<Vec<Utf8PathBuf>> {
+        let entries = folder.read_dir_utf8().if_there().with_context(|| format!("read {folder}"))?;
+        Ok(entries.into_iter().flatten().flatten().map(camino::Utf8DirEntry::into_path).collect())
+    };
+    for root in children(base)?.into_iter().filter(|root| root.is_dir()) {
+        let of_lanes = children(&root)?;
+        let noted = of_lanes.iter().find_map(|lane| fs::read_to_string(lane.join("commondir")).ok());
+        let Some(repository) = noted.map(|noted| noted.trim().to_owned()) else { continue };
+        // Of one on a disk that is not mounted, the folder that it is in is gone as well.
+        let place = Utf8Path::new(&repository);
+        let parent = place.ancestors().nth(if place.ends_with(".git") { 2 } else { 1 });
+        if place.is_absolute() && !place.exists() && parent.is_some_and(Utf8Path::is_dir) {
+            remove_path(&root).with_context(|| format!("remove {root}"))?;
+            gone.push(repository);
+        }
+    }
+    Ok(gone)
 }
 
 /// Takes a lane and its lock, and then makes the branch and the lane if they are not there.

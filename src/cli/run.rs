@@ -8,7 +8,7 @@ use serde_json::json;
 
 use ralph_core::config::Config;
 use ralph_core::record::{Baseline, Event, ObjectId, Refusal, Scope, TaskCounts, quoted_for_shell};
-use ralph_engine::{EventRedactor, Finish, Plan};
+use ralph_engine::{Dependency, EventRedactor, Finish, Plan};
 use ralph_git::worktree::WorkTree;
 use ralph_os::process::{Interrupt, Marker};
 use ralph_project::feature::Feature;
@@ -256,7 +256,8 @@ fn start_in_lane(
             note(lane.words(&tip, &layers.config()?.settings));
         }
         let settings = Settings::of(&there, &inside, layers, &request.scope).map_err(refusal)?;
-        run_session(&there, request, settings, &inside, voice, Some(lane.lock))
+        let dependencies = ralph_engine::dependencies(context.work_tree()?)?;
+        run_session(&there, request, settings, &inside, voice, Some((lane.lock, dependencies)))
     });
     if is_rehearsal || code.as_ref().is_err_and(|error| error.downcast_ref::<Refusal>().is_some()) {
         lane::take_branch_back(&work_tree, made_at.as_ref(), context)?;
@@ -303,14 +304,14 @@ fn warn_of(event: &Event) {
     }
 }
 
-/// Runs a session in the work tree of `context`, whose lock may be held already.
+/// Runs a session in the work tree of `context`. Of a lane the lock is held already, and it may lack some of the dependencies.
 fn run_session(
     feature: &Feature,
     request: RunRequest,
     settings: Settings,
     context: &Context,
     voice: Voice,
-    lock: Option<LoopLock>,
+    lane: Option<(LoopLock, Vec<Dependency>)>,
 ) -> Result<ExitCode> {
     let (store, work_tree) = (context.store()?, context.work_tree()?);
     // Before an agent is asked for: where all is done, none is needed.
@@ -339,7 +340,9 @@ fn run_session(
     let interrupt = Interrupt::install()?;
     acknowledge(interrupt.clone(), moving)?;
     let work_tree = ready.behind_fence(work_tree)?;
-    let plan = Plan { lock, ..ready.plan(store, &work_tree, feature, request, &interrupt)? };
+    let (lock, dependencies) = lane.unzip();
+    let dependencies = dependencies.unwrap_or_default();
+    let plan = Plan { lock, dependencies, ..ready.plan(store, &work_tree, feature, request, &interrupt)? };
     if is_rehearsal {
         return ralph_engine::rehearse(plan, &mut warn_of).map(|()| ExitCode::Done);
     }

@@ -394,6 +394,7 @@ impl Ready {
             clock: &self.clock,
             interrupt,
             lock: None,
+            dependencies: Vec::new(),
         })
     }
 }

@@ -77,6 +77,7 @@ impl Running<'_> {
         let began = self.file_time();
         let baseline = self.run_baseline(&command, &opening.slot)?;
         self.note_files_of_validation(began);
+        self.check_dependencies(&opening.slot, baseline.as_ref())?;
         let changed = self.recorder.open_again(opening, self.plan.clock.now());
         if !changed.is_empty() {
             let names = join_files(&changed, MAX_NAMED_FILES);

@@ -9,8 +9,8 @@ use tasklist::TaskList;
 use ralph_core::config::{OnQuestion, Settings, Unit, Until};
 use ralph_core::history::History;
 use ralph_core::record::{
-    Artifact, ArtifactStatus, Baseline, Durations, Event, Hint, Iteration, Outcome, RecordKind, SCHEMA,
-    Session, SessionId, Status, Timestamp, Tokens,
+    Artifact, ArtifactStatus, Baseline, Durations, Event, Hint, Iteration, Outcome, RecordKind, Refusal,
+    SCHEMA, Session, SessionId, Status, Timestamp, Tokens,
 };
 use ralph_git::worktree::WorkTree;
 use ralph_os::clock::Clock;
@@ -50,7 +50,15 @@ impl<'a> Running<'a> {
         let earlier = plan.resume.as_ref().map(|refs| plan.store.session(refs)).transpose()?.flatten();
         let is_resumed = earlier.is_some();
         let (mut running, recorded) = Self::new(plan, tasks, earlier.as_ref(), lock, say)?;
-        let measured = running.record_start(tasks, earlier.as_ref())?;
+        let measured = match running.record_start(tasks, earlier.as_ref()) {
+            Err(error) if error.is::<Refusal>() => {
+                // Nothing is recorded of it.
+                running.spool.remove(running.plan.store.repository())?;
+                running.control.clear()?;
+                return Err(error);
+            }
+            started => started?,
+        };
         let (plan, session, recorder) = (&running.plan, &running.session, &running.recorder);
         running.judging.begin(session, recorder);
         let (tree, objects) = recorder.last_contents();
@@ -198,6 +206,9 @@ impl<'a> Running<'a> {
         self.require_lane_setup()?;
         let previous = PreviousSession::of(self.plan.store, self.plan.work_tree).unwrap_or_default();
         let mut opening = self.recorder.open(earlier, at)?;
+        if earlier.is_none() {
+            self.commit_earlier_work(&opening.slot)?;
+        }
         let mut measured = self.measure_baseline(&mut opening)?;
         let head = match self.plan.work_tree.head()? {
             Some(head) => head,

@@ -21,6 +21,7 @@ mod job;
 mod judge;
 mod judging;
 mod lane;
+mod lane_dependencies;
 mod left_behind;
 mod left_spools;
 mod memory;
@@ -69,10 +70,12 @@ use task_watch::{TaskWatch, lost_words, recorded_losses, restoration};
 pub use accept::{Accepted, accept};
 pub use checks::{check_operation, check_progress_file, check_protected, check_refs, check_validation};
 pub use commits::committing::check_commits;
+pub use commits::earlier_work::work_of_tasks;
 pub use decide::all_done;
 pub use iteration_context::last_words;
 pub use job::Job;
 pub use lane::write_feature_file;
+pub use lane_dependencies::{Dependency, dependencies};
 pub use left_behind::{lost_list, remains};
 pub use left_spools::{left_running, nothing_is_left};
 pub use memory::{Memory, Reason, RecalledHistory};
@@ -438,9 +441,14 @@ impl Running<'_> {
     }
 
     fn end(mut self, ending: Ending) -> Result<Session> {
-        let Ending { reason, limit, why, hint, next } = ending;
+        let Ending { reason, limit, mut why, hint, next } = ending;
         let ended_by = (reason == StopReason::Interrupted).then(|| self.ended_by());
-        let hint = hint.or_else(|| Some(ended_by?.hint()?.to_owned()));
+        let mut hint = hint.or_else(|| Some(ended_by?.hint()?.to_owned()));
+        let lacking = self.lacking_words().filter(|_| hint.is_none() && self.baseline_failure().is_some());
+        if let Some((message, settings)) = lacking {
+            why.get_or_insert(message);
+            hint = Some(settings);
+        }
         let tasks = self.read_tasks().ok();
         let lost = tasks.as_ref().map_or(0, |tasks| self.task_watch.still_lost(tasks).len());
         let hints = self.left_hints();

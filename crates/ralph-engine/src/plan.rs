@@ -19,6 +19,7 @@ use ralph_project::prompt::Template;
 use ralph_store::{LoopLock, SessionRefs, Slot, Spool, Store, names};
 
 use super::job::Job;
+use super::lane_dependencies::Dependency;
 use super::prompting::{Assignment, Prompting};
 use super::settings::validation_limits;
 
@@ -54,6 +55,8 @@ pub struct Plan<'a> {
     pub interrupt: &'a Interrupt,
     /// The lock of the work tree, where it is held already.
     pub lock: Option<LoopLock>,
+    /// What the user's work tree has and a lane may lack.
+    pub dependencies: Vec<Dependency>,
 }
 
 /// An agent that may get a turn, and what is particular to it.

@@ -45,7 +45,7 @@ pub(super) struct CommitPlan {
 }
 
 /// How `git commit` ended.
-enum GitCommit {
+pub(super) enum GitCommit {
     Made,
     /// By git, a hook, a limit or a stop.
     Failed {
@@ -150,7 +150,11 @@ impl Running<'_> {
         Ok(changed)
     }
 
-    fn run_git_commit(&mut self, plan: &CommitPlan, done: &CommitSubject<'_>) -> Result<GitCommit> {
+    pub(super) fn run_git_commit(
+        &mut self,
+        plan: &CommitPlan,
+        done: &CommitSubject<'_>,
+    ) -> Result<GitCommit> {
         let (argv, variables) = plan.work_tree.commit_command(&plan.index, &plan.message);
         let scratch = self.spool.scratch();
         let trace = scratch.join("commit-trace");

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use tasklist::TaskList;
 
 use ralph_core::config::{SubjectParts, commit_subject};
-use ralph_core::record::{Task, TaskName, join_files};
+use ralph_core::record::{SessionId, Task, TaskName, join_files};
 use ralph_git::worktree::RawPath;
 use ralph_store::Slot;
 
@@ -23,6 +23,7 @@ pub(super) const ITERATION_TRAILER: &str = "Ralph-Made-In";
 
 /// The task that a commit message describes, with what is around it.
 pub(crate) struct CommitSubject<'a> {
+    pub session: &'a SessionId,
     pub task: &'a Task,
     /// The tasks of its story or phase that are still open, if one commit is to have the whole unit.
     pub unit: Option<&'a UnitTasks>,
@@ -65,12 +66,11 @@ impl Running<'_> {
         if !message.ends_with("\n\n") {
             message.push('\n');
         }
-        let session = &self.session;
         let (message, _) = self.recorder.redactor().redact_text(&message);
         message
             + &format!(
                 "{ITERATION_TRAILER}: {}:{} {}\nRalph-Feature: {}\n",
-                session.id, done.iteration, done.task.name, session.feature
+                done.session, done.iteration, done.task.name, self.session.feature
             )
     }
 

@@ -50,7 +50,9 @@ impl Running<'_> {
         let list = is_of_tasks.then(|| (before.as_ref(), !verdict.closed.contains(&task.name)));
         let (git_state, user_files) = self.look_behind(&slot, &begin, &taken, list)?;
         let rest = self.rest_of_unit(task, &begin.unit_tasks);
+        let session = self.session.id.clone();
         let done = CommitSubject {
+            session: &session,
             task,
             unit: rest.as_ref(),
             closed: &verdict.closed,

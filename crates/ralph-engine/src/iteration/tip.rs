@@ -47,9 +47,7 @@ impl Running<'_> {
         };
         let (now, _) = self.recorder.peek(&started.slot)?;
         let changes = self.recorder.differences(Some(&started.slot), &from, &now)?;
-        let progress = self.recorder.work_tree().relative(&self.plan.feature.progress_path);
-        let of_attempt = changes.into_iter().filter(|change| change.name() != progress);
-        let wanted: Vec<PathChange> = of_attempt.map(PathChange::reversed).collect();
+        let wanted: Vec<PathChange> = changes.into_iter().map(PathChange::reversed).collect();
         let scratch = Slot::within(&self.spool.scratch());
         let what = "the tip of the branch alone";
         let mut run = |running: &mut Self| {

@@ -73,7 +73,7 @@ impl Running<'_> {
         }
         if let Some(red) = self.state.target_red.as_ref().and_then(|ending| ending.why.clone()) {
             class = Some(FailureClass::Conflict);
-            (cause, evidence.refused) = (Some(red), None);
+            (cause, evidence.refused, verdict.false_claim) = (Some(red), None, Vec::new());
         }
         let second = passing.second;
         if second.as_ref().is_some_and(|(_, again)| again.exit.reason == Some(ExitReason::Interrupted)) {

@@ -110,7 +110,11 @@ impl UserFiles {
     ) -> Result<Self> {
         let Some(tree) = recorder.last_contents().0.cloned() else { return Ok(Self::default()) };
         let since = previous.changed_since(recorder, slot, &tree);
-        let uncommitted = recorder.differences(Some(slot), head, &tree)?;
+        // At its start a lane has nothing of the user's, but spec-kit's note that the loop wrote.
+        let uncommitted = match recorder.work_tree().lane() {
+            Some(_) => Vec::new(),
+            None => recorder.differences(Some(slot), head, &tree)?,
+        };
         let by_rule =
             |left: &&LeftOut| left.reason == LeftOut::CREDENTIALS || left.reason == LeftOut::TOO_LARGE;
         let hidden = recorder.last_left_out().iter().filter(by_rule).map(|left| left.path.clone());

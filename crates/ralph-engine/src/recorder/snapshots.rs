@@ -58,19 +58,28 @@ impl Recorder<'_> {
         from: &ObjectId,
         to: &ObjectId,
     ) -> Result<Vec<PathChange>> {
-        let work_tree = self.work_tree();
-        let (index, objects) = self.index_and_objects(slot);
-        create_private_dir(&objects)?;
-        let private_index =
-            PrivateIndex { index: &index, objects: &objects, max_file: self.place.snapshot_max_file };
-        let mut changes = work_tree.differences(private_index, from, to, None)?;
+        let mut changes = self.all_differences(slot, from, to)?;
         let [tasks, progress] =
-            [&self.place.tasks_path, &self.place.progress_path].map(|path| work_tree.relative(path));
+            [&self.place.tasks_path, &self.place.progress_path].map(|path| self.work_tree().relative(path));
         changes.retain(|change| {
             let name = change.name();
             name != tasks && name != progress && !change.is_of_repository()
         });
         Ok(changes)
+    }
+
+    /// Returns the same with progress.txt and the task list.
+    pub fn all_differences(
+        &self,
+        slot: Option<&Slot>,
+        from: &ObjectId,
+        to: &ObjectId,
+    ) -> Result<Vec<PathChange>> {
+        let (index, objects) = self.index_and_objects(slot);
+        create_private_dir(&objects)?;
+        let private_index =
+            PrivateIndex { index: &index, objects: &objects, max_file: self.place.snapshot_max_file };
+        self.work_tree().differences(private_index, from, to, None)
     }
 
     /// Returns the contents of files in trees, but for those of more than `max_bytes`.

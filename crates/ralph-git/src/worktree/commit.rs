@@ -11,6 +11,7 @@ use ralph_core::record::{IfThere, ObjectId};
 use ralph_os::process::Tool;
 
 use super::raw_path::{RawPath, joined, split};
+use super::restore::TreeEntry;
 use super::{ALL_SUBMODULES, WorkTree, users_index};
 
 /// How long to wait for the lock of the user's index.
@@ -148,6 +149,27 @@ impl WorkTree {
         let compared =
             self.git_with(index).args(["diff-index", "--cached", "--quiet", ALL_SUBMODULES, &base]).run()?;
         Ok((compared.code == 1, nested))
+    }
+
+    /// Makes `index` hold the last commit with these entries, of which `None` takes a path out.
+    pub fn prepare_entries(
+        &self,
+        index: &Utf8Path,
+        head: Option<&ObjectId>,
+        files: &BTreeMap<RawPath, Option<TreeEntry>>,
+    ) -> Result<()> {
+        users_index::remove(&Utf8PathBuf::from(format!("{index}.lock")))?;
+        users_index::remove(index)?;
+        let base = self.base(head)?;
+        self.git_with(index).args(["read-tree", &base]).read()?;
+        let entries = files.iter().map(|(path, entry)| {
+            // With the mode 0, any id does.
+            let (mode, id) = entry.as_ref().map_or(("0", base.as_str()), |it| (&it.mode, it.id.as_str()));
+            (path.clone(), (mode.as_bytes().to_vec(), id.as_bytes().to_vec()))
+        });
+        let lines = StagedEntries(entries.collect()).lines();
+        let update = ["update-index", "--replace", "-z", "--index-info"];
+        self.git_with(index).args(update).stdin(lines).read().map(drop)
     }
 
     /// Returns the words and the variables that commit a prepared index as the user would: with hooks and signature.

@@ -28,6 +28,13 @@ impl WorkTree {
         Ok(split(&listing.limit(LISTING_TIMEOUT).read()?).map(lossy).collect())
     }
 
+    /// Returns what git does not track, ignored or not: files, and folders in which it tracks nothing.
+    pub fn untracked_collapsed(&self) -> Result<Vec<String>> {
+        let listing = self.git().args(["ls-files", "--others", "--directory", "-z"]);
+        let listed = listing.limit(LISTING_TIMEOUT).read()?;
+        Ok(split(&listed).map(|path| lossy(path).trim_end_matches('/').to_owned()).collect())
+    }
+
     /// Returns what git ignores of `files`, from the top: the outermost folder of each that it ignores, or the file itself. Rules
     /// of the folder `except` do not count, nor those in a file of the user's outside of the work tree.
     pub fn ignored_roots(&self, files: &[String], except: &str) -> Result<Vec<String>> {

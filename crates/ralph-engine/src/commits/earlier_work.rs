@@ -1,0 +1,227 @@
+//! What earlier sessions did and nobody committed, where each task is to have a commit of its own: it gets one first, from the
+//! snapshots, or else the start is refused. No box is committed without its work.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use anyhow::Result;
+use tasklist::TaskList;
+
+use ralph_core::config::{Commits, Until};
+use ralph_core::record::{
+    Event, Iteration, ObjectId, Outcome, RALPH, Refusal, Task, TaskName, join_files, quoted_for_shell,
+};
+use ralph_git::worktree::{RawPath, TreeEntry};
+use ralph_os::process::create_private_dir;
+use ralph_store::{Slot, Store};
+
+use super::git_commit::{CommitPlan, GitCommit};
+use super::message::{CommitSubject, MAX_NAMED};
+use crate::running::Running;
+
+/// Maximum number of iterations of the feature that are looked through.
+const MAX_ITERATIONS: usize = 200;
+
+/// A task that an earlier session did, with the files of its commit as it left them.
+struct DoneWork {
+    record: Iteration,
+    files: BTreeMap<RawPath, Option<TreeEntry>>,
+}
+
+impl DoneWork {
+    /// Returns `2 uncommitted files of T001: a, b`, without the task list.
+    fn words(&self, tasks: &str) -> String {
+        let names: Vec<String> =
+            self.files.keys().map(|path| String::from_utf8_lossy(path).into_owned()).collect();
+        let names: Vec<&String> = names.iter().filter(|name| *name != tasks).collect();
+        let task = self.record.task.as_deref().unwrap_or_default();
+        let files = if names.len() == 1 { "file" } else { "files" };
+        format!("{} uncommitted {files} of {task}: {}", names.len(), join_files(&names, MAX_NAMED))
+    }
+}
+
+/// Returns the files that successes of the feature changed outside of lanes, each with the task that did it last.
+pub fn work_of_tasks(store: &Store, feature: &str) -> Result<BTreeMap<String, TaskName>> {
+    let mut entries = store.iterations_of(feature, MAX_ITERATIONS)?;
+    entries.retain(|entry| entry.outcome == Some(Outcome::Success));
+    let records = store.read_iterations(&entries)?.into_iter().filter(|record| record.lane.is_none());
+    let files = records.flat_map(|record| {
+        let task = record.task.unwrap_or_default();
+        record.files_changed.into_iter().map(move |file| (file, task.clone()))
+    });
+    Ok(files.collect())
+}
+
+impl Running<'_> {
+    /// Commits what earlier sessions did and is in no commit, a task at a time. `slot` has the work tree as it is now.
+    ///
+    /// # Errors
+    ///
+    /// A [`Refusal`] if it changed since, or git refuses such a commit.
+    pub(crate) fn commit_earlier_work(&mut self, slot: &Slot) -> Result<()> {
+        let settings = &self.plan.config.settings;
+        let is_wanted = settings.commit == Commits::OfTasks && self.plan.job.until == Until::Tasks;
+        if !is_wanted || self.plan.work_tree.lane().is_some() {
+            return Ok(());
+        }
+        let (Some(head), Some(now)) = (self.plan.work_tree.head()?, self.recorder.last_contents().0.cloned())
+        else {
+            return Ok(());
+        };
+        let work_tree = self.recorder.work_tree().clone();
+        let tasks = work_tree.relative(&self.plan.feature.tasks_path);
+        let list = self.plan.job.read_tasks(self.plan.feature)?;
+        let committed = work_tree.committed_file(&head, &tasks)?;
+        let committed = committed.and_then(|file| TaskList::parse(&file.bytes).ok()).unwrap_or_default();
+        let ticked = list.items.iter().filter(|item| item.done);
+        let ticked = ticked.filter(|item| committed.find(&item.name).is_none_or(|before| !before.done));
+        let ticked: BTreeSet<&TaskName> = ticked.map(|item| &item.name).collect();
+        if ticked.is_empty() {
+            return Ok(());
+        }
+        let (done, changed) = self.uncommitted_work(slot, &head, &now, &ticked)?;
+        for work in &done {
+            let words = work.words(&tasks);
+            if work.files.keys().any(|path| changed.contains(path)) {
+                let message = format!("{words}, and not as an earlier session left {}", them(work));
+                return Err(Refusal::new(message).with_hint(command(work)).into());
+            }
+        }
+        for work in done {
+            let words = work.words(&tasks);
+            match self.commit_of_earlier(&work, slot, &list)? {
+                Ok(commit) => {
+                    let message = format!("{words}; committed first, as {}", commit.short());
+                    (self.say)(&Event::Warning { message });
+                }
+                Err(why) => {
+                    return Err(Refusal::new(format!("{words}: {why}")).with_hint(command(&work)).into());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the tasks of `ticked` whose work is in no commit, and the files that changed since the last attempt. What HEAD
+    /// took in since is committed, whatever became of it.
+    fn uncommitted_work(
+        &self,
+        slot: &Slot,
+        head: &ObjectId,
+        now: &ObjectId,
+        ticked: &BTreeSet<&TaskName>,
+    ) -> Result<(Vec<DoneWork>, BTreeSet<RawPath>)> {
+        let (store, recorder) = (self.plan.store, &self.recorder);
+        let is_of = |record: &Iteration| {
+            record.outcome == Outcome::Success && record.closed.iter().any(|name| ticked.contains(name))
+        };
+        let entries = store.iterations_of(&self.session.feature, MAX_ITERATIONS)?;
+        let records = store.read_iterations(&entries)?.into_iter().filter(|record| record.lane.is_none());
+        let mut records: Vec<Iteration> = records.skip_while(|record| !is_of(record)).collect();
+        records.retain(|record| record.snapshot.is_some());
+        let first = records.first().and_then(|record| record.snapshot.as_ref());
+        let first = first.map(|snapshot| store.snapshot_before(snapshot)).transpose()?.flatten();
+        let (Some(first), Some(last)) = (first, records.last().and_then(|record| record.snapshot.clone()))
+        else {
+            return Ok(Default::default());
+        };
+        let by_path = |from: &ObjectId, to: &ObjectId| -> Result<BTreeMap<RawPath, _>> {
+            let changes = recorder.all_differences(Some(slot), from, to)?;
+            let changes = changes.into_iter().filter(|change| !change.is_of_repository());
+            Ok(changes.map(|change| (change.path, (change.before, change.after))).collect())
+        };
+        let (made, since, uncommitted) = (by_path(&first, &last)?, by_path(&last, now)?, by_path(head, now)?);
+        let [tasks, progress] = [&self.plan.feature.tasks_path, &self.plan.feature.progress_path]
+            .map(|path| recorder.work_tree().relative(path).into_bytes());
+        let is_committed = |path: &RawPath| {
+            let Some((before, after)) = made.get(path) else { return true };
+            let now = since.get(path).map_or(after, |(_, now)| now);
+            let at_head = uncommitted.get(path).map_or(now, |(at_head, _)| at_head);
+            *path == progress || *path != tasks && at_head != before
+        };
+        let mut done = Vec::new();
+        let mut pending: BTreeSet<RawPath> = BTreeSet::new();
+        for record in records {
+            let Some(snapshot) = &record.snapshot else { continue };
+            if let Some(before) = store.snapshot_before(snapshot)? {
+                pending.extend(by_path(&before, snapshot)?.into_keys());
+            }
+            if record.outcome != Outcome::Success {
+                continue;
+            }
+            let paths = std::mem::take(&mut pending);
+            let mut left = by_path(&first, snapshot)?;
+            let files = paths.into_iter().filter(|path| !is_committed(path));
+            let files = files.filter_map(|path| left.remove_entry(&path));
+            let files: BTreeMap<_, _> = files.map(|(path, (_, after))| (path, after)).collect();
+            // Where only its box is left, its work is in a commit.
+            let has_work = files.keys().any(|path| *path != tasks);
+            if has_work && record.commits.is_empty() && is_of(&record) {
+                done.push(DoneWork { record, files });
+            }
+        }
+        Ok((done, since.into_keys().collect()))
+    }
+
+    /// Makes the commit of a task of an earlier session. Returns why git refuses it.
+    fn commit_of_earlier(
+        &mut self,
+        work: &DoneWork,
+        slot: &Slot,
+        list: &TaskList,
+    ) -> Result<Result<ObjectId, String>> {
+        let DoneWork { record, files } = work;
+        let work_tree = self.recorder.work_tree().clone();
+        let base = work_tree.head()?;
+        let user_staged = work_tree.staged(base.as_ref())?;
+        let scratch = self.spool.scratch();
+        create_private_dir(&scratch)?;
+        let (index, message) = (scratch.join("commit-index"), scratch.join("commit-message"));
+        work_tree.prepare_entries(&index, base.as_ref(), files)?;
+        let name = record.task.clone().unwrap_or_default();
+        let text = record.task_text.clone().unwrap_or_default();
+        let unlisted = Task { name: name.clone(), id: None, text, phase: None, story: None };
+        let task = list.find(&name).map_or(unlisted, Task::from);
+        let environment = self.plan.environment(&record.session, &name, record.iteration, 1);
+        let done = CommitSubject {
+            session: &record.session,
+            task: &task,
+            unit: None,
+            closed: &record.closed,
+            tasks: list,
+            iteration: record.iteration,
+            slot,
+            environment: &environment,
+        };
+        let text = self.commit_message(&done, &[]);
+        std::fs::write(&message, text)?;
+        let paths = files.keys().cloned().collect();
+        let plan = CommitPlan { work_tree: work_tree.clone(), index, message, base: base.clone(), paths };
+        match self.run_git_commit(&plan, &done)? {
+            GitCommit::Made => {}
+            GitCommit::Failed { reason, .. } => return Ok(Err(reason)),
+            GitCommit::Waited(program) => return Ok(Err(format!("`git commit` waited for {program}"))),
+        }
+        let Some(commit) = work_tree.head()?.filter(|commit| Some(commit) != base.as_ref()) else {
+            return Ok(Err("git reported success, but HEAD did not move".to_owned()));
+        };
+        work_tree.update_user_index(base.as_ref(), &commit, &user_staged)?;
+        Ok(Ok(commit))
+    }
+}
+
+fn them(work: &DoneWork) -> &'static str {
+    if work.files.len() > 2 { "them" } else { "it" }
+}
+
+/// Returns the command by which a person commits the work of a task.
+fn command(work: &DoneWork) -> String {
+    let names: Vec<String> =
+        work.files.keys().map(|path| quoted_for_shell(&String::from_utf8_lossy(path)).into_owned()).collect();
+    let title = [&work.record.task, &work.record.task_text].map(|text| text.as_deref().unwrap_or_default());
+    let title = title.join(" ");
+    format!(
+        "`git add --all -- {} && git commit -m {}`, then `{RALPH}` again; or --commit off",
+        names.join(" "),
+        quoted_for_shell(title.trim())
+    )
+}

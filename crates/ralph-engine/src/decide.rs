@@ -332,7 +332,7 @@ mod tests {
         let as_it_is: &dyn Fn(&mut Settings) = &|_| ();
         for (turns, list, change, expected) in [
             (five, list.as_str(), as_it_is, NOTHING_PASSED),
-            (&five[..20], &list, as_it_is, "T5"),
+            (&five[..16], &list, as_it_is, "T5"),
             (&ten, &list, as_it_is, NOTHING_PASSED),
             (&ten[4..], &list, as_it_is, "T1"),
             (&ten, "- [ ] T1 a\n", as_it_is, "T1"),

@@ -136,7 +136,7 @@ pub fn nothing_to_run(
     }
     let has_other_failure = examined.summaries().iter().any(|failure| {
         matches!(failure.stage, "build" | "test" | "crash" | "hang")
-            && end_of(failure.message, exit, output).is_none()
+            && [failure.message, failure.id].iter().all(|words| end_of(words, exit, output).is_none())
     });
     if has_other_failure {
         return None;
@@ -180,8 +180,8 @@ fn end_of(line: &str, exit: Exit, output: [&str; 2]) -> Option<NothingToRun> {
     if !line.contains("needed by") && ENDS.iter().any(is_end) {
         return Some(NothingToRun::Missing);
     }
-    let name = NOT_INSTALLED.iter().find_map(|words| name_in(&line, words))?;
-    manifests_of(name).map(NothingToRun::NotInstalled)
+    let names = NOT_INSTALLED.iter().filter_map(|words| name_in(&line, words));
+    names.filter_map(manifests_of).next().map(NothingToRun::NotInstalled)
 }
 
 /// Returns true if a line has the parts around `…`, one after the other.

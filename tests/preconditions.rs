@@ -134,8 +134,17 @@ fn doctor_run_tries_a_start_and_leaves_nothing_behind() {
     assert_eq!((state(&scene), scene.sessions().len()), (before.clone(), 0));
     scene.nothing_is_left();
     scene.ralph("").code(0);
+    // A start is refused where the validation fails already, and no hook of its end runs for a rehearsal.
+    scene.tasks("- [ ] T002 Two\n- [ ] T003 Three").validate("echo 'FAILED shout'; false");
+    scene.config("hooks.on-finish = 'touch ../finished'");
+    let before = (state(&scene), scene.sessions().len());
+    let red = scene.call("doctor --run").with_baseline().run().code(1);
+    red.stdout_has("✘ start        ").stdout_has("1 to fix");
+    assert_eq!((state(&scene), scene.sessions().len()), before);
+    assert!(!scene.outside("finished").exists());
+    scene.call("").with_baseline().run().code(3);
     // What can be known without a start comes first.
-    scene.tasks("- [ ] T002 Two").validate("no-such-check");
+    scene.validate("no-such-check");
     let blocked = scene.call("doctor --run").with_baseline().run().code(1);
     blocked.stdout_has("· validation not run: what is to fix comes first");
 }

@@ -30,7 +30,7 @@ use super::judging::{Judging, narrow};
 use super::left_behind::{LeftBehind, PreviousSession, UndoneWork, UserFiles, recorded_work};
 use super::memory::Memory;
 use super::plan::Plan;
-use super::recorder::Recorder;
+use super::recorder::{Opening, Recorder};
 use super::redaction::redacted;
 use super::restoring::last_green::LastGreen;
 use super::running::{LoopState, Past, Running};
@@ -187,20 +187,30 @@ impl<'a> Running<'a> {
         say: &'a mut dyn FnMut(&Event),
     ) -> Result<()> {
         let (mut running, _) = Self::new(plan, tasks, None, lock, say)?;
-        let checked = running.check_start();
-        running.spool.remove(running.plan.store.repository())?;
+        let checked = running.check_start(tasks, None).map(drop);
+        let removed = running.spool.remove(running.plan.store.repository());
         running.control.clear()?;
-        checked
-    }
-
-    fn check_start(&mut self) -> Result<()> {
-        self.require_lane_setup()?;
-        let mut opening = self.recorder.open(None, self.session.started_at)?;
-        self.measure_baseline(&mut opening).map(drop)
+        // A start that was refused has removed it already.
+        checked.and(removed)
     }
 
     /// Runs the validation, and writes the first record.
     fn record_start(&mut self, tasks: &TaskList, earlier: Option<&SessionLog>) -> Result<BaselineRun> {
+        let (opening, measured) = self.check_start(tasks, earlier)?;
+        let (plan, session, recorder) = (&self.plan, &mut self.session, &mut self.recorder);
+        // Before the session is recorded: whoever can resume it finds them.
+        kept_settings::keep(plan.work_tree, &session.id, &plan.kept_settings)?;
+        recorder.write_opening(opening, session, &plan.feature.name, plan.clock)?;
+        note_last_written(plan.work_tree, &session.feature, &session.id)?;
+        Ok(measured)
+    }
+
+    /// Runs the validation, and refuses to start where no attempt could succeed.
+    fn check_start<'l>(
+        &mut self,
+        tasks: &TaskList,
+        earlier: Option<&'l SessionLog>,
+    ) -> Result<(Opening<'l>, BaselineRun)> {
         let at = if earlier.is_some() { self.plan.clock.now() } else { self.session.started_at };
         // Of a record that cannot be read nothing is known.
         self.require_lane_setup()?;
@@ -231,11 +241,7 @@ impl<'a> Running<'a> {
         }
         session.user_files = redacted(recorder.redactor(), &files.names())?;
         self.past.left_behind.files = files;
-        // Before the session is recorded: whoever can resume it finds them.
-        kept_settings::keep(plan.work_tree, &session.id, &plan.kept_settings)?;
-        recorder.write_opening(opening, session, &plan.feature.name, plan.clock)?;
-        note_last_written(plan.work_tree, &session.feature, &session.id)?;
-        Ok(measured)
+        Ok((opening, measured))
     }
 
     fn announce_session(

@@ -84,6 +84,7 @@ const OPENERS: &[(&str, &str)] = &[
     ("src/cli/demo.rs", "a project that is made for the demo"),
     ("src/cli/excerpt.rs", "files that the user names"),
     ("src/cli/hooks.rs", "hooks in the git directory"),
+    ("src/cli/lane.rs", "lanes, which are ours"),
     ("src/cli/man.rs", "a folder that the user names"),
     ("src/cli/shim.rs", "links to this program"),
     ("src/cli/report_file.rs", "a file that the user names"),
@@ -259,6 +260,9 @@ const CANONICAL_NAMES: &[(&str, &str)] = &[
     ("src/cli/help.rs", "  specify ralph"),
     ("src/cli/help.rs", " specify ralph"),
     ("src/cli/help.rs", "`specify ralph config --all` shows them"),
+    // What a shell calls it by.
+    ("src/cli/help.rs", "for `specify ralph`, to one named"),
+    ("src/cli/help.rs", "this one for `specify ralph`"),
     ("src/cli/shim.rs", "links to this program"),
     ("src/cli/report_file.rs", "made_by"),
     // A file that people commit.

@@ -130,7 +130,7 @@ fn failures_of_the_agents_own_repeat_as_those_of_validations_do() {
 fn what_rules_captured_is_shown_and_summed_up() {
     let scene = Sandbox::new();
     scene.tasks("- [ ] T001 One\n- [ ] T002 Two\n");
-    scene.agent_sh("cat >/dev/null; [ $RALPH_ITERATION = 1 ] || tick first\n");
+    scene.agent_sh("cat >/dev/null; echo looked; [ $RALPH_ITERATION = 1 ] || tick first\n");
     scene.validate("echo \"took $((RALPH_ITERATION * 4)) ms in mode $RALPH_TASK\"");
     scene.config("capture.ms = 'took (\\d+) ms'\ncapture.mode = 'mode (\\w+)'").commit("Ready");
     scene.ralph("").code(0);

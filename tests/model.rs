@@ -136,6 +136,7 @@ impl Story {
         scene.tasks(&tasks).agent_sh(&format!(
             "case $(cat {says}) in\n\
              good|lies) tick ;;\n\
+             idle) echo looked ;;\n\
              hangs) echo begun; touch {says}.hanging; sleep 1000 ;;\n\
              esac\n"
         ));

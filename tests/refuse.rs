@@ -282,6 +282,6 @@ fn resuming_what_is_not_there_or_is_complete() {
     let scene = ready();
     case(&scene, "resume", "no recorded session can be resumed", "specify ralph");
     scene.ralph("").code(0);
-    case(&scene, "resume", "is completed", "start a new one");
+    case(&scene, "resume", "is completed", "all tasks are done");
     refused(&scene, "resume 20200101-000000-00000000", 3).stderr_has("there is no session");
 }

@@ -100,7 +100,7 @@ fn hooks_agents_and_rules_that_were_planted_are_named_and_do_not_count() {
     }
     let scene = Sandbox::new();
     let table = "[agents.fake]\ncommand = ['sh', 'agent.sh']\nenv.SETTING = 'first-value'\n";
-    scene.agent_sh("echo $SETTING > value\n").agent(table).commit("An agent");
+    scene.agent_sh("echo looked\necho $SETTING > value\n").agent(table).commit("An agent");
     scene.ralph("-n 1").code(4);
     for (planted, key) in [
         (table.replace("'agent.sh'", "'evil.sh'"), "agents.fake.command"),
@@ -131,7 +131,9 @@ fn kept_settings(scene: &Sandbox) -> (u32, String) {
 #[test]
 fn settings_that_an_agent_changes_where_they_are_kept_are_written_again() {
     let scene = Sandbox::new();
-    scene.agent_sh("for f in .git/ralph/settings/*; do edit 's/test -e work/true/' \"$f\"; done\n");
+    scene.agent_sh(
+        "echo looked\nfor f in .git/ralph/settings/*; do edit 's/test -e work/true/' \"$f\"; done\n",
+    );
     scene.validate("test -e work").commit("An agent");
     scene.ralph("-n 1").code(4).stdout_has("the settings of this session in ");
     assert!(kept_settings(&scene).1.contains("test -e work"));
@@ -170,7 +172,7 @@ fn a_session_of_an_older_version_goes_on_with_what_its_record_vouches_for() {
 /// A project that arrived with a clone, whose file names commands that leave a trace.
 fn cloned() -> Sandbox {
     let scene = Sandbox::new();
-    scene.agent_sh("touch ../owned\n").validate("touch ../owned").commit("An agent");
+    scene.agent_sh("echo looked\ntouch ../owned\n").validate("touch ../owned").commit("An agent");
     scene
 }
 
@@ -283,7 +285,7 @@ fn an_approval_is_of_these_commands_in_this_repository() {
 #[test]
 fn what_the_user_names_needs_no_approval_and_the_file_cannot_approve_itself() {
     let scene = cloned();
-    let own = "-n 1 --validate true --agent-command true";
+    let own = "-n 1 --validate true --agent-command pwd";
     unapproved(&scene, own).run().code(4);
     unapproved(&scene, "-n 1 --trust").run().code(4);
     scene.git("config ralph.trust always");
@@ -308,7 +310,7 @@ fn commands_that_read_run_nothing_that_a_clone_names() {
         history.mode = 'full'\nhistory.summarize = 'touch ../owned'\nhooks.on-finish = 'touch ../owned'\n\
         validation.command = 'touch ../owned'\n[agents.fake]\ncommand = 'touch ../owned'\n\
         [agents.claude]\ncommand = 'touch ../owned'\n";
-    unapproved(&scene, "-n 1 --validate false --agent-command true").run().code(4);
+    unapproved(&scene, "-n 1 --validate false --agent-command pwd").run().code(4);
     scene.write(".specify/ralph.toml", agent);
     for words in [
         "status",

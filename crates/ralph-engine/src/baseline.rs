@@ -128,8 +128,6 @@ impl Running<'_> {
             return Ok(());
         }
         let refusal = refusal_of(&command, &again);
-        self.spool.remove(self.plan.store.repository())?;
-        self.control.clear()?;
         let hint = refusal.hint.clone().unwrap_or_default();
         (self.say)(&Event::StartRefused {
             feature: self.session.feature.clone(),

@@ -188,10 +188,9 @@ impl<'a> Running<'a> {
     ) -> Result<()> {
         let (mut running, _) = Self::new(plan, tasks, None, lock, say)?;
         let checked = running.check_start(tasks, None).map(drop);
-        let removed = running.spool.remove(running.plan.store.repository());
+        running.spool.remove(running.plan.store.repository())?;
         running.control.clear()?;
-        // A start that was refused has removed it already.
-        checked.and(removed)
+        checked
     }
 
     /// Runs the validation, and writes the first record.

@@ -307,6 +307,7 @@ mod tests {
         let decided = |turns: &str, list: &str, change: &dyn Fn(&mut Settings)| {
             let mut settings = Config::read(&Inputs::default()).unwrap().settings;
             settings.max_iterations = 100;
+            settings.stuck_after = None;
             change(&mut settings);
             let tasks = TaskList::parse(list.as_bytes()).unwrap();
             let bounds = Bounds {

@@ -98,6 +98,7 @@ const OPENERS: &[(&str, &str)] = &[
     ("crates/ralph-project/src/project_files/open_windows.rs", "what was resolved inside of the project"),
     ("crates/ralph-engine/src/ask.rs", "questions in the spool"),
     ("crates/ralph-engine/src/commits/", "messages and traces in the spool"),
+    ("crates/ralph-engine/src/lane_dependencies.rs", "streams in the spool"),
     ("crates/ralph-engine/src/recover.rs", "the spool"),
     ("crates/ralph-store/src/", "the git directory"),
     ("crates/ralph-git/src/worktree/", "the private index, and checkouts of our own"),

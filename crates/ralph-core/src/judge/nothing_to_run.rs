@@ -1,6 +1,6 @@
 //! Whether a validation ended because there is nothing to run yet: no test, no project, or no runner for one.
 
-use failure_excerpt::{Examination, Ran, Tally};
+use failure_excerpt::{Examination, Level, Ran, Tally};
 
 use super::paths::is_test_file;
 use crate::record::Exit;
@@ -33,13 +33,13 @@ const ENDS: &[(&str, Option<i32>)] = &[
     ("make: *** no targets.", None), ("don't know how to make ", None), ("no justfile found", None),
     ("justfile does not contain recipe", None), ("no taskfile found", None), ("task: task \"…\" does not exist", None),
     ("no rakefile found", None), ("don't know how to build task", None), ("failed to load noxfile", None),
-    ("the task \"…\" could not be found", None),
+    ("task '…' not found in ", None), ("the task \"…\" could not be found", None),
     // No project
     ("could not read package.json", None), ("no such file or directory, open '…package.json", None),
     ("couldn't find a package.json", None), ("no package.json", None), ("could not find `cargo.toml`", None),
     ("no targets specified in the manifest", None), ("go.mod file not found", None),
     ("cannot find main module", None), ("does not contain main module", None),
-    ("there is no pom in this directory", None),
+    ("there is no pom in this directory", None), ("does not contain a gradle build", None),
     ("msb1003", None), ("neither build.sbt nor a 'project' directory", None),
     ("no pubspec.yaml file found", None), ("could not find a file named \"pubspec.yaml\"", None),
     ("could not find package.swift", None), ("no build.zig file found", None),
@@ -126,12 +126,9 @@ pub fn nothing_to_run(
     tally: &Tally,
 ) -> Option<NothingToRun> {
     let is_any = [tally.passed, tally.failed, tally.skipped].iter().any(|count| count.unwrap_or(0) > 0);
-    if exit.reason.is_some()
-        || exit.code == 0
-        || is_any
-        || tally.broken + tally.not_run > 0
-        || tally.ran == Ran::Some
-    {
+    // A build tool says `BUILD FAILED` of what it does not find, too.
+    let is_broken = tally.broken + tally.not_run > 0 && tally.level != Level::None;
+    if exit.reason.is_some() || exit.code == 0 || is_any || is_broken || tally.ran == Ran::Some {
         return None;
     }
     let has_other_failure = examined.summaries().iter().any(|failure| {
@@ -294,6 +291,14 @@ mod tests {
             ("rake aborted!\nNo Rakefile found (looking for: rakefile, Rakefile)\n", 1),
             (
                 "[INFO] BUILD FAILURE\n[ERROR] The goal you specified requires a project to execute but there is no POM in this directory (/x). -> [Help 1]\n[ERROR] Re-run Maven using the -X switch to enable full debug logging.\n",
+                1,
+            ),
+            (
+                "FAILURE: Build failed with an exception.\n\n* What went wrong:\nDirectory '/x' does not contain a Gradle build.\n\nBUILD FAILED in 1s\n",
+                1,
+            ),
+            (
+                "FAILURE: Build failed with an exception.\n\n* What went wrong:\nTask 'test' not found in root project 'x'.\n\nBUILD FAILED in 1s\n",
                 1,
             ),
             ("MSBUILD : error MSB1003: Specify a project or solution file.\n", 1),

@@ -123,13 +123,13 @@ fn a_numbered_name_that_no_folder_has_is_known() {
 #[test]
 fn the_folder_of_a_feature_is_named_from_the_project() {
     let project =
-        Project::new(&[("sub/.specify/x", ""), ("sub/specs/001-a/tasks.md", OPEN), ("TODO.md", OPEN)]);
+        Project::new(&[("sub/.specify/x", ""), ("sub/specs/001-a/tasks.md", OPEN), ("PLAN.md", OPEN)]);
     let root = project.top.join("sub");
     let found = project.find_from("sub", &FeatureQuery::default()).unwrap();
     assert_eq!(found.directory_in(&root).unwrap(), "specs/001-a");
     let listed = project.find_from("sub", &tasks("specs/001-a/tasks.md")).unwrap();
     assert_eq!(listed.directory_in(&root), None);
-    assert_eq!(project.find_from("", &tasks("TODO.md")).unwrap().directory_in(&project.top), None);
+    assert_eq!(project.find_from("", &tasks("PLAN.md")).unwrap().directory_in(&project.top), None);
 }
 
 #[test]

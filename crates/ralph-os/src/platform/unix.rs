@@ -8,7 +8,7 @@ use std::os::fd::AsFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -183,6 +183,24 @@ pub fn program(name: &OsStr) -> OsString {
     name.to_owned()
 }
 
+/// Returns what starts a tool that is asked for by this name or path. A path is given to `posix_spawn`; for a name, the standard
+/// library forks, which copies our page tables and takes as long as a short git command.
+pub fn tool(name: &OsStr) -> OsString {
+    #[expect(clippy::disallowed_methods, reason = "the tool is found as the system would find it for us")]
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    on_path(name, &folders).map_or_else(|| name.to_owned(), PathBuf::into_os_string)
+}
+
+/// Returns the program that `execvp` would start, if that does not depend on the folder in which it is started.
+fn on_path(name: &OsStr, folders: &OsStr) -> Option<PathBuf> {
+    if name.as_bytes().contains(&b'/') {
+        return None;
+    }
+    let mut programs = std::env::split_paths(folders).map(|folder| folder.join(name));
+    let found = programs.find(|program| program.is_relative() || may_run(program))?;
+    found.is_absolute().then_some(found)
+}
+
 /// Returns true for a path, and false for a name that is looked for on the PATH.
 pub fn is_path(program: &str) -> bool {
     program.contains('/')
@@ -319,4 +337,42 @@ pub fn os_string(bytes: Vec<u8>) -> OsString {
 /// Returns how wide the window of a stream is, where it has one.
 pub fn columns(of: impl AsFd) -> Option<u16> {
     rustix::termios::tcgetwinsize(of).ok().map(|size| size.ws_col).filter(|columns| *columns > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tool_is_found_where_the_system_would_find_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = |name: &str, mode: u32| {
+            let path = folder.path().join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(&path, "").unwrap();
+            std::fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
+            path
+        };
+        place("notes/git", 0o644);
+        std::fs::create_dir_all(folder.path().join("folders/git")).unwrap();
+        let (first, second) = (place("first/git", 0o755), place("second/git", 0o755));
+        let cases = [
+            ("git", &["first", "second"][..], Some(&first)),
+            ("git", &["second", "first"], Some(&second)),
+            ("git", &["gone", "notes", "folders", "second"], Some(&second)),
+            ("git", &["notes"], None),
+            ("git", &[], None),
+            ("./git", &["first"], None),
+            ("bin/git", &["first"], None),
+        ];
+        for (name, folders, expected) in cases {
+            let folders = std::env::join_paths(folders.iter().map(|name| folder.path().join(name))).unwrap();
+            assert_eq!(on_path(name.as_ref(), &folders).as_ref(), expected, "{name} on {folders:?}");
+        }
+        // An empty or relative folder is meant from where the tool is started.
+        let relative = std::env::join_paths([Path::new("bin"), &folder.path().join("first")]).unwrap();
+        assert_eq!(on_path("git".as_ref(), &relative), None);
+        let empty = std::env::join_paths([Path::new(""), &folder.path().join("first")]).unwrap();
+        assert_eq!(on_path("git".as_ref(), &empty), None);
+    }
 }

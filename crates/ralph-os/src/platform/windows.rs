@@ -273,6 +273,11 @@ pub fn program(name: &OsStr) -> OsString {
     found.map_or_else(|| name.to_owned(), PathBuf::into_os_string)
 }
 
+/// The system looks for no tool by itself.
+pub fn tool(name: &OsStr) -> OsString {
+    program(name)
+}
+
 pub fn is_path(program: &str) -> bool {
     program.contains(['/', '\\', ':'])
 }

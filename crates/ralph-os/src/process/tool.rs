@@ -207,7 +207,7 @@ impl Tool {
 
     /// Returns the call, without its streams.
     pub(super) fn expression(&self) -> duct::Expression {
-        let program = platform::program(&self.program);
+        let program = platform::tool(&self.program);
         let call = duct::cmd(&program, &self.arguments);
         let call = if !(self.has_own_session && launches()) {
             call

@@ -31,6 +31,8 @@ while (($# > 0)); do
 done
 ((${#chosen[@]} > 0)) || chosen=("${all[@]}")
 
+# How a surrounding ends that cannot be had on this machine.
+left_out=77
 work=$(mktemp -d "${TMPDIR:-/tmp}/ralph-anywhere-XXXXXX")
 helpers=()
 clean_up() {
@@ -144,7 +146,7 @@ in_umask-000() { (umask 000; "$@"); }
 in_user() {
   if [[ $(id -u) != 0 ]]; then
     echo 'left out: only root can become another user'
-    return
+    return "$left_out"
   fi
   mkdir -p "$work/user"
   chown nobody "$work" "$work/user"
@@ -170,11 +172,12 @@ in_tools() {
 on_day() {
   local ahead=$(($(date -d "$1" +%s) - $(date +%s))) library
   shift
-  if ! command -v faketime >/dev/null; then
-    echo 'left out: faketime is not installed'
-    return
+  # Its program `faketime` fails where one with the same process id was killed before: what that one shared is still there.
+  library=$(find /usr/lib /usr/local /opt -name libfaketimeMT.so.1 -print -quit 2>/dev/null || true)
+  if [[ -z $library ]]; then
+    echo 'left out: libfaketime is not installed'
+    return "$left_out"
   fi
-  library=$(faketime -m -f +0 printenv LD_PRELOAD)
   env LD_PRELOAD="$library" FAKETIME="$ahead" FAKETIME_DONT_FAKE_MONOTONIC=1 NO_FAKE_STAT=1 "$@"
 }
 # On another day of the week than today's.
@@ -229,7 +232,7 @@ for name in "${chosen[@]}"; do
     status=0
     "in_$name" "$PWD/${binary#"$PWD/"}" "${tests[@]}" >"$log" 2>&1 || status=$?
     grep -E '^test result|FAILED$|^left out' "$log" || tail -20 "$log"
-    if ((status != 0)); then
+    if ((status != 0 && status != left_out)); then
       failed+=("$name")
       grep -A12 "^thread '.*panicked" "$log" | head -200 || true
     fi

@@ -407,6 +407,40 @@ fn results_are_landed_only_if_that_is_a_fast_forward_of_a_clean_work_tree() {
         .stderr_has("main has 1 commit that ralph/001-login has not\nhint: `git merge main`");
 }
 
+#[test]
+fn a_branch_that_was_squashed_begins_where_its_work_is() {
+    let scene = ready(TWO_TASKS, AGENT);
+    scene.agent_uses_git();
+    scene.ralph("run --lane").code(0);
+    let tip = scene.git(["rev-parse", BRANCH]);
+    scene.git(["merge", "--quiet", "--squash", BRANCH]);
+    scene.commit("All of it");
+    let tasks = scene.read("specs/001-login/tasks.md");
+    scene
+        .write("specs/001-login/tasks.md", format!("{tasks}- [ ] T003 Write three\n"))
+        .commit("One task more");
+    scene.write("work-T001", "changed later\n").commit("Mine");
+    scene.ralph("status").code(0).stdout_lacks("git merge");
+    let run = scene.ralph("run --lane").code(0).stderr_has(
+        "what ralph/001-login changed is in HEAD, by other commits: it begins there again, and was at",
+    );
+    run.stderr_has(&tip[..10]).stdout_has("1 commit on ralph/001-login: git merge --ff-only");
+    assert_eq!(scene.git(["log", "--format=%s", &format!("main..{BRANCH}")]), "T003 Write three");
+}
+
+#[test]
+fn a_branch_of_which_a_part_was_taken_stays_as_it_is() {
+    let scene = ready(TWO_TASKS, AGENT);
+    scene.agent_uses_git();
+    scene.ralph("run --lane").code(0);
+    let tip = scene.git(["rev-parse", BRANCH]);
+    scene.write("mine", "x\n").commit("Mine");
+    scene.git(["cherry-pick", &format!("{BRANCH}~1")]);
+    let run = scene.ralph("run --lane").code(0);
+    run.stderr_has("main has 2 commits that ralph/001-login has not");
+    assert_eq!(scene.git(["rev-parse", BRANCH]), tip);
+}
+
 /// Commits a file on the branch, as a person may who works in another clone.
 const PERSON: &str = "if [ $RALPH_ITERATION = 1 ]; then\n\
     export GIT_DIR=$REPO/.git GIT_INDEX_FILE=$REPO/.git/of-a-person\n\

@@ -23,7 +23,7 @@ use ralph_project::feature::{FEATURE_FILE, Feature};
 use ralph_project::project_files::MAX_TASK_LIST_BYTES;
 use ralph_project::tasks;
 use ralph_store::{
-    LoopLock, SessionLog, SessionRefs, Spool, Store, disk_free, last_written_in_each_lane,
+    LoopLock, Scratch, SessionLog, SessionRefs, Spool, Store, disk_free, last_written_in_each_lane,
     last_written_in_lanes, wait_to_land,
 };
 use ralph_ui::style::{counted, size};
@@ -426,7 +426,7 @@ pub fn at_start(
     let from = match (tip, work_tree.head()?) {
         (None, Some(_)) if request.lane.take_changes => None,
         // It is moved forward to HEAD.
-        (Some(tip), Some(head)) if work_tree.is_ancestor(&tip, &head)? => Some(head),
+        (Some(tip), Some(head)) if is_merged(&tip, &head, context)? => Some(head),
         (tip, head) => tip.or(head),
     };
     match from {
@@ -594,9 +594,15 @@ pub fn open(
             store.refs().move_branch(&reference, None, &head)?;
             made_at = Some(head.clone());
         }
-        Some(tip) if users.is_ancestor(tip, &head)? => {
+        Some(tip) if is_merged(tip, &head, context)? => {
             if *tip != head {
                 store.refs().move_branch(&reference, Some(tip), &head)?;
+            }
+            if !users.is_ancestor(tip, &head)? {
+                warn(&format!(
+                    "what {branch} changed is in HEAD, by other commits: it begins there again, and was at {}",
+                    tip.short()
+                ));
             }
         }
         Some(tip) if users.is_ancestor(&head, tip)? => {}
@@ -710,6 +716,19 @@ pub fn take_branch_back(lane: &WorkTree, made_at: Option<&ObjectId>, context: &C
     context.store()?.refs().delete_branch(&lane.reference(), made_at)
 }
 
+/// Returns true if `head` has what is on a branch: its commits, or what they changed, as a squash or a rebase leaves it.
+fn is_merged(tip: &ObjectId, head: &ObjectId, context: &Context) -> Result<bool> {
+    let users = context.work_tree()?;
+    if users.is_ancestor(tip, head)? {
+        return Ok(true);
+    }
+    if users.is_ancestor(head, tip)? {
+        return Ok(false);
+    }
+    let scratch = Scratch::create(context.store()?.repository())?;
+    users.has_changes_of(head, tip, &scratch.path("objects"))
+}
+
 /// Returns how many commits of a branch are not in HEAD, the command that brings them there, and whether that is a fast-forward;
 /// `None` if all are there.
 pub fn unmerged(branch: &str, context: &Context) -> Result<Option<(u64, String, bool)>> {
@@ -717,7 +736,7 @@ pub fn unmerged(branch: &str, context: &Context) -> Result<Option<(u64, String, 
     let (Some(tip), Some(head)) = (store.refs().tip(&full_branch_name(branch))?, users.head()?) else {
         return Ok(None);
     };
-    if users.is_ancestor(&tip, &head)? {
+    if is_merged(&tip, &head, context)? {
         return Ok(None);
     }
     let is_forward = users.is_ancestor(&head, &tip)?;

@@ -39,6 +39,9 @@ const CORE: &[&str] = &[
 /// How many commits are looked through for one that passed.
 const MAX_COMMITS: &str = "--max-count=1000";
 
+/// How many commits are looked through for one that took in a branch.
+const MAX_MERGED: &str = "--max-count=50";
+
 /// Most commits of an agent that are listed, and largest file of its refs, in bytes.
 const MAX_LISTED: &str = "--max-count=50";
 const MAX_REFS_BYTES: u64 = 1 << 20;
@@ -372,6 +375,22 @@ impl WorkTree {
             1 => Ok(false),
             _ => bail!("compare {one} with {other}: {}", asked.complaint()),
         }
+    }
+
+    /// Returns true if a commit of `head` since it left `tip` has all that `tip` changed: to merge the two would change nothing
+    /// there. Whatever became of it after that commit. What git makes of it is written to `objects`, a folder of ours.
+    pub fn has_changes_of(&self, head: &ObjectId, tip: &ObjectId, objects: &Utf8Path) -> Result<bool> {
+        create_private_dir(objects)?;
+        let range = format!("{tip}..{head}");
+        let listed =
+            self.git().args(["log", "--first-parent", MAX_MERGED, "--format=%H %T", &range]).read()?;
+        let listed = String::from_utf8_lossy(&listed);
+        let mut commits = listed.lines().filter_map(|line| line.split_once(' '));
+        Ok(commits.any(|(commit, tree)| {
+            let merge = self.git_with_objects(objects).args(["merge-tree", "--write-tree", "--no-messages"]);
+            // A conflict and a git before 2.38 are both no.
+            merge.args([commit, tip.as_str()]).line().is_ok_and(|merged| merged == tree)
+        }))
     }
 
     /// Returns the commits after `base` up to `tip`, newest first, and the files in which the two differ.

@@ -3,7 +3,6 @@
 use failure_excerpt::{Examination, Output, clean, examine};
 use serde_json::Value;
 
-use super::fault::{Fault, FaultFacts, fault};
 use crate::record::{
     CANNOT_RUN, Exit, ExitReason, FailureClass, Iteration, MAX_CAUSE_CHARS, Outcome, ToolCall, ToolKind,
     UNFINISHED_COMMAND, Validation,
@@ -30,15 +29,13 @@ pub struct Evidence<'a> {
 pub struct Found<'a> {
     /// The validation fails as it did at the start, and never passed in this session.
     pub fails_as_at_the_start: bool,
-    /// The validation fails on the trusted tree as well: in words.
-    pub on_trusted_tree: Option<&'a str>,
     /// Where the work is, if not in the work tree: in words.
     pub elsewhere: Option<&'a str>,
     /// What became of the task list, if it was written anew: in words.
     pub list: Option<&'a str>,
 }
 
-/// Returns the cause, in the order of [`fault`]. `None` for a success, and for an outcome that only a later version knows.
+/// Returns the cause. `None` for a success, and for an outcome that only a later version knows.
 pub fn cause(evidence: &Evidence<'_>) -> Option<String> {
     let iteration = evidence.iteration;
     let words = match iteration.outcome {
@@ -86,40 +83,35 @@ fn interruption(evidence: &Evidence<'_>) -> String {
 }
 
 fn failure(evidence: &Evidence<'_>) -> String {
-    let found = evidence.found;
-    let words = match fault(&facts(evidence)) {
-        Fault::Policy | Fault::AgentError => agent_failure(evidence),
-        Fault::NeverPassed | Fault::Validation => validation_failure(evidence),
-        Fault::Surroundings => found.on_trusted_tree.map(str::to_owned),
-        Fault::CutOff => cut_off(evidence.iteration),
-        Fault::WorkElsewhere => found.elsewhere.map(str::to_owned),
-        Fault::ListRewritten => found.list.map(str::to_owned),
-        Fault::LeftOpen => why_open(evidence),
-    };
+    let (words, _) = charge(evidence);
     words.unwrap_or_else(|| match evidence.artifact {
         Some(artifact) => format!("the agent did not write {artifact}"),
         None => "the agent did not tick the task".to_owned(),
     })
 }
 
-fn facts(evidence: &Evidence<'_>) -> FaultFacts {
+/// Returns why a failed attempt did not succeed, if that is known: by questions in one order, of which the first that fits decides.
+/// True beside it if neither agent nor validation failed as far as they count: the box was left open.
+fn charge(evidence: &Evidence<'_>) -> (Option<String>, bool) {
     let Evidence { iteration, artifact, found, .. } = evidence;
+    let (agent, validation) = (agent_failure(evidence), validation_failure(evidence));
     let class = iteration.failure_class;
-    let is_policy = class.is_some_and(FailureClass::is_policy);
-    let has_failed = agent_failure(evidence).is_some();
-    // Its own error, as its result. All else ended it before it came to one.
+    // Its own error, as its result. All else ended it before it came to one, and says more than the validation after it.
     let is_result = class == Some(FailureClass::Other) && iteration.exit_reason.is_none();
     let has_claim = artifact.is_some() || !iteration.claims.ticked.is_empty();
-    FaultFacts {
-        is_refused_by_provider: is_policy,
-        fails_as_at_the_start: found.fails_as_at_the_start,
-        fails_on_trusted_tree: found.on_trusted_tree.is_some(),
-        is_agent_stopped: has_failed && !is_result,
-        is_claim_disproved: has_claim && validation_failure(evidence).is_some(),
-        is_agent_failed: has_failed,
-        is_cut_off: cut_off(iteration).is_some(),
-        is_elsewhere: found.elsewhere.is_some(),
-        is_list_rewritten: found.list.is_some(),
+    if class.is_some_and(FailureClass::is_policy) {
+        (agent, false)
+    } else if found.fails_as_at_the_start {
+        (validation, false)
+    } else if agent.is_some() && !is_result {
+        (agent, false)
+    } else if has_claim && validation.is_some() {
+        (validation, false)
+    } else if agent.is_some() {
+        (agent, false)
+    } else {
+        let elsewhere = found.elsewhere.or(found.list).map(str::to_owned);
+        (cut_off(iteration).or(elsewhere).or_else(|| why_open(evidence)), true)
     }
 }
 
@@ -130,11 +122,6 @@ pub fn fingerprint_of_open_box(evidence: &Evidence<'_>, cause: &str) -> Option<S
     if iteration.outcome != Outcome::Failure || is_red {
         return None;
     }
-    let is_known = match fault(&facts(evidence)) {
-        Fault::CutOff | Fault::WorkElsewhere | Fault::ListRewritten => true,
-        Fault::LeftOpen => evidence.artifact.is_none() && why_open(evidence).is_some(),
-        _ => false,
-    };
     // The name of its own task makes no difference.
     let own = iteration.task.as_deref().unwrap_or_default();
     let words = cause.split_whitespace().map(|word| {
@@ -143,6 +130,7 @@ pub fn fingerprint_of_open_box(evidence: &Evidence<'_>, cause: &str) -> Option<S
     });
     let words = words.collect::<Vec<_>>().join(" ");
     let examined = examine(&Output { stdout: &words, ..Output::default() });
+    let is_known = matches!(charge(evidence), (Some(_), true));
     let print = if is_known { examined.fingerprint() } else { None };
     print.map(|print| format!("{OPEN_BOX}{}", print.strict))
 }

@@ -3,10 +3,10 @@
 mod attempts;
 pub mod capture;
 pub mod cause;
-pub mod fault;
 pub mod historical;
 mod learnings;
 mod markdown;
+pub mod nothing_done;
 pub mod progress_txt;
 #[cfg(test)]
 mod samples;

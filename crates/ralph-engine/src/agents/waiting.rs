@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tasklist::TaskList;
 
-use ralph_core::progress::fault::{PRINTED_NOTHING, nothing_done};
+use ralph_core::progress::nothing_done::{PRINTED_NOTHING, nothing_done};
 use ralph_core::record::{
     AgentRun, Event, FailureClass, Limit, RALPH, StopReason, Task, TaskName, Timestamp, Waiting,
 };

@@ -466,6 +466,53 @@ fn a_limit_of_the_agents_own_is_named_with_where_it_is_set() {
     assert_eq!(cause(&of(&iteration)).as_deref(), Some("`cargo test` exited 1"));
 }
 
+/// What is found out next, and the cause that this makes.
+type Step = (fn(&mut Iteration, &mut Found<'static>), &'static str);
+
+#[test]
+fn the_first_question_that_fits_decides() {
+    let steps: [Step; 9] = [
+        (|_, _| (), "the agent did not tick the task"),
+        (|_, found| found.list = Some("another list"), "another list"),
+        (|_, found| found.elsewhere = Some("on a branch"), "on a branch"),
+        (
+            |iteration, _| {
+                let cut_off = vec![CutOff { what: "npm test".to_owned(), is_subagent: false }];
+                iteration.agent_facts = Some(Box::new(AgentFacts { cut_off, ..AgentFacts::default() }));
+            },
+            "npm test (in the background) was still running when the agent ended",
+        ),
+        (
+            |iteration, _| {
+                iteration.exit.agent = Some(1);
+                iteration.failure_class = Some(FailureClass::Other);
+            },
+            "agent exited 1",
+        ),
+        (
+            |iteration, _| {
+                iteration.exit.validation = Some(1);
+                iteration.claims.ticked = vec!["T1".to_owned()];
+            },
+            "`cargo test` exited 1",
+        ),
+        (|iteration, _| iteration.failure_class = Some(FailureClass::Network), "agent lost the network"),
+        (|_, found| found.fails_as_at_the_start = true, "`cargo test` exited 1"),
+        (
+            |iteration, _| iteration.failure_class = Some(FailureClass::Policy),
+            "agent was refused by its provider",
+        ),
+    ];
+    let mut iteration =
+        Iteration { exit: Exits { agent: Some(0), validation: Some(0) }, ..iteration(Outcome::Failure) };
+    let mut found = Found::default();
+    // From the last question to the first: each that comes before the others wins.
+    for (add, expected) in steps {
+        add(&mut iteration, &mut found);
+        assert_eq!(cause(&Evidence { found, ..of(&iteration) }).as_deref(), Some(expected));
+    }
+}
+
 #[test]
 fn interruptions_skips_and_successes() {
     let of = |change: &dyn Fn(&mut Iteration), outcome| {

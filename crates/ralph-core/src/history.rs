@@ -25,6 +25,9 @@ pub struct History {
     earlier_runs: u32,
     /// The fingerprint of how the validation failed before the first attempt.
     failure_before: Option<String>,
+    /// True if a validation passed, and if a task was done, before the session ended and was resumed.
+    had_passed: bool,
+    had_success: bool,
 }
 
 /// What counts of one iteration. Many fields: each is one fact of the record, and questions combine them freely.
@@ -126,11 +129,20 @@ impl History {
 
     /// Returns true if the validation failed with this fingerprint before the first attempt, and never passed since.
     pub fn is_failure_before(&self, fingerprint: &str) -> bool {
-        self.failure_before.as_deref() == Some(fingerprint) && !self.turns.iter().any(|turn| turn.is_passed)
+        self.failure_before.as_deref() == Some(fingerprint) && !self.has_passed()
     }
 
-    /// Forgets all iterations.
+    fn has_passed(&self) -> bool {
+        self.had_passed || self.turns.iter().any(|turn| turn.is_passed)
+    }
+
+    fn has_success(&self) -> bool {
+        self.had_success || self.turns.iter().any(|turn| turn.outcome == Outcome::Success)
+    }
+
+    /// Forgets all iterations, but not that anything passed or was done in them.
     pub fn clear(&mut self) {
+        (self.had_passed, self.had_success) = (self.has_passed(), self.has_success());
         (self.turns, self.earlier_runs) = (Vec::new(), 0);
     }
 
@@ -263,7 +275,7 @@ impl History {
 
     /// Returns how many tasks were given up, and how many failures count for that; `None` after a success.
     pub fn in_vain(&self) -> Option<[u32; 2]> {
-        if self.turns.iter().any(|turn| turn.is_run && turn.outcome == Outcome::Success) {
+        if self.has_success() {
             return None;
         }
         let failures = self.turns.iter().filter(|turn| {
@@ -475,6 +487,8 @@ mod tests {
         assert!(!push("f2", Outcome::Failure), "another failure");
         assert!(!push("f1", Outcome::Success));
         assert!(!push("f1", Outcome::Failure), "it passed meanwhile");
+        history.clear();
+        assert!(!history.is_failure_before("f1"), "it passed before the session was resumed");
     }
 
     #[test]
@@ -482,7 +496,10 @@ mod tests {
         for (turns, expected) in
             [("", Some([0, 0])), ("T1- T1- T1- T1! T2- T2q T2b T2?", Some([1, 4])), ("T1- T2+ T1-", None)]
         {
-            assert_eq!(history(turns).in_vain(), expected, "{turns}");
+            let mut history = history(turns);
+            assert_eq!(history.in_vain(), expected, "{turns}");
+            history.clear();
+            assert_eq!(history.in_vain(), expected.map(|_| [0, 0]), "resumed after {turns}");
         }
     }
 

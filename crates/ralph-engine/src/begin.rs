@@ -69,7 +69,7 @@ impl<'a> Running<'a> {
         if let Some(state) = session.trusted.clone().filter(|_| measured.baseline.is_some()) {
             running.judging.trusted.tried = plan.work_tree.head()?.map(|head| (head, state));
         }
-        running.past.history.begin_with(failure_before(measured.baseline.as_ref()));
+        running.past.history.begin_with(failure_before(session));
         let last_passing = tree.filter(|_| measured.passes()).cloned();
         running.past.last_green = LastGreen::starting(last_passing, session.branch.as_ref());
         // Hints of an iteration that was interrupted wait again.
@@ -379,7 +379,7 @@ fn restore_from_log(
     for entry in &log.entries {
         if entry.kind.begins() {
             let begun = plan.store.readable_session(entry);
-            history.begin_with(begun.as_ref().and_then(|begun| failure_before(begun.baseline.as_ref())));
+            history.begin_with(begun.as_ref().and_then(failure_before));
         }
         if entry.kind == RecordKind::End {
             // Resuming a session that had ended means another attempt: the counts start at zero.
@@ -402,9 +402,11 @@ fn restore_from_log(
     recorded
 }
 
-/// Returns the fingerprint of how the validation failed before the first attempt.
-fn failure_before(baseline: Option<&Baseline>) -> Option<&str> {
-    baseline.filter(|baseline| !baseline.passed())?.fingerprint.as_deref()
+/// Returns the fingerprint of how the validation failed before the first attempt; `None` if it passed, or fails only by tests that may.
+fn failure_before(begun: &Session) -> Option<&str> {
+    let baseline = begun.baseline.as_ref().filter(|baseline| !baseline.passed())?;
+    let may_fail = begun.legacy_failures.as_ref().is_some_and(|tests| !tests.is_empty());
+    baseline.fingerprint.as_deref().filter(|_| !may_fail)
 }
 
 /// Returns what the spool says of a session.

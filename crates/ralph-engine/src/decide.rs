@@ -87,8 +87,6 @@ pub enum Decision {
         limit: Option<Limit>,
         /// What the user should know of it, a line each; for a checkpoint, what is done.
         why: Vec<String>,
-        /// How many of the first lines the closing card says, too.
-        on_card: usize,
     },
 }
 
@@ -128,19 +126,14 @@ pub fn decide(tasks: &TaskList, history: &History, bounds: &Bounds<'_>, wanted: 
     let is_part_done = bounds.settings.stop_at.and_then(|unit| units::boundary(tasks, history, unit));
     match is_part_done {
         Some(Boundary::Reached(name)) if passes(history, bounds) => {
-            return Decision::Stop {
-                reason: StopReason::Checkpoint,
-                limit: None,
-                why: vec![name],
-                on_card: 0,
-            };
+            return Decision::Stop { reason: StopReason::Checkpoint, limit: None, why: vec![name] };
         }
         Some(Boundary::Blocked(why)) => return stuck(why),
         Some(Boundary::Reached(_)) | None => {}
     }
     if let Some(limit) = reached(history, bounds) {
         let reason = StopReason::LimitReached;
-        return Decision::Stop { reason, limit: Some(limit), why: Vec::new(), on_card: 0 };
+        return Decision::Stop { reason, limit: Some(limit), why: Vec::new() };
     }
     if bounds.settings.stuck_after.is_some_and(|most| history.idle_streak() >= most) {
         return stuck(vec![format!("{} iterations in a row changed nothing", history.idle_streak())]);
@@ -166,10 +159,7 @@ pub fn decide(tasks: &TaskList, history: &History, bounds: &Bounds<'_>, wanted: 
     match found {
         Pick::Task(item) => Decision::Go(item.into()),
         Pick::NoneOpen => stop(StopReason::Completed),
-        Pick::Blocked(blocked) => {
-            let (why, on_card) = why_blocked(&blocked, |name| bounds.question(history, name).is_some());
-            Decision::Stop { reason: StopReason::Stuck, limit: None, why, on_card }
-        }
+        Pick::Blocked(blocked) => stuck(why_blocked(&blocked)),
     }
 }
 
@@ -190,30 +180,11 @@ fn pick<'a>(tasks: &'a TaskList, part: Option<&Selection>, is_aside: &dyn Fn(&st
     }
 }
 
-/// Returns which tasks ask, and what keeps each of the others, a line each: first what the closing card says as well,
-/// and how much that is.
-fn why_blocked(blocked: &[Blocked], asks: impl Fn(&str) -> bool) -> (Vec<String>, usize) {
-    let (asking, others): (Vec<&Blocked>, Vec<&Blocked>) =
-        blocked.iter().partition(|blocked| blocked.obstacle == Obstacle::Skipped && asks(&blocked.task));
-    let asking: Vec<&str> = asking.iter().map(|blocked| blocked.task.as_str()).collect();
-    let line = match asking.as_slice() {
-        [] => None,
-        [one] => Some(format!("1 task asks: {one}")),
-        all => Some(format!("{} tasks ask: {}", all.len(), all.join(", "))),
-    };
-    let (mut on_card, mut why): (Vec<String>, Vec<String>) = (line.into_iter().collect(), Vec::new());
-    for blocked in others {
-        match &blocked.obstacle {
-            Obstacle::WaitsForSkipped(other) if asks(other) => {
-                on_card.push(format!("{} waits for {other}, which asks", blocked.task));
-            }
-            Obstacle::WaitsForSkipped(_) | Obstacle::Skipped => on_card.push(blocked.to_string()),
-            _ => why.push(blocked.to_string()),
-        }
-    }
-    let count = on_card.len();
-    on_card.append(&mut why);
-    (on_card, count)
+/// Returns what keeps tasks from being done, a line each. What asks or was given up, and what waits for that, is on the closing card.
+fn why_blocked(blocked: &[Blocked]) -> Vec<String> {
+    let is_on_card =
+        |obstacle: &Obstacle| matches!(obstacle, Obstacle::Skipped | Obstacle::WaitsForSkipped(_));
+    blocked.iter().filter(|one| !is_on_card(&one.obstacle)).map(ToString::to_string).collect()
 }
 
 /// Returns true if the last validation passed, where there is one.
@@ -239,11 +210,11 @@ fn reached(history: &History, bounds: &Bounds<'_>) -> Option<Limit> {
 }
 
 fn stop(reason: StopReason) -> Decision {
-    Decision::Stop { reason, limit: None, why: Vec::new(), on_card: 0 }
+    Decision::Stop { reason, limit: None, why: Vec::new() }
 }
 
 fn stuck(why: Vec<String>) -> Decision {
-    Decision::Stop { reason: StopReason::Stuck, limit: None, why, on_card: 0 }
+    Decision::Stop { reason: StopReason::Stuck, limit: None, why }
 }
 
 #[cfg(test)]
@@ -297,6 +268,7 @@ mod tests {
         };
         match decide(&tasks, &history(turns), &bounds, Goal::All) {
             Decision::Go(task) => task.name,
+            Decision::Stop { reason, why, .. } if why.is_empty() => reason.to_string(),
             Decision::Stop { why, .. } => why.join("; "),
         }
     }
@@ -355,12 +327,20 @@ mod tests {
             ("T1q", "T2", "T2"),
             ("T1q T2q", "", "T1"),
             ("T1q T2q T1q", "", "T2"),
-            ("T1q T2q T1q T2q", "", "2 tasks ask: T1, T2; T3 waits for T1, which asks"),
+            ("T1q T2q T1q T2q", "", "stuck"),
             ("T1q T2q T1q T2q", "T2", "T2"),
-            ("T1q T2! T1q", "", "1 task asks: T1; T2 was skipped; T3 waits for T1, which asks"),
+            ("T1q T2! T1q", "", "stuck"),
         ] {
             assert_eq!(decided(turns, hinted, &[]), expected, "{turns}, a hint for {hinted}");
         }
+    }
+
+    #[test]
+    fn what_the_closing_card_says_is_said_there_alone() {
+        let list = "- [ ] T1 a\n- [ ] T2 b (depends on T1)\n- [ ] T3 c (depends on T9)\n";
+        let tasks = TaskList::parse(list.as_bytes()).unwrap();
+        let Pick::Blocked(blocked) = tasks.next_open(|name| name == "T1") else { panic!("{list}") };
+        assert_eq!(why_blocked(&blocked), ["T3 waits for T9, which does not exist"]);
     }
 
     #[test]
@@ -371,7 +351,7 @@ mod tests {
             ("T2q", &["T1"], "T2"),
             ("T2q T2q", &["T1"], "T1"),
             ("", &["T2", "T1"], "T1"),
-            ("T1! T2!", &["T1", "T2"], "T1 was skipped; T2 was skipped; T3 waits for T1, which was skipped"),
+            ("T1! T2!", &["T1", "T2"], "stuck"),
         ] {
             assert_eq!(decided(turns, "", given_up), expected, "{turns}, given up: {given_up:?}");
         }

@@ -233,10 +233,7 @@ impl Running<'_> {
             };
             let task = match decide::decide(&tasks, &self.past.history, &bounds, wanted) {
                 Decision::Go(task) => task,
-                Decision::Stop { reason, limit, mut why, on_card } => {
-                    why.drain(..on_card);
-                    return Ok(self.decided_to_stop(reason, limit, why));
-                }
+                Decision::Stop { reason, limit, why } => return Ok(self.decided_to_stop(reason, limit, why)),
             };
             match self.poll_control().unwrap_or_else(|| self.before_turn(&task.name)) {
                 NextStep::Iterate => {}

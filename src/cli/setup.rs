@@ -357,8 +357,7 @@ impl Ready {
                 Some(by_default) => Some(by_default),
                 None => self.config.silence_of_commands(),
             };
-            let first_output =
-                values.first_output_timeout.filter(|_| settings.says_at_once_that_it_is_there());
+            let first_output = values.first_output_timeout.filter(|_| settings.begins_at_once());
             let limits = ralph_engine::child_limits(values, values.timeout, idle);
             let limits = Limits { first_output, ..limits };
             let api_key = agent.api_key(&|name| self.environment.owned(name));

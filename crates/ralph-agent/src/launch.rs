@@ -222,17 +222,12 @@ impl Launch {
 
     /// Returns true if nothing came from it but a banner. The words of an agent with a stream are in that alone.
     fn is_silent(&self, run: &FollowedRun, turn: &AgentInput<'_>) -> Result<bool> {
-        let is_text = self.parser == Parser::Text;
         // Silence is normal for one that says nothing before its model answers.
-        let says_at_once =
-            matches!(self.parser, Parser::Claude | Parser::Codex | Parser::Gemini | Parser::Qwen);
-        if run.ended.exit.reason.is_some() && !says_at_once {
+        let is_thinking = run.ended.exit.reason.is_some() && !self.parser.begins_at_once();
+        if is_thinking || !run.report.final_text.trim().is_empty() || run.has_other_words {
             return Ok(false);
         }
-        if !run.report.final_text.trim().is_empty() || run.has_other_words {
-            return Ok(false);
-        }
-        Ok(!is_text || tail(turn.stderr, MAX_LAST_WORDS_BYTES)?.trim().is_empty())
+        Ok(self.parser != Parser::Text || tail(turn.stderr, MAX_LAST_WORDS_BYTES)?.trim().is_empty())
     }
 
     /// Returns the limit that a run met by what the user says of its program: a plain command by its exit code, any agent by

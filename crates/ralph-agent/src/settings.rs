@@ -69,13 +69,10 @@ impl AgentSettings {
         Self { command: Some(words.into()), ..Self::named("command") }
     }
 
-    /// Returns true if its stream has a line before the model answers: then silence at the start is no thinking.
-    pub fn says_at_once_that_it_is_there(&self) -> bool {
+    /// Returns true if its stream has a line before the model answers.
+    pub fn begins_at_once(&self) -> bool {
         let parser = known::find(&self.name).filter(|_| self.command.is_none()).map(|known| known.parser);
-        matches!(
-            parser.unwrap_or(self.parser),
-            Parser::Claude | Parser::Codex | Parser::Gemini | Parser::Qwen
-        )
+        parser.unwrap_or(self.parser).begins_at_once()
     }
 
     /// Returns the default idle timeout: none for a user's own command, which may well be silent.

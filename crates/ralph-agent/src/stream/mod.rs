@@ -34,7 +34,7 @@ use aider::AiderParser;
 use claude::{ClaudeParser, Dialect};
 use json_lines::{JsonLines, LineContent};
 use pi::PiParser;
-use run_facts::FactTable;
+use run_facts::read_facts;
 use transcript::Transcript;
 
 pub(super) use codex::codex_tokens;
@@ -110,8 +110,8 @@ impl OutputParser {
 /// An output that is being read, and what it contained so far. What is shortened of it has no secrets; whole texts are redacted by those
 /// who show and record them.
 pub(super) struct StreamReader {
+    kind: Parser,
     parser: OutputParser,
-    facts: FactTable,
     lines: JsonLines,
     transcript: Transcript,
 }
@@ -119,8 +119,8 @@ pub(super) struct StreamReader {
 impl StreamReader {
     pub(super) fn new(parser: Parser, redactor: &Redactor) -> Self {
         Self {
+            kind: parser,
             parser: OutputParser::new(parser),
-            facts: FactTable::new(parser),
             lines: JsonLines::default(),
             transcript: Transcript::new(redactor),
         }
@@ -141,7 +141,7 @@ impl StreamReader {
                 LineContent::Events(events) => {
                     for event in &events {
                         parser.event(event, transcript);
-                        self.facts.read(event, transcript);
+                        read_facts(self.kind, event, transcript);
                     }
                 }
                 LineContent::Nothing => {}

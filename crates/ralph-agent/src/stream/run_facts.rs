@@ -9,8 +9,19 @@ use super::fields::text;
 use super::transcript::Transcript;
 use ralph_core::record::{CutOff, Parser};
 
-/// Where the facts stand that are the same for all agents.
-const TABLE: &str = include_str!("facts.tsv");
+/// What streams say: the event as `type/subtype`, the fact, and where in the event it is. `key` is the source of the key that pays,
+/// `models` one name or an object whose keys are names, `denied` a list of calls that were denied.
+const FACTS: &[(Parser, &str, &str, &str)] = &[
+    (Parser::Claude, "system/init", "key", "/apiKeySource"),
+    (Parser::Claude, "result", "models", "/modelUsage"),
+    (Parser::Claude, "result", "denied", "/permission_denials"),
+    (Parser::Qwen, "result", "models", "/stats/models"),
+    (Parser::Qwen, "result", "denied", "/permission_denials"),
+    (Parser::Gemini, "result", "models", "/stats/models"),
+    (Parser::Copilot, "assistant.message", "models", "/data/model"),
+    (Parser::Pi, "message_end", "models", "/message/model"),
+    (Parser::Cline, "run_result", "models", "/model/id"),
+];
 
 static DENIALS: LazyLock<RegexSet> = LazyLock::new(|| {
     let rows = include_str!("denied-words.txt").lines().filter(|line| !line.starts_with('#'));
@@ -24,43 +35,24 @@ pub(super) fn is_denial(result: &str) -> bool {
     DENIALS.is_match(&result[..end])
 }
 
-/// The rows of the table for one parser: event, fact and pointer.
-#[derive(Debug, Default)]
-pub(super) struct FactTable(Vec<(&'static str, &'static str, &'static str)>);
-
-impl FactTable {
-    pub(super) fn new(parser: Parser) -> Self {
-        let name: &str = parser.into_str();
-        let rows = TABLE.lines().filter(|line| !line.starts_with('#'));
-        let rows = rows.filter_map(|line| {
-            let mut cells = line.split('\t');
-            let is_own = cells.next() == Some(name);
-            Some((cells.next()?, cells.next()?, cells.next()?)).filter(|_| is_own)
-        });
-        Self(rows.collect())
-    }
-
-    pub(super) fn read(&self, event: &Value, transcript: &mut Transcript) {
-        let kind = text(event, "type");
-        for (wanted, fact, pointer) in &self.0 {
-            let (of_type, of_subtype) = wanted.split_once('/').unwrap_or((wanted, ""));
-            if of_type != kind || !of_subtype.is_empty() && of_subtype != text(event, "subtype") {
-                continue;
+/// Takes what an event says of these.
+pub(super) fn read_facts(parser: Parser, event: &Value, transcript: &mut Transcript) {
+    let (kind, subtype) = (text(event, "type"), text(event, "subtype"));
+    for (_, wanted, fact, pointer) in FACTS.iter().filter(|(of, ..)| *of == parser) {
+        let (of_type, of_subtype) = wanted.split_once('/').unwrap_or((wanted, ""));
+        if of_type != kind || !of_subtype.is_empty() && of_subtype != subtype {
+            continue;
+        }
+        let Some(value) = event.pointer(pointer) else { continue };
+        match *fact {
+            "key" => transcript.set_key_source(value.as_str()),
+            "models" => {
+                let names = value.as_object().into_iter().flat_map(|models| models.keys());
+                names.map(String::as_str).chain(value.as_str()).for_each(|name| transcript.answered(name));
             }
-            let Some(value) = event.pointer(pointer) else { continue };
-            match *fact {
-                "key" => transcript.set_key_source(value.as_str()),
-                "models" => {
-                    let names = value.as_object().into_iter().flat_map(|models| models.keys());
-                    names
-                        .map(String::as_str)
-                        .chain(value.as_str())
-                        .for_each(|name| transcript.answered(name));
-                }
-                _ => {
-                    for call in value.as_array().into_iter().flatten() {
-                        transcript.deny(text(call, "tool_use_id"), text(call, "tool_name"));
-                    }
+            _ => {
+                for call in value.as_array().into_iter().flatten() {
+                    transcript.deny(text(call, "tool_use_id"), text(call, "tool_name"));
                 }
             }
         }

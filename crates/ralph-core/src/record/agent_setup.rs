@@ -40,6 +40,13 @@ pub enum Parser {
     Aider,
 }
 
+impl Parser {
+    /// Returns true if the stream has a line before the model answers: then silence at the start is no thinking.
+    pub fn begins_at_once(self) -> bool {
+        matches!(self, Self::Claude | Self::Codex | Self::Gemini | Self::Qwen)
+    }
+}
+
 /// What an agent may do without asking, as there is no one to answer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

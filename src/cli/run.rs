@@ -372,7 +372,7 @@ fn run_session(
         }
     });
     if let Some(message) = refused {
-        ready.finish_refused(feature, &message, context)?;
+        ready.finish(feature, None, &message, ExitCode::CannotStart, context)?;
     }
     let code = match finish? {
         Finish::AllDone { .. } if interrupt.signal().is_some() => Ok(match interrupt.signal() {
@@ -384,7 +384,7 @@ fn run_session(
         }
         Finish::Ended(session) => {
             let code = ExitCode::of_session(&session, &interrupt);
-            ready.finish(feature, &session, &verdict, code, context);
+            ready.finish(feature, Some(&session), &verdict, code, context)?;
             Ok(code)
         }
     };

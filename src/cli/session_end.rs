@@ -48,62 +48,36 @@ fn sequences(status: Status, counts: TaskCounts, verdict: &str, program: Option<
     text
 }
 
-/// Runs it with the outcome in its environment. However it ends, the session's own end stands.
-pub fn run_hook(
-    command: &str,
-    root: &Utf8Path,
+/// Returns what the environment of the hook has. A session that was not started is `None`: it has no id, and nothing is recorded of
+/// it.
+pub fn hook_variables(
     feature: &Feature,
-    session: &Session,
-    code: ExitCode,
-    fence: Option<&Fence>,
-) {
-    // `RALPH_SESSION` is not among them: it marks what belongs to a running session, and a hook may start the next.
-    let variables = [
-        ("RALPH_STATUS", session.status.to_string()),
-        ("RALPH_STOP_REASON", session.stop_reason.map_or(String::new(), |reason| reason.to_string())),
-        ("RALPH_ENDED_BY", session.ended_by.map_or(String::new(), |ended| ended.by.to_string())),
-        ("RALPH_LIMIT", session.limit.map_or(String::new(), |limit| limit.to_string())),
-        ("RALPH_SESSION_ID", session.id.to_string()),
-        ("RALPH_BRANCH", session.branch.clone().unwrap_or_default()),
-        ("RALPH_LANE", session.lane.map_or(String::new(), |lane| lane.to_string())),
-        ("RALPH_FEATURE", feature.dir.to_string()),
-        ("RALPH_PROGRESS", feature.progress_path.to_string()),
-        ("RALPH_ITERATIONS", session.iterations_run.to_string()),
-        ("RALPH_TASKS_DONE", session.tasks_done.to_string()),
-        ("RALPH_TASKS_OPEN", session.tasks_remaining.to_string()),
-        ("RALPH_EXIT_CODE", code.number().to_string()),
-    ];
-    run(command, root, variables, fence);
-}
-
-/// Runs it for a session that was not started: it has no id, and nothing is recorded of it.
-pub fn run_hook_of_refusal(
-    command: &str,
-    root: &Utf8Path,
-    feature: &Feature,
+    session: Option<&Session>,
     counts: TaskCounts,
     branch: Option<String>,
-    fence: Option<&Fence>,
-) {
-    let variables = [
-        ("RALPH_STATUS", "refused".to_owned()),
-        ("RALPH_STOP_REASON", String::new()),
-        ("RALPH_ENDED_BY", String::new()),
-        ("RALPH_LIMIT", String::new()),
-        ("RALPH_SESSION_ID", String::new()),
+    code: ExitCode,
+) -> [(&'static str, String); 13] {
+    let of_session = |value: fn(&Session) -> Option<String>| session.and_then(value).unwrap_or_default();
+    // `RALPH_SESSION` is not among them: it marks what belongs to a running session, and a hook may start the next.
+    [
+        ("RALPH_STATUS", session.map_or("refused".to_owned(), |session| session.status.to_string())),
+        ("RALPH_STOP_REASON", of_session(|session| session.stop_reason.map(|reason| reason.to_string()))),
+        ("RALPH_ENDED_BY", of_session(|session| session.ended_by.map(|ended| ended.by.to_string()))),
+        ("RALPH_LIMIT", of_session(|session| session.limit.map(|limit| limit.to_string()))),
+        ("RALPH_SESSION_ID", of_session(|session| Some(session.id.to_string()))),
         ("RALPH_BRANCH", branch.unwrap_or_default()),
-        ("RALPH_LANE", String::new()),
+        ("RALPH_LANE", of_session(|session| session.lane.map(|lane| lane.to_string()))),
         ("RALPH_FEATURE", feature.dir.to_string()),
         ("RALPH_PROGRESS", feature.progress_path.to_string()),
-        ("RALPH_ITERATIONS", "0".to_owned()),
+        ("RALPH_ITERATIONS", session.map_or(0, |session| session.iterations_run).to_string()),
         ("RALPH_TASKS_DONE", counts.done.to_string()),
         ("RALPH_TASKS_OPEN", counts.open.to_string()),
-        ("RALPH_EXIT_CODE", ExitCode::CannotStart.number().to_string()),
-    ];
-    run(command, root, variables, fence);
+        ("RALPH_EXIT_CODE", code.number().to_string()),
+    ]
 }
 
-fn run<const N: usize>(
+/// Runs the hook with the outcome in its environment. However it ends, the session's own end stands.
+pub fn run_hook<const N: usize>(
     command: &str,
     root: &Utf8Path,
     variables: [(&str, String); N],

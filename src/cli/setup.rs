@@ -306,45 +306,30 @@ impl Ready {
         work_tree.clone().behind(self.sandbox.as_ref().map(Sandbox::for_filters))
     }
 
-    /// Notifies the user that the session is over, in the ways that are configured.
+    /// Notifies the user that the session is over, in the ways that are configured; with `None`, that it was not started.
     pub fn finish(
         &self,
         feature: &Feature,
-        session: &Session,
+        session: Option<&Session>,
         verdict: &str,
         code: ExitCode,
         context: &Context,
-    ) {
-        let counts = TaskCounts { done: session.tasks_done, open: session.tasks_remaining };
-        let notify = self.config.settings.notify;
-        session_end::notify(notify, session.status, counts, verdict, &context.environment);
-        if let Some(command) = &self.config.settings.on_finish {
+    ) -> Result<()> {
+        let counts = match session {
+            Some(session) => TaskCounts { done: session.tasks_done, open: session.tasks_remaining },
+            None => tasks::read(&feature.files, &feature.tasks_path)?.counts(),
+        };
+        let status = session.map_or(Status::Failed, |session| session.status);
+        let settings = &self.config.settings;
+        session_end::notify(settings.notify, status, counts, verdict, &context.environment);
+        if let Some(command) = &settings.on_finish {
             let fence = self.sandbox.as_ref().map(Sandbox::for_checks);
-            session_end::run_hook(command, &self.project.root, feature, session, code, fence.as_ref());
-        }
-    }
-
-    /// Notifies the user in the same ways that the session was not started.
-    pub fn finish_refused(&self, feature: &Feature, message: &str, context: &Context) -> Result<()> {
-        let counts = tasks::read(&feature.files, &feature.tasks_path)?.counts();
-        session_end::notify(
-            self.config.settings.notify,
-            Status::Failed,
-            counts,
-            message,
-            &context.environment,
-        );
-        if let Some(command) = &self.config.settings.on_finish {
-            let fence = self.sandbox.as_ref().map(Sandbox::for_checks);
-            let branch = context.work_tree()?.branch()?;
-            session_end::run_hook_of_refusal(
-                command,
-                &self.project.root,
-                feature,
-                counts,
-                branch,
-                fence.as_ref(),
-            );
+            let branch = match session {
+                Some(session) => session.branch.clone(),
+                None => context.work_tree()?.branch()?,
+            };
+            let variables = session_end::hook_variables(feature, session, counts, branch, code);
+            session_end::run_hook(command, &self.project.root, variables, fence.as_ref());
         }
         Ok(())
     }

@@ -50,15 +50,15 @@ pub(super) fn read(text: &str, own: Option<&str>, languages: Languages) -> Vec<D
     for words in languages.iter().filter(|words| words.waits_hint.is_match(text)) {
         for keyword in words.waits_for.find_iter(text) {
             let (before, behind) = (&text[..keyword.start()], &text[keyword.end()..]);
-            if !is_denied(languages, before, own) && !is_undone(words, behind) {
+            if !is_denied(languages, before, own) && !words.not_behind.is_match(behind) {
                 read_list(behind, words, &mut dependencies);
             }
         }
-        for found in words.waited_for.iter().flat_map(|waited_for| waited_for.captures_iter(text)) {
+        for found in words.waited_for.captures_iter(text) {
             let (Some(whole), Some(ids)) = (found.get(0), found.name("ids")) else { continue };
             let is_part = text[..ids.start()].ends_with(|c: char| c.is_ascii_alphanumeric());
-            let behind = &text[whole.end()..];
-            if !is_part && !is_undone(words, behind) && !is_other_subject(&text[..ids.start()], own) {
+            let is_undone = words.not_behind.is_match(&text[whole.end()..]);
+            if !is_part && !is_undone && !is_other_subject(&text[..ids.start()], own) {
                 read_list(ids.as_str(), words, &mut dependencies);
             }
         }
@@ -69,10 +69,6 @@ pub(super) fn read(text: &str, own: Option<&str>, languages: Languages) -> Vec<D
         (until.is_some() || Some(from.as_str()) != own) && seen.insert(dependency.clone())
     });
     dependencies
-}
-
-fn is_undone(words: &Expressions, behind: &str) -> bool {
-    words.not_behind.as_ref().is_some_and(|not| not.is_match(behind))
 }
 
 /// Returns true if what is before a word for "depends on" says that the task depends on nothing, or that another does.
@@ -113,7 +109,7 @@ fn read_list(text: &str, words: &Expressions, dependencies: &mut Vec<Dependency>
             None => break,
         }
     }
-    if words.not_behind_ids.as_ref().is_some_and(|not| not.is_match(rest)) {
+    if words.not_behind_ids.is_match(rest) {
         dependencies.truncate(known);
     }
 }

@@ -24,30 +24,24 @@ pub(super) fn asks_for_failing_tests(source: &str, headings: &[String], language
 }
 
 fn asks_in(source: &str, words: &Expressions, languages: Languages) -> bool {
-    let may_fail = words.fail.is_match(source);
-    let tests_first = words.tests_first.as_ref().filter(|tests_first| tests_first.is_match(source));
-    if !may_fail && tests_first.is_none() {
+    let [may_fail, may_be_first] = [&words.fail, &words.tests_first].map(|words| words.is_match(source));
+    if !may_fail && !may_be_first {
         return false;
     }
+    let is_first = |thought: &str| may_be_first && words.tests_first.is_match(thought);
     let mut thoughts = BREAK.split(source);
     thoughts.any(|thought| {
         let has_words = may_fail && words.tests.is_match(thought) && words.fail.is_match(thought);
-        if !has_words && !tests_first.is_some_and(|tests_first| tests_first.is_match(thought)) {
+        if !has_words && !is_first(thought) {
             return false;
         }
         let thought = thought.split_whitespace().collect::<Vec<_>>().join(" ");
         // Languages share words, so what one of them denies is denied.
-        let is_denied = || {
-            languages
-                .iter()
-                .filter_map(|words| words.not_tests_first.as_ref())
-                .any(|not| not.is_match(&thought))
-        };
         has_words
             && words.must_fail.is_match(&thought)
             && words.first.is_match(&thought)
             && !languages.iter().any(|words| words.not_fail.is_match(&thought))
-            || tests_first.is_some_and(|tests_first| tests_first.is_match(&thought)) && !is_denied()
+            || is_first(&thought) && !languages.iter().any(|words| words.not_tests_first.is_match(&thought))
     })
 }
 

@@ -37,19 +37,21 @@ impl TaskList {
 impl Item {
     /// Returns true if its work is to write a test.
     pub fn is_test(&self) -> bool {
-        let mut languages = self.languages.iter();
-        if languages.any(|words| words.runs.as_ref().is_some_and(|runs| runs.is_match(&self.text))) {
+        if self.languages.iter().any(|words| words.runs.is_match(&self.text)) {
             return false;
         }
         let heading = self.headings.last().map_or("", String::as_str);
         let mut text = Cow::Borrowed(self.text.as_str());
-        for not_tests in self.languages.iter().filter_map(|words| words.not_tests.as_ref()) {
-            if let Cow::Owned(rest) = not_tests.replace_all(&text, "") {
+        for words in self.languages.iter() {
+            if let Cow::Owned(rest) = words.not_tests.replace_all(&text, "") {
                 text = Cow::Owned(rest);
             }
         }
+        // English has an expression of its own.
+        let mut others = self.languages.iter().skip(1);
         TEST_TASK.is_match(&text)
-            || self.languages.iter().any(|words| words.tests.is_match(heading) || words.is_test(&text))
+            || others.any(|words| words.is_test(&text))
+            || self.languages.iter().any(|words| words.tests.is_match(heading))
     }
 
     /// Returns true if it asks for a test that fails: `Write a failing test for login`, `Add failing integration tests`.
@@ -61,8 +63,7 @@ impl Item {
 impl Expressions {
     /// Returns true if a text names a test: anywhere, or as one of its first words where words are set apart.
     fn is_test(&self, text: &str) -> bool {
-        let found = self.not_tests.as_ref().and_then(|_| self.tests.find(text));
-        found.is_some_and(|found| {
+        self.tests.find(text).is_some_and(|found| {
             self.is_unspaced || text[..found.start()].split_whitespace().count() <= MAX_WORDS_BEFORE
         })
     }

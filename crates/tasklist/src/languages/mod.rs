@@ -2,9 +2,10 @@
 
 mod words;
 
-use std::collections::HashMap;
+use std::borrow::Cow;
+use std::collections::HashSet;
 use std::ops::Deref;
-use std::sync::{LazyLock, OnceLock};
+use std::sync::OnceLock;
 
 use regex::Regex;
 
@@ -12,23 +13,13 @@ use super::label::{ID_BARE, TASK_WORDS};
 use words::{LANGUAGES, Words};
 
 /// How many different stop words of a language show it.
-const STOP_WORDS_NEEDED: u32 = 3;
+const STOP_WORDS_NEEDED: usize = 3;
 
 /// A text with more Han characters for each of Kana is Chinese, with a name in Kana.
 const HAN_PER_KANA: usize = 20;
 
-/// Longest stop word, in bytes.
-const MAX_STOP_WORD_BYTES: usize = 12;
-
-static STOP_WORDS: LazyLock<HashMap<&'static str, Vec<(usize, u64)>>> = LazyLock::new(|| {
-    let mut places: HashMap<&str, Vec<(usize, u64)>> = HashMap::new();
-    for (language, words) in LANGUAGES.iter().enumerate() {
-        for (bit, word) in words.stops.iter().enumerate() {
-            places.entry(word).or_default().push((language, 1_u64 << bit));
-        }
-    }
-    places
-});
+/// Matches nothing.
+const NEVER: &str = r"[^\s\S]";
 
 static EXPRESSIONS: [OnceLock<Expressions>; LANGUAGES.len()] = [const { OnceLock::new() }; LANGUAGES.len()];
 
@@ -64,8 +55,10 @@ impl Languages {
                 found.add(code);
             }
         }
-        for (words, seen) in LANGUAGES.iter().zip(stop_words(source)) {
-            if seen.count_ones() >= STOP_WORDS_NEEDED {
+        let in_source = words_of(source);
+        for words in LANGUAGES {
+            let seen = words.stops.iter().filter(|stop| in_source.contains(**stop));
+            if seen.take(STOP_WORDS_NEEDED).count() == STOP_WORDS_NEEDED {
                 found.add(words.code);
             }
         }
@@ -83,9 +76,7 @@ impl Languages {
             .filter(move |place| self.0 & (1 << place) != 0)
             .map(|place| EXPRESSIONS[place].get_or_init(|| Expressions::new(&LANGUAGES[place])))
     }
-}
 
-impl Languages {
     /// Returns true if a word at the front or the end of a task says that it is optional.
     pub fn is_optional(self, text: &str) -> bool {
         self.without_optional(text).len() < text.len()
@@ -100,20 +91,11 @@ impl Languages {
     }
 }
 
-/// Returns which stop words of each language a text has, a bit each.
-fn stop_words(source: &str) -> [u64; LANGUAGES.len()] {
-    let mut seen = [0; LANGUAGES.len()];
+/// Returns the different words of a text, in lower case.
+fn words_of(source: &str) -> HashSet<Cow<'_, str>> {
     let words = source.split(|c: char| !c.is_alphanumeric() && c != '_');
-    for word in words.filter(|word| !word.is_empty() && word.len() <= MAX_STOP_WORD_BYTES) {
-        let places = match STOP_WORDS.get(word) {
-            None if word.contains(char::is_uppercase) => STOP_WORDS.get(word.to_lowercase().as_str()),
-            found => found,
-        };
-        for (language, bit) in places.into_iter().flatten() {
-            seen[*language] |= bit;
-        }
-    }
-    seen
+    let lower = |word: &str| Some(word.to_lowercase()).filter(|_| word.contains(char::is_uppercase));
+    words.map(|word| lower(word).map_or(Cow::Borrowed(word), Cow::Owned)).collect()
 }
 
 /// An expression that is made when it is asked for: most lists need few of them.
@@ -131,7 +113,7 @@ impl Deref for Expression {
     }
 }
 
-/// The words of a language, as expressions. What a language has no word for is absent.
+/// The words of a language, as expressions. What it has no word for matches nothing.
 #[derive(Debug)]
 pub(super) struct Expressions {
     /// True if words are not set apart by spaces.
@@ -140,19 +122,19 @@ pub(super) struct Expressions {
     /// What is before ids.
     pub waits_for: Expression,
     /// Ids, and what is behind them.
-    pub waited_for: Option<Expression>,
+    pub waited_for: Expression,
     pub not_before: Expression,
-    pub not_behind: Option<Expression>,
-    pub not_behind_ids: Option<Expression>,
+    pub not_behind: Expression,
+    pub not_behind_ids: Expression,
     pub tests: Expression,
-    pub not_tests: Option<Expression>,
-    pub runs: Option<Expression>,
+    pub not_tests: Expression,
+    pub runs: Expression,
     pub fail: Expression,
     pub must_fail: Expression,
     pub first: Expression,
     pub not_fail: Expression,
-    pub tests_first: Option<Expression>,
-    pub not_tests_first: Option<Expression>,
+    pub tests_first: Expression,
+    pub not_tests_first: Expression,
     pub failing_test: Expression,
     /// At the front of a task, with what sets it apart.
     pub optional_front: Expression,
@@ -170,26 +152,24 @@ impl Expressions {
             is_unspaced: words.is_unspaced,
             waits_hint: expression(words.waits_hint),
             waits_for: expression(&waits_for(words)),
-            waited_for: some(words.waited_for).map(|behind| {
+            waited_for: around(words.waited_for, |behind| {
                 let id = format!(r"[*_`\[(（]*(?:{TASK_WORDS}\s*)?[*_`\[]*(?-i:{ID_BARE})[*_`\]]*");
                 let between =
                     r"\s*(?:[、，,/+&・~～〜–-]|と|や|および|及び|から|和|及|与|與|至|到|및|와|과|부터)\s*";
-                expression(&format!(
-                    r"(?P<ids>{id}(?:{between}{id})*)[)）」]*\s*(?:まで|까지)?\s*(?:{behind})"
-                ))
+                format!(r"(?P<ids>{id}(?:{between}{id})*)[)）」]*\s*(?:まで|까지)?\s*(?:{behind})")
             }),
-            not_before: expression(&format!("(?:{})[*_]*$", words.not_before)),
-            not_behind: some(words.not_behind).map(|behind| expression(&format!("^(?:{behind})"))),
-            not_behind_ids: some(words.not_behind_ids).map(|behind| expression(&format!("^(?:{behind})"))),
+            not_before: around(words.not_before, |before| format!("(?:{before})[*_]*$")),
+            not_behind: around(words.not_behind, |behind| format!("^(?:{behind})")),
+            not_behind_ids: around(words.not_behind_ids, |behind| format!("^(?:{behind})")),
             tests: expression(words.tests),
-            not_tests: some(words.not_tests).map(expression),
-            runs: some(words.runs).map(|runs| expression(&format!(r"^\W*(?:{runs})"))),
+            not_tests: expression(words.not_tests),
+            runs: around(words.runs, |runs| format!(r"^\W*(?:{runs})")),
             fail: expression(words.fail),
             must_fail: expression(words.must_fail),
             first: expression(words.first),
             not_fail: expression(words.not_fail),
-            tests_first: some(words.tests_first).map(expression),
-            not_tests_first: some(words.not_tests_first).map(expression),
+            tests_first: expression(words.tests_first),
+            not_tests_first: expression(words.not_tests_first),
             failing_test: expression(words.failing_test),
             optional_front: expression(&format!(
                 r"^[*_\s]*(?:{set_apart}[*_]*\s*[:：]?|[*_]*(?:{optional})[*_]*\s*[:：][*_]*)[\s*_]*"
@@ -224,7 +204,12 @@ fn some(word: &'static str) -> Option<&'static str> {
 }
 
 fn expression(pattern: &str) -> Expression {
-    Expression { pattern: format!("(?i){pattern}"), regex: OnceLock::new() }
+    let pattern = if pattern.is_empty() { NEVER.to_owned() } else { format!("(?i){pattern}") };
+    Expression { pattern, regex: OnceLock::new() }
+}
+
+fn around(words: &'static str, form: impl FnOnce(&str) -> String) -> Expression {
+    expression(&some(words).map_or_else(String::new, form))
 }
 
 /// Returns a text with common words behind it, by which its language is known; a script shows it without.
@@ -269,31 +254,30 @@ mod tests {
             let mut languages = Languages::default();
             languages.add(words.code);
             for of in languages.iter() {
-                let optional = [&of.waited_for, &of.not_behind, &of.not_tests, &of.runs, &of.tests_first];
-                let all = [
+                for expression in [
                     &of.waits_hint,
                     &of.waits_for,
+                    &of.waited_for,
                     &of.not_before,
+                    &of.not_behind,
+                    &of.not_behind_ids,
                     &of.tests,
+                    &of.not_tests,
+                    &of.runs,
                     &of.fail,
                     &of.must_fail,
                     &of.first,
                     &of.not_fail,
+                    &of.tests_first,
+                    &of.not_tests_first,
                     &of.failing_test,
                     &of.optional_front,
                     &of.optional_end,
-                ];
-                for expression in all
-                    .into_iter()
-                    .chain(optional.into_iter().flatten())
-                    .chain(&of.not_tests_first)
-                    .chain(&of.not_behind_ids)
-                {
+                ] {
                     assert!(!expression.is_match(""), "{}: {}", words.code, expression.pattern);
                 }
             }
-            assert!(words.stops.len() <= 64, "{}", words.code);
-            assert!(words.stops.iter().all(|word| word.len() <= MAX_STOP_WORD_BYTES), "{}", words.code);
+            assert!(words.stops.iter().all(|word| word.to_lowercase() == **word), "{}", words.code);
         }
     }
 }

@@ -1,10 +1,14 @@
 //! Commits that are not in what is checked out: on other branches, in other work trees, in the stash.
 
+use std::collections::HashSet;
+
 use anyhow::Result;
 
 use ralph_core::record::{ObjectId, Timestamp};
+use ralph_os::process::Tool;
 
 use super::WorkTree;
+use crate::repository::RefFormat;
 
 /// Where commits are.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,6 +35,10 @@ type Listed = (String, Option<ObjectId>, Option<String>);
 impl WorkTree {
     /// Returns the stash, its entries a line each.
     pub fn stashes(&self) -> Result<Vec<u8>> {
+        let log = self.repository.common_dir.join("logs/refs/stash");
+        if self.repository.refs == RefFormat::Files && !log.exists() {
+            return Ok(Vec::new());
+        }
         // Without a stash it is an error.
         Ok(self.git().args(["reflog", "show", "--format=%H", "refs/stash", "--"]).run()?.stdout)
     }
@@ -39,10 +47,10 @@ impl WorkTree {
     /// remote.
     pub fn commits_elsewhere(&self, known: &[u8]) -> Result<Vec<CommitsElsewhere>> {
         let remotes = self.git().args(["for-each-ref", "--format=%(objectname)", "refs/remotes"]).read()?;
-        let known = [known, b"\n", &remotes].concat();
-        let known_text = String::from_utf8_lossy(&known);
-        let known_text: Vec<&str> = known_text.lines().filter(|line| !line.is_empty()).collect();
-        let is_known = |id: &ObjectId| known_text.contains(&id.as_str());
+        let known_text =
+            String::from_utf8_lossy(known).into_owned() + "\n" + &String::from_utf8_lossy(&remotes);
+        let known: HashSet<&str> = known_text.lines().filter(|line| !line.is_empty()).collect();
+        let listed = Vec::from_iter(known.iter().copied()).join("\n").into_bytes();
         let since = Timestamp::from_seconds(0);
         let head = self.head()?;
         let listing = ["for-each-ref", "--format=%(objectname) %(refname)", "refs/heads", "refs/stash"];
@@ -64,11 +72,10 @@ impl WorkTree {
         }
         let mut found = Vec::new();
         for (place, tip, work_tree) in places {
-            if is_known(&tip) || Some(&tip) == head.as_ref() {
+            if known.contains(tip.as_str()) || Some(&tip) == head.as_ref() {
                 continue;
             }
-            let mut commits =
-                self.commits_between(head.as_ref(), Some(&tip), known_text.join("\n").as_bytes(), since)?;
+            let mut commits = self.commits_between(head.as_ref(), Some(&tip), &listed, since)?;
             if commits.is_empty() {
                 continue;
             }
@@ -81,8 +88,17 @@ impl WorkTree {
         Ok(found)
     }
 
+    /// Returns the work tree in which a branch is checked out; `None` if it is in none of the user's.
+    pub fn checked_out_at(&self, reference: &str) -> Result<Option<String>> {
+        let mut listed = self.work_trees()?.into_iter();
+        Ok(listed.find(|(.., branch)| branch.as_deref() == Some(reference)).map(|(path, ..)| path))
+    }
+
+    /// Lists the work trees of the user's.
     fn work_trees(&self) -> Result<Vec<Listed>> {
-        let listed = self.git().args(["worktree", "list", "--porcelain"]).read()?;
+        let common = &self.repository.common_dir;
+        let git = Tool::git(common).env("GIT_DIR", common.as_str());
+        let listed = git.args(["worktree", "list", "--porcelain"]).read()?;
         let listed = String::from_utf8_lossy(&listed).into_owned();
         let field = |entry: &str, name: &str| {
             entry.lines().find_map(|line| line.strip_prefix(name).map(str::to_owned))

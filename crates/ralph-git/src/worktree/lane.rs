@@ -356,17 +356,6 @@ impl WorkTree {
         Ok(text)
     }
 
-    /// Returns the work tree in which a branch is checked out; `None` if it is in none of the user's.
-    pub fn checked_out_at(&self, reference: &str) -> Result<Option<String>> {
-        let git = Tool::git(&self.repository.common_dir).env("GIT_DIR", self.repository.common_dir.as_str());
-        let listed = git.args(["worktree", "list", "--porcelain"]).read()?;
-        let listed = String::from_utf8_lossy(&listed).into_owned();
-        let entries = listed.split("\n\n");
-        let mut found =
-            entries.filter(|entry| entry.lines().any(|line| line.strip_prefix("branch ") == Some(reference)));
-        Ok(found.next().and_then(|entry| entry.lines().next()?.strip_prefix("worktree ").map(str::to_owned)))
-    }
-
     /// Returns true if one commit is another, or is in its history.
     pub fn is_ancestor(&self, one: &ObjectId, other: &ObjectId) -> Result<bool> {
         let asked = self.git().args(["merge-base", "--is-ancestor", one.as_str(), other.as_str()]).run()?;

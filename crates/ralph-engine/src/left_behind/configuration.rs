@@ -1,9 +1,11 @@
-//! The repository's settings, as an attempt found them and as it left them. Pure.
+//! The repository's settings, as an attempt found them and as it left them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use anyhow::Result;
+
 use ralph_core::record::{GitState, GitStateKind, quoted_for_shell};
-use ralph_git::worktree::WatchedSettings;
+use ralph_git::worktree::{WatchedSettings, WorkTree};
 
 /// A key, and true beside it if it is of one work tree alone.
 type Key = (bool, String);
@@ -13,11 +15,24 @@ type Key = (bool, String);
 pub(super) struct Configuration {
     expected: WatchedSettings,
     last: WatchedSettings,
+    /// What the files had that these were read from.
+    files: Option<[Option<Vec<u8>>; 2]>,
     /// The iteration that left each key with another value.
     since: BTreeMap<Key, u32>,
 }
 
 impl Configuration {
+    /// Returns the settings as they are now. Git reads them only where their files are not as at the last look: each attempt has two.
+    pub fn read(&mut self, work_tree: &WorkTree) -> Result<WatchedSettings> {
+        let files = work_tree.settings_files();
+        if self.files.as_ref() == Some(&files) {
+            return Ok(self.last.clone());
+        }
+        let now = work_tree.watched_settings()?;
+        self.files = Some(files);
+        Ok(now)
+    }
+
     /// Notes the settings before an attempt. One that was changed since the last look is as the user wants it.
     pub fn begin_attempt(&mut self, now: WatchedSettings) {
         for key in differing(&self.last, &now) {

@@ -134,8 +134,9 @@ impl Running<'_> {
             };
             states.extend(self.past.left_behind.branch.look(now.as_deref(), is_there, iteration));
         }
-        let settings = self.plan.work_tree.watched_settings()?;
-        states.extend(self.past.left_behind.configuration.look(settings, iteration));
+        let configuration = &mut self.past.left_behind.configuration;
+        let settings = configuration.read(self.plan.work_tree)?;
+        states.extend(configuration.look(settings, iteration));
         Ok(states)
     }
 

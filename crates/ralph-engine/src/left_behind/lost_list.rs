@@ -6,7 +6,6 @@ use ralph_core::record::{ObjectId, RALPH, quoted_for_shell};
 use ralph_git::worktree::WorkTree;
 use ralph_store::{RecordReader, SessionLog, Store};
 
-/// A task list that was deleted, alone or with its folder.
 /// Returns what is gone if the list at `path` is, and the command that brings it back, by the record of a session. `None`
 /// if it is there, or if no record has it.
 pub fn lost_list(

@@ -66,7 +66,7 @@ impl LeftBehind {
         self.stashes = plan.work_tree.stashes().unwrap_or_default();
         self.branch.begin_attempt(branch);
         // What cannot be read is looked at after the attempt.
-        if let Ok(settings) = plan.work_tree.watched_settings() {
+        if let Ok(settings) = self.configuration.read(plan.work_tree) {
             self.configuration.begin_attempt(settings);
         }
     }

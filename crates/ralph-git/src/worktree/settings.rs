@@ -1,8 +1,10 @@
 //! The repository's own settings that decide where its work tree is, who commits, how, and with which hooks.
 
 use std::collections::BTreeMap;
+use std::fs;
 
 use anyhow::{Result, bail};
+use camino::Utf8PathBuf;
 
 use ralph_os::process::Tool;
 
@@ -17,14 +19,19 @@ const WATCHED: &str = r"^(core\.(bare|worktree|hookspath)|(user|author|committer
 pub type WatchedSettings = BTreeMap<(bool, String), Vec<String>>;
 
 impl WorkTree {
-    /// Returns the watched settings in the repository's own files, without what these include.
+    /// Returns what is in the repository's own files with settings: as long as that is the same, so are these.
+    pub fn settings_files(&self) -> [Option<Vec<u8>>; 2] {
+        self.settings_paths().map(|file| fs::read(file).ok())
+    }
+
+    fn settings_paths(&self) -> [Utf8PathBuf; 2] {
+        [self.repository.common_dir.join("config"), self.git_dir.join("config.worktree")]
+    }
+
+    /// Returns the watched settings in these files, without what they include.
     pub fn watched_settings(&self) -> Result<WatchedSettings> {
         let mut found = WatchedSettings::new();
-        let files = [
-            (false, self.repository.common_dir.join("config")),
-            (true, self.git_dir.join("config.worktree")),
-        ];
-        for (is_of_work_tree, file) in files {
+        for (is_of_work_tree, file) in [false, true].into_iter().zip(self.settings_paths()) {
             if !file.is_file() {
                 continue;
             }

@@ -30,4 +30,4 @@ pub use ordered::{
 pub use own_files::{Lookup, OwnFiles, selects_by_change};
 pub use paths::{is_test_file, is_worth_reading};
 pub use ticks::closable;
-pub use unseen::{UnseenChanges, is_made_by_tools, without_numbers, written_outside};
+pub use unseen::{is_made_by_tools, unseen_words, without_numbers, written_outside};

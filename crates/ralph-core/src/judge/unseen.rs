@@ -10,6 +10,9 @@ use crate::record::{ToolCall, ToolKind, join_truncated};
 /// Maximum number of names in a text.
 const MAX_NAMES: usize = 3;
 
+/// Where agents put notes and outputs for a moment, whatever `TMPDIR` says.
+const SCRATCH_FOLDERS: [&str; 3] = ["/tmp", "/private/tmp", "/var/tmp"];
+
 /// Folders and files that tools make beside the work: dependencies, caches, results of builds and test runs, logs, and what
 /// agents keep of their own.
 const BY_TOOLS: &str = r"(?xi)(?:^|/)(?:
@@ -41,38 +44,26 @@ pub fn without_numbers(path: &str) -> String {
     NUMBERS.replace_all(path, "#").into_owned()
 }
 
-/// What an attempt changed that no snapshot shows.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct UnseenChanges {
-    /// Files that git ignores, or that no snapshot takes.
-    pub files: Vec<String>,
-    pub submodules: Vec<String>,
-    /// Folders without a file.
-    pub folders: Vec<String>,
-    /// Files outside of the repository.
-    pub outside: Vec<String>,
-}
-
-impl UnseenChanges {
-    /// Returns them in words, by the first kind that there is; `None` if there is nothing.
-    pub fn words(&self) -> Option<(String, Vec<String>)> {
-        let Self { files, submodules, folders, outside } = self;
-        let names = |paths: &[String]| join_truncated(paths, MAX_NAMES);
-        let (text, paths) = if !files.is_empty() {
-            (format!("changed only what git does not keep: {}", names(files)), files)
-        } else if !submodules.is_empty() {
-            let word = if submodules.len() == 1 { "submodule" } else { "submodules" };
-            (format!("changed the {word} {}", names(submodules)), submodules)
-        } else if !folders.is_empty() {
-            let keeps = if folders.len() == 1 { "it" } else { "them" };
-            let names = names(folders);
-            (format!("made folders that git cannot keep: {names} (a .gitkeep keeps {keeps})"), folders)
-        } else if !outside.is_empty() {
-            (format!("changed only what is outside of the repository: {}", names(outside)), outside)
-        } else {
-            return None;
-        };
-        Some((text, paths.clone()))
+/// Returns in words what an attempt changed that no snapshot shows, and the paths, by the first kind that there is; `None` if there is
+/// nothing. The kinds are files that git ignores or that no snapshot takes, submodules, folders without a file, and files outside of
+/// the repository.
+pub fn unseen_words(
+    [files, submodules, folders, outside]: [Vec<String>; 4],
+) -> Option<(String, Vec<String>)> {
+    let names = |paths: &[String]| join_truncated(paths, MAX_NAMES);
+    if !files.is_empty() {
+        Some((format!("changed only what git does not keep: {}", names(&files)), files))
+    } else if !submodules.is_empty() {
+        let word = if submodules.len() == 1 { "submodule" } else { "submodules" };
+        Some((format!("changed the {word} {}", names(&submodules)), submodules))
+    } else if !folders.is_empty() {
+        let keeps = if folders.len() == 1 { "it" } else { "them" };
+        let names = names(&folders);
+        Some((format!("made folders that git cannot keep: {names} (a .gitkeep keeps {keeps})"), folders))
+    } else if !outside.is_empty() {
+        Some((format!("changed only what is outside of the repository: {}", names(&outside)), outside))
+    } else {
+        None
     }
 }
 
@@ -93,7 +84,9 @@ pub fn written_outside(calls: &[ToolCall], top: &str, home: Option<&str>) -> Vec
             let is_inside =
                 path.strip_prefix(top).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
             let is_device = ["/dev/", "/proc/", "/sys/"].iter().any(|system| path.starts_with(system));
-            if path.starts_with('/') && !is_inside && !is_device && !found.contains(&path) {
+            let parent = path.rsplit_once('/').map_or("", |(parent, _)| parent);
+            let is_work = !is_inside && !is_device && !SCRATCH_FOLDERS.contains(&parent);
+            if path.starts_with('/') && is_work && !found.contains(&path) {
                 found.push(path);
             }
         }
@@ -218,6 +211,8 @@ mod tests {
             (ToolKind::Shell, "cat /var/log/syslog", ""),
             (ToolKind::Shell, "npm test > /p/out.txt", ""),
             (ToolKind::Shell, "sort < /etc/hosts", ""),
+            (ToolKind::Shell, "npm test > /tmp/out.txt; echo y > /tmp/app/y", "/tmp/app/y"),
+            (ToolKind::Write, "/private/tmp/notes.md", ""),
         ] {
             let found = written_outside(&[call(kind, arguments)], "/p", Some("/home/ada"));
             assert_eq!(found.join(" "), expected, "{arguments}");
@@ -229,31 +224,22 @@ mod tests {
     #[test]
     fn unseen_changes_are_said_by_the_first_kind_that_there_is() {
         let some = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
-        let none = UnseenChanges::default();
-        for (changes, expected) in [
-            (none.clone(), None),
+        for ([files, submodules, folders, outside], expected) in [
+            ([&[][..], &[], &[], &[]], None),
+            ([&[".env"], &[], &["a"], &[]], Some("changed only what git does not keep: .env")),
+            ([&[], &["vendor/x"], &["a"], &[]], Some("changed the submodule vendor/x")),
             (
-                UnseenChanges { files: some(&[".env"]), folders: some(&["a"]), ..none.clone() },
-                Some("changed only what git does not keep: .env"),
-            ),
-            (
-                UnseenChanges { submodules: some(&["vendor/x"]), folders: some(&["a"]), ..none.clone() },
-                Some("changed the submodule vendor/x"),
-            ),
-            (
-                UnseenChanges { folders: some(&["src/models"]), ..none.clone() },
+                [&[], &[], &["src/models"], &[]],
                 Some("made folders that git cannot keep: src/models (a .gitkeep keeps it)"),
             ),
             (
-                UnseenChanges { folders: some(&["a", "b"]), ..none.clone() },
+                [&[], &[], &["a", "b"], &[]],
                 Some("made folders that git cannot keep: a, b (a .gitkeep keeps them)"),
             ),
-            (
-                UnseenChanges { outside: some(&["/etc/x"]), ..none },
-                Some("changed only what is outside of the repository: /etc/x"),
-            ),
+            ([&[], &[], &[], &["/etc/x"]], Some("changed only what is outside of the repository: /etc/x")),
         ] {
-            assert_eq!(changes.words().map(|(text, _)| text).as_deref(), expected);
+            let found = unseen_words([files, submodules, folders, outside].map(some));
+            assert_eq!(found.map(|(text, _)| text).as_deref(), expected);
         }
     }
 }

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use anyhow::Result;
 
-use ralph_core::judge::{UnseenChanges, is_made_by_tools, without_numbers, written_outside};
+use ralph_core::judge::{is_made_by_tools, unseen_words, without_numbers, written_outside};
 use ralph_core::record::{FlagCode, LeftOut, TaskName, ToolCall};
 use ralph_git::worktree::{ChangeTime, UnseenEntries};
 use ralph_os::platform::{changed_at, own_outputs};
@@ -99,16 +99,13 @@ impl Running<'_> {
             let entries = entries.iter().filter(|(_, changed)| is_of_agent(*changed));
             entries.map(|(path, _)| path.clone()).collect::<Vec<String>>()
         };
-        let changes = UnseenChanges {
-            files: ignored
-                .map(|(path, ..)| path.clone())
-                .chain(left_out.map(|left| left.path.clone()))
-                .collect(),
-            submodules: of_agent(&found.submodules),
-            folders: of_agent(&found.empty_folders),
-            outside: self.outside(calls, &is_of_agent),
-        };
-        Ok(changes.words())
+        let files = ignored.map(|(path, ..)| path.clone()).chain(left_out.map(|left| left.path.clone()));
+        Ok(unseen_words([
+            files.collect(),
+            of_agent(&found.submodules),
+            of_agent(&found.empty_folders),
+            self.outside(calls, &is_of_agent),
+        ]))
     }
 
     /// Returns the paths outside of the repository that calls wrote and that changed while the agent ran.

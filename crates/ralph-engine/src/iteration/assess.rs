@@ -31,6 +31,9 @@ const MAX_READ_FILES: usize = 3000;
 /// Largest file that is read, in bytes.
 const MAX_FILE_BYTES: u64 = 1 << 20;
 
+/// Maximum number of records in which tests are looked for that were flaky before.
+const MAX_FLAKY_RECORDS: usize = 100;
+
 /// Maximum number of files that a message names.
 const MAX_NAMED_FILES: usize = 5;
 
@@ -151,8 +154,8 @@ impl Running<'_> {
 
     /// Returns how often one of these tests was flaky, this time included.
     fn times_flaky(&self, names: &[String]) -> usize {
-        let earlier = self.past.memory.entries().iter();
-        let earlier = earlier.filter(|entry| entry.flags.contains(&FlagCode::Flaky));
+        let earlier = self.past.memory.entries().iter().rev();
+        let earlier = earlier.filter(|entry| entry.flags.contains(&FlagCode::Flaky)).take(MAX_FLAKY_RECORDS);
         let earlier: Vec<Vec<String>> = earlier
             .filter_map(|entry| self.plan.store.readable_iteration(entry))
             .map(|iteration| flaky_tests(&iteration))

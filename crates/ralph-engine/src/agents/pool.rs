@@ -74,6 +74,11 @@ pub struct Backoff {
 }
 
 impl Backoff {
+    /// Returns true if its agent cannot run yet, or any more.
+    fn lasts(&self, now: Timestamp) -> bool {
+        self.end == BackoffEnd::Never || self.until > now
+    }
+
     /// Returns true if the agent reported no time at which its limit ends.
     pub fn is_guessed(&self) -> bool {
         self.end != BackoffEnd::Reported
@@ -155,8 +160,7 @@ impl AgentPool {
     pub fn next(&self, now: Timestamp) -> Next<'_> {
         let mut soonest: Option<(usize, &Backoff)> = None;
         for (index, AgentState { backoff, .. }) in self.agents.iter().enumerate() {
-            let Some(backoff) = backoff.as_ref().filter(|it| it.end == BackoffEnd::Never || it.until > now)
-            else {
+            let Some(backoff) = backoff.as_ref().filter(|backoff| backoff.lasts(now)) else {
                 return Next::Go(index);
             };
             let is_sooner = soonest.is_none_or(|(_, found)| backoff.until < found.until);
@@ -255,10 +259,10 @@ impl AgentPool {
         is_second
     }
 
-    /// Returns the first agent of those that are not backing off for which `is_wanted` is true.
-    pub fn available(&self, is_wanted: impl Fn(usize) -> bool) -> Option<usize> {
-        let mut free = self.agents.iter().enumerate().filter(|(_, agent)| agent.backoff.is_none());
-        free.find(|(index, _)| is_wanted(*index)).map(|(index, _)| index)
+    /// Returns the first agent of those that can run now for which `is_wanted` is true.
+    pub fn available(&self, now: Timestamp, is_wanted: impl Fn(usize) -> bool) -> Option<usize> {
+        let is_free = |agent: &AgentState| !agent.backoff.as_ref().is_some_and(|backoff| backoff.lasts(now));
+        (0..self.agents.len()).find(|&index| is_free(&self.agents[index]) && is_wanted(index))
     }
 
     /// Records that an agent ran to its end, whatever the outcome.
@@ -329,6 +333,19 @@ mod tests {
         assert!(!pool.is_first_available());
         assert_eq!(wait(&pool, 100), (0, 502));
         assert_eq!(pool.next(at(502)), Next::Go(0));
+    }
+
+    #[test]
+    fn an_agent_whose_limit_is_over_takes_what_another_ones_provider_refuses() {
+        let mut pool = pool(2, HOUR);
+        let other = |pool: &AgentPool, now| pool.available(at(now), |index| index != 0);
+        assert_eq!(other(&pool, 100), Some(1));
+        pool.interrupt(1, interruption(FailureClass::Quota, Some(at(500))), at(100));
+        assert_eq!((other(&pool, 400), other(&pool, 502)), (None, Some(1)));
+        for _ in 0..9 {
+            pool.interrupt(1, interruption(FailureClass::Auth, None), at(600));
+        }
+        assert_eq!(other(&pool, 9000), None);
     }
 
     #[test]

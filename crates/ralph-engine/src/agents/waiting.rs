@@ -176,7 +176,8 @@ impl Running<'_> {
         if refused.is_empty() {
             return None;
         }
-        self.agents.available(|index| !refused.contains(&self.plan.agents[index].agent.name()))
+        let now = self.plan.clock.now();
+        self.agents.available(now, |index| !refused.contains(&self.plan.agents[index].agent.name()))
     }
 
     /// Returns the tasks that the provider of an agent refused, and that another agent can try now.

@@ -135,6 +135,9 @@ fn what_earlier_sessions_did_gets_its_own_commits_first() {
     scene.ralph("-n 1 --commit off").code(4);
     scene.git("switch --quiet --create night");
     scene.write("mine", "own\n");
+    // A rehearsal commits nothing.
+    scene.ralph("doctor --run").code(0).stdout_has("start would be possible");
+    assert_eq!(scene.git("log --format=%s -1"), "Ready");
     let run = scene.ralph("").code(0);
     run.stdout_has("1 uncommitted file of T001: work-T001; committed first, as ")
         .stdout_has("1 uncommitted file of T002: work-T002; committed first, as ")
@@ -159,6 +162,7 @@ fn what_changed_since_an_earlier_session_is_refused_and_named_with_its_task() {
     scene.ralph("-n 1 --commit off").code(4);
     scene.write("work-T001", "by hand\n");
     let sessions = scene.sessions().len();
+    scene.ralph("doctor --run").code(1).stdout_has("and not as an earlier session left it");
     scene.ralph("").code(3).stderr_has(
         "1 uncommitted file of T001: work-T001, and not as an earlier session left it\n\
          hint: `git add --all -- specs/001-login/tasks.md work-T001 && git commit -m 'T001 One'`",

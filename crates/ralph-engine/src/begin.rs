@@ -187,7 +187,7 @@ impl<'a> Running<'a> {
         say: &'a mut dyn FnMut(&Event),
     ) -> Result<()> {
         let (mut running, _) = Self::new(plan, tasks, None, lock, say)?;
-        let checked = running.check_start(tasks, None).map(drop);
+        let checked = running.check_start(tasks, None, true).map(drop);
         running.spool.remove(running.plan.store.repository())?;
         running.control.clear()?;
         checked
@@ -195,7 +195,7 @@ impl<'a> Running<'a> {
 
     /// Runs the validation, and writes the first record.
     fn record_start(&mut self, tasks: &TaskList, earlier: Option<&SessionLog>) -> Result<BaselineRun> {
-        let (opening, measured) = self.check_start(tasks, earlier)?;
+        let (opening, measured) = self.check_start(tasks, earlier, false)?;
         let (plan, session, recorder) = (&self.plan, &mut self.session, &mut self.recorder);
         // Before the session is recorded: whoever can resume it finds them.
         kept_settings::keep(plan.work_tree, &session.id, &plan.kept_settings)?;
@@ -204,11 +204,12 @@ impl<'a> Running<'a> {
         Ok(measured)
     }
 
-    /// Runs the validation, and refuses to start where no attempt could succeed.
+    /// Runs the validation, and refuses to start where no attempt could succeed. A rehearsal commits nothing.
     fn check_start<'l>(
         &mut self,
         tasks: &TaskList,
         earlier: Option<&'l SessionLog>,
+        is_rehearsal: bool,
     ) -> Result<(Opening<'l>, BaselineRun)> {
         let at = if earlier.is_some() { self.plan.clock.now() } else { self.session.started_at };
         // Of a record that cannot be read nothing is known.
@@ -216,7 +217,7 @@ impl<'a> Running<'a> {
         let previous = PreviousSession::of(self.plan.store, self.plan.work_tree).unwrap_or_default();
         let mut opening = self.recorder.open(earlier, at)?;
         if earlier.is_none() {
-            self.commit_earlier_work(&opening.slot)?;
+            self.commit_earlier_work(&opening.slot, is_rehearsal)?;
         }
         let mut measured = self.measure_baseline(&mut opening)?;
         let head = match self.plan.work_tree.head()? {

@@ -52,12 +52,13 @@ pub fn work_of_tasks(store: &Store, feature: &str) -> Result<BTreeMap<String, Ta
 }
 
 impl Running<'_> {
-    /// Commits what earlier sessions did and is in no commit, a task at a time. `slot` has the work tree as it is now.
+    /// Commits what earlier sessions did and is in no commit, a task at a time; in a rehearsal it is only checked whether that could be
+    /// done. `slot` has the work tree as it is now.
     ///
     /// # Errors
     ///
     /// A [`Refusal`] if it changed since, or git refuses such a commit.
-    pub(crate) fn commit_earlier_work(&mut self, slot: &Slot) -> Result<()> {
+    pub(crate) fn commit_earlier_work(&mut self, slot: &Slot, is_rehearsal: bool) -> Result<()> {
         let settings = &self.plan.config.settings;
         let is_wanted = settings.commit == Commits::OfTasks && self.plan.job.until == Until::Tasks;
         if !is_wanted || self.plan.work_tree.lane().is_some() {
@@ -86,7 +87,7 @@ impl Running<'_> {
                 return Err(Refusal::new(message).with_hint(command(work)).into());
             }
         }
-        for work in done {
+        for work in done.into_iter().filter(|_| !is_rehearsal) {
             let words = work.words(&tasks);
             match self.commit_of_earlier(&work, slot, &list)? {
                 Ok(commit) => {

@@ -203,6 +203,10 @@ fn tests_that_failed_before_may_go_on_failing_and_no_others() {
         .stdout_has("no task is to blame, so none was given up")
         .stdout_has("--set validation.pass=no-new-failures");
     scene.config("validation.pass = \"no-new-failures\"");
+    // Boxes that stay open say nothing of a validation that may fail.
+    agent(&scene, "");
+    run(&scene, "-n 2").code(4).stdout_lacks("no task is to blame");
+    agent(&scene, work);
     run(&scene, "-n 1").code(4);
     let newest = || scene.sessions().pop().unwrap();
     let first = newest().iteration(1);

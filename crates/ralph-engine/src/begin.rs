@@ -69,7 +69,7 @@ impl<'a> Running<'a> {
         if let Some(state) = session.trusted.clone().filter(|_| measured.baseline.is_some()) {
             running.judging.trusted.tried = plan.work_tree.head()?.map(|head| (head, state));
         }
-        running.past.history.begin_with(failure_before(session));
+        running.past.history.begin_with(failure_before(plan.job.until, session));
         let last_passing = tree.filter(|_| measured.passes()).cloned();
         running.past.last_green = LastGreen::starting(last_passing, session.branch.as_ref());
         // Hints of an iteration that was interrupted wait again.
@@ -380,7 +380,7 @@ fn restore_from_log(
     for entry in &log.entries {
         if entry.kind.begins() {
             let begun = plan.store.readable_session(entry);
-            history.begin_with(begun.as_ref().and_then(failure_before));
+            history.begin_with(begun.as_ref().and_then(|begun| failure_before(plan.job.until, begun)));
         }
         if entry.kind == RecordKind::End {
             // Resuming a session that had ended means another attempt: the counts start at zero.
@@ -403,11 +403,12 @@ fn restore_from_log(
     recorded
 }
 
-/// Returns the fingerprint of how the validation failed before the first attempt; `None` if it passed, or fails only by tests that may.
-fn failure_before(begun: &Session) -> Option<&str> {
+/// Returns the fingerprint of how the validation failed before the first attempt at a task; `None` if it passed, or fails only by tests
+/// that may. A loop that is to make it pass begins with that failure, and goes on with it.
+fn failure_before(until: Until, begun: &Session) -> Option<&str> {
     let baseline = begun.baseline.as_ref().filter(|baseline| !baseline.passed())?;
     let may_fail = begun.legacy_failures.as_ref().is_some_and(|tests| !tests.is_empty());
-    baseline.fingerprint.as_deref().filter(|_| !may_fail)
+    baseline.fingerprint.as_deref().filter(|_| until == Until::Tasks && !may_fail)
 }
 
 /// Returns what the spool says of a session.
@@ -448,5 +449,30 @@ fn salt(clock: &Clock) -> u32 {
         0
     } else {
         (RandomState::new().hash_one(std::process::id()) & 0xffff_ffff) as u32
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ralph_core::record::samples::session;
+
+    use super::*;
+
+    #[test]
+    fn a_validation_that_may_fail_or_is_to_be_repaired_does_not_fail_as_before() {
+        let begun = |exit: i32, may_fail: Option<&[&str]>| Session {
+            baseline: Some(Baseline { exit, fingerprint: Some("f1".to_owned()), ..Baseline::default() }),
+            legacy_failures: may_fail.map(|tests| tests.iter().map(|&test| test.to_owned()).collect()),
+            ..session("running", None, (0, 2))
+        };
+        for (session, until, expected) in [
+            (begun(1, None), Until::Tasks, Some("f1")),
+            (begun(1, Some(&[])), Until::Tasks, Some("f1")),
+            (begun(1, Some(&["a test"])), Until::Tasks, None),
+            (begun(0, None), Until::Tasks, None),
+            (begun(1, None), Until::Validation, None),
+        ] {
+            assert_eq!(failure_before(until, &session), expected, "{until:?}");
+        }
     }
 }

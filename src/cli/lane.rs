@@ -742,7 +742,7 @@ pub fn unmerged(branch: &str, context: &Context) -> Result<Option<(u64, String, 
     let is_forward = users.is_ancestor(&head, &tip)?;
     let option = if is_forward { "--ff-only " } else { "" };
     let commits = users.count_between(&head, &tip)?;
-    Ok(Some((commits, format!("git merge {option}{branch}"), is_forward)))
+    Ok(Some((commits, format!("git merge {option}{}", quoted_for_shell(branch)), is_forward)))
 }
 
 /// Brings the results to the branch that is checked out if `land`. Returns what happened, or how they get there; `None` if they

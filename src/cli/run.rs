@@ -256,7 +256,8 @@ fn start_in_lane(
             note(lane.words(&tip, &layers.config()?.settings));
         }
         let settings = Settings::of(&there, &inside, layers, &request.scope).map_err(refusal)?;
-        let dependencies = ralph_engine::dependencies(context.work_tree()?)?;
+        // What cannot be listed is not named where the validation fails.
+        let dependencies = ralph_engine::dependencies(context.work_tree()?).unwrap_or_default();
         run_session(&there, request, settings, &inside, voice, Some((lane.lock, dependencies)))
     });
     if is_rehearsal || code.as_ref().is_err_and(|error| error.downcast_ref::<Refusal>().is_some()) {

@@ -52,30 +52,22 @@ const FILE_WORDS: &[&str] = &["no such file", "not found"];
 pub struct Dependency {
     /// From the top of the work tree.
     path: Utf8PathBuf,
+    is_folder: bool,
     /// The command that makes it in the folder that it is in.
     setup: Option<&'static str>,
-}
-
-impl Dependency {
-    fn is_folder(&self) -> bool {
-        INSTALLERS.iter().any(|(folder, ..)| self.path.file_name() == Some(folder))
-    }
 }
 
 /// Returns the dependencies and the settings that are in the user's work tree and in no commit.
 pub fn dependencies(users: &WorkTree) -> Result<Vec<Dependency>> {
     let mut found = Vec::new();
     for path in users.untracked_collapsed()?.into_iter().map(Utf8PathBuf::from) {
-        let name = path.file_name().unwrap_or_default();
-        let is_folder = INSTALLERS.iter().any(|(folder, ..)| *folder == name);
-        let place = users.top().join(&path);
-        if is_folder && place.is_dir() {
-            let beside = place.parent().unwrap_or(&place).to_owned();
-            let setup =
-                INSTALLERS.iter().find(|(folder, lock, _)| *folder == name && beside.join(lock).is_file());
-            found.push(Dependency { path, setup: setup.map(|(.., command)| *command) });
-        } else if (name == ".env" || name.starts_with(".env.")) && place.is_file() {
-            found.push(Dependency { path, setup: None });
+        let (name, place) = (path.file_name().unwrap_or_default(), users.top().join(&path));
+        let mut installers = INSTALLERS.iter().filter(|(folder, ..)| *folder == name && place.is_dir());
+        let is_folder = installers.clone().next().is_some();
+        let setup = installers.find(|(_, lock, _)| place.with_file_name(lock).is_file());
+        let is_settings = (name == ".env" || name.starts_with(".env.")) && place.is_file();
+        if is_folder || is_settings {
+            found.push(Dependency { is_folder, setup: setup.map(|(.., command)| *command), path });
         }
     }
     Ok(found)
@@ -117,7 +109,7 @@ impl Running<'_> {
 
 /// Returns true if an output, in lower case, says that one of these is not there.
 fn names_missing(output: &str, lacking: &[Dependency]) -> bool {
-    let has_folder = lacking.iter().any(Dependency::is_folder);
+    let has_folder = lacking.iter().any(|lacking| lacking.is_folder);
     output.lines().any(|line| {
         let has = |words: &[&str]| words.iter().any(|word| line.contains(word));
         let names =
@@ -138,7 +130,7 @@ fn words(lacking: &[Dependency], root: &Utf8Path) -> Option<(String, String)> {
     let from_root = |path: &Utf8Path| path.strip_prefix(root).unwrap_or(path).to_owned();
     let mut commands = Vec::new();
     let mut copies = Vec::new();
-    for Dependency { path, setup } in lacking {
+    for Dependency { path, setup, .. } in lacking {
         let path = from_root(path);
         let folder = path.parent().filter(|folder| !folder.as_str().is_empty());
         match (setup, folder) {
@@ -166,7 +158,7 @@ mod tests {
     use super::*;
 
     fn dependency(path: &str, setup: Option<&'static str>) -> Dependency {
-        Dependency { path: path.into(), setup }
+        Dependency { path: path.into(), is_folder: path != ".env", setup }
     }
 
     #[test]

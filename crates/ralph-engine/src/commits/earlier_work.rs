@@ -28,14 +28,17 @@ struct DoneWork {
 }
 
 impl DoneWork {
-    /// Returns `2 uncommitted files of T001: a, b`, without the task list.
-    fn words(&self, tasks: &str) -> String {
-        let names: Vec<String> =
-            self.files.keys().map(|path| String::from_utf8_lossy(path).into_owned()).collect();
-        let names: Vec<&String> = names.iter().filter(|name| *name != tasks).collect();
+    fn names(&self) -> Vec<String> {
+        self.files.keys().map(|path| String::from_utf8_lossy(path).into_owned()).collect()
+    }
+
+    /// Returns `2 uncommitted files of T001: a, b`, without the task list, and a pronoun for them.
+    fn words(&self, tasks: &str) -> (String, &'static str) {
+        let mut names = self.names();
+        names.retain(|name| name != tasks);
         let task = self.record.task.as_deref().unwrap_or_default();
-        let files = if names.len() == 1 { "file" } else { "files" };
-        format!("{} uncommitted {files} of {task}: {}", names.len(), join_files(&names, MAX_NAMED))
+        let (files, them) = if names.len() == 1 { ("file", "it") } else { ("files", "them") };
+        (format!("{} uncommitted {files} of {task}: {}", names.len(), join_files(&names, MAX_NAMED)), them)
     }
 }
 
@@ -81,14 +84,14 @@ impl Running<'_> {
         }
         let (done, changed) = self.uncommitted_work(slot, &head, &now, &ticked)?;
         for work in &done {
-            let words = work.words(&tasks);
+            let (words, them) = work.words(&tasks);
             if work.files.keys().any(|path| changed.contains(path)) {
-                let message = format!("{words}, and not as an earlier session left {}", them(work));
+                let message = format!("{words}, and not as an earlier session left {them}");
                 return Err(Refusal::new(message).with_hint(command(work)).into());
             }
         }
         for work in done.into_iter().filter(|_| !is_rehearsal) {
-            let words = work.words(&tasks);
+            let (words, _) = work.words(&tasks);
             match self.commit_of_earlier(&work, slot, &list)? {
                 Ok(commit) => {
                     let message = format!("{words}; committed first, as {}", commit.short());
@@ -210,14 +213,9 @@ impl Running<'_> {
     }
 }
 
-fn them(work: &DoneWork) -> &'static str {
-    if work.files.len() > 2 { "them" } else { "it" }
-}
-
 /// Returns the command by which a person commits the work of a task.
 fn command(work: &DoneWork) -> String {
-    let names: Vec<String> =
-        work.files.keys().map(|path| quoted_for_shell(&String::from_utf8_lossy(path)).into_owned()).collect();
+    let names: Vec<String> = work.names().iter().map(|name| quoted_for_shell(name).into_owned()).collect();
     let title = [&work.record.task, &work.record.task_text].map(|text| text.as_deref().unwrap_or_default());
     let title = title.join(" ");
     format!(

@@ -114,18 +114,20 @@ impl ToolCalls {
         }
     }
 
+    /// Returns where in the list a call stands.
+    fn place(&self, id: &str) -> Option<usize> {
+        [&self.ended, &self.pending, &self.released].into_iter().find_map(|calls| calls.get(id)).copied()
+    }
+
     /// Marks a call as one that was not permitted. Returns false if it is not known.
     pub(super) fn deny(&mut self, id: &str) -> bool {
-        let place = [&self.ended, &self.pending, &self.released].into_iter().find_map(|calls| calls.get(id));
-        let call = place.and_then(|place| self.list.get_mut(*place));
+        let call = self.place(id).and_then(|place| self.list.get_mut(place));
         call.map(|call| (call.is_denied, call.is_error) = (true, true)).is_some()
     }
 
     /// Returns the command that a call ran.
     pub(super) fn command(&self, id: &str) -> Option<String> {
-        let place =
-            [&self.ended, &self.pending, &self.released].into_iter().find_map(|calls| calls.get(id))?;
-        let call = self.list.get(*place).filter(|call| call.kind == ToolKind::Shell)?;
+        let call = self.list.get(self.place(id)?).filter(|call| call.kind == ToolKind::Shell)?;
         Some(call.arguments_summary.clone())
     }
 

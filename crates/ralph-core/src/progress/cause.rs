@@ -286,27 +286,21 @@ fn denied(iteration: &Iteration) -> Option<String> {
 }
 
 /// Commands that look for something, and fail where it is not there.
-const LOOKUPS: [&str; 14] = [
-    "cat", "command", "diff", "egrep", "fd", "find", "git", "grep", "head", "ls", "rg", "tail", "test",
+const LOOKUPS: [&str; 15] = [
+    "[", "cat", "command", "diff", "egrep", "fd", "find", "git", "grep", "head", "ls", "rg", "tail", "test",
     "which",
 ];
 
 /// Returns the command that failed last and was not run again with success.
 fn failed_call(calls: &[ToolCall]) -> Option<String> {
-    let commands = || calls.iter().filter(|call| call.kind == ToolKind::Shell);
-    let is_mended = |at: usize, command: &str| {
-        commands().skip(at + 1).any(|later| !later.is_error && later.arguments_summary == command)
-    };
-    let failed: Vec<(usize, &ToolCall)> = commands()
-        .enumerate()
-        .filter(|(_, call)| call.is_error && !call.is_denied)
-        .filter(|(_, call)| {
-            let program = call.arguments_summary.split_whitespace().next().unwrap_or_default();
-            !LOOKUPS.contains(&program) && program != "["
-        })
-        .filter(|(at, call)| !is_mended(*at, &call.arguments_summary))
-        .collect();
-    let (_, call) = failed.last()?;
+    let commands: Vec<&ToolCall> = calls.iter().filter(|call| call.kind == ToolKind::Shell).collect();
+    let (_, call) = commands.iter().enumerate().rev().find(|(at, call)| {
+        let command = &call.arguments_summary;
+        let is_lookup = command.split_whitespace().next().is_some_and(|program| LOOKUPS.contains(&program));
+        let mut later = commands[at + 1..].iter();
+        let is_repaired = later.any(|later| !later.is_error && later.arguments_summary == *command);
+        call.is_error && !call.is_denied && !is_lookup && !is_repaired
+    })?;
     let how = match call.exit_code {
         _ if call.last_line == UNFINISHED_COMMAND => UNFINISHED_COMMAND.to_owned(),
         Some(code) => exited(code),

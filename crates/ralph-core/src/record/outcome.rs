@@ -166,6 +166,12 @@ impl EndedBy {
         (self.by == Interrupter::TerminalClosed)
             .then_some("start it in `tmux`, or with `nohup`: then it runs on when the terminal closes")
     }
+
+    /// Reads what [`EndedBy`] writes in trailers.
+    pub fn of_record(text: &str) -> anyhow::Result<Self> {
+        let (by, signal) = text.split_once(' ').unwrap_or((text, ""));
+        Ok(Self { by: Interrupter::of_record(by)?, signal: Word::new(signal) })
+    }
 }
 
 /// In trailers: `ctrl_c`, `signal term`.
@@ -173,14 +179,6 @@ impl fmt::Display for EndedBy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.by.fmt(f)?;
         self.signal.map_or(Ok(()), |name| write!(f, " {}", name.as_str()))
-    }
-}
-
-impl EndedBy {
-    /// Reads what [`EndedBy`] writes in trailers.
-    pub fn of_record(text: &str) -> anyhow::Result<Self> {
-        let (by, signal) = text.split_once(' ').unwrap_or((text, ""));
-        Ok(Self { by: Interrupter::of_record(by)?, signal: Word::new(signal) })
     }
 }
 

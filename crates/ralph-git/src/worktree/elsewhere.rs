@@ -46,18 +46,21 @@ impl WorkTree {
     /// Returns the commits that are neither in HEAD nor in the history of any of `known`, which are listed a line each, nor at a
     /// remote.
     pub fn commits_elsewhere(&self, known: &[u8]) -> Result<Vec<CommitsElsewhere>> {
-        let remotes = self.git().args(["for-each-ref", "--format=%(objectname)", "refs/remotes"]).read()?;
-        let known_text =
-            String::from_utf8_lossy(known).into_owned() + "\n" + &String::from_utf8_lossy(&remotes);
-        let known: HashSet<&str> = known_text.lines().filter(|line| !line.is_empty()).collect();
-        let listed = Vec::from_iter(known.iter().copied()).join("\n").into_bytes();
-        let since = Timestamp::from_seconds(0);
-        let head = self.head()?;
-        let listing = ["for-each-ref", "--format=%(objectname) %(refname)", "refs/heads", "refs/stash"];
-        let refs = String::from_utf8_lossy(&self.git().args(listing).read()?).into_owned();
+        let listing = ["for-each-ref", "--format=%(objectname) %(refname)"];
+        let listing = self.git().args(listing).args(["refs/heads", "refs/stash", "refs/remotes"]).read()?;
+        let refs = String::from_utf8_lossy(&listing).into_owned();
+        let (remote, own): (Vec<_>, Vec<_>) = refs
+            .lines()
+            .filter_map(|line| line.split_once(' '))
+            .partition(|(_, name)| name.starts_with("refs/remotes/"));
+        let known = String::from_utf8_lossy(known);
+        let known = known.lines().filter(|line| !line.is_empty()).chain(remote.into_iter().map(|(id, _)| id));
+        let known: HashSet<&str> = known.collect();
+        let listed = known.iter().copied().collect::<Vec<_>>().join("\n").into_bytes();
+        let (since, head) = (Timestamp::from_seconds(0), self.head()?);
         let work_trees = self.work_trees()?;
         let mut places: Vec<(CommitPlace, ObjectId, Option<String>)> = Vec::new();
-        for (id, name) in refs.lines().filter_map(|line| line.split_once(' ')) {
+        for (id, name) in own {
             let at = work_trees.iter().find(|(_, _, branch)| branch.as_deref() == Some(name));
             let place = match name.strip_prefix("refs/heads/") {
                 Some(branch) => CommitPlace::Branch(branch.to_owned()),

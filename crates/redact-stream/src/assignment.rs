@@ -33,6 +33,10 @@ pub(super) fn find(view: &View<'_>) -> Option<Secret> {
         return authorization(view, at);
     }
     let value = value(view, at, tie)?;
+    // The block has a rule of its own, which takes all of its lines.
+    if value.text == private_key::BLOCK_BEGIN {
+        return None;
+    }
     if name.is_bare && tie::is_pass_argument(view.before(name::start(view))) {
         let is_secret = value.text.len() >= 4 && !is_placeholder(value.text);
         return is_secret.then(|| value.secret("password", view));

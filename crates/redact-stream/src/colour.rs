@@ -9,6 +9,7 @@ use memchr::memchr2;
 use regex::bytes::Regex;
 
 use super::expression::expression;
+use super::secret::MARKER;
 
 /// An escape, also as its first byte is spelled in JSON, C, a shell's `$'...'` and `echo -e`: each JSON within JSON doubles the
 /// backslashes. `tput sgr0` chooses the character set too.
@@ -70,6 +71,10 @@ impl Colours {
                 break;
             }
             last = end;
+            // Behind a bare escape, a replacement begins like one that ends with `r`.
+            if bytes[end - 2..].starts_with(MARKER.as_bytes()) {
+                continue;
+            }
             if self.add(from + plain.len() + start - kept, found.as_bytes()) {
                 plain.extend_from_slice(&bytes[kept..start]);
                 kept = end;

@@ -18,7 +18,7 @@ pub(super) const MAX_BLOCK_BYTES: usize = 1024 * 1024;
 
 const RULE: &str = "private-key";
 const DASHES: &[u8] = b"-----";
-const BLOCK_BEGIN: &[u8] = b"-----BEGIN";
+pub(super) const BLOCK_BEGIN: &[u8] = b"-----BEGIN";
 const BLOCK_END: &[u8] = b"-----END";
 const MAX_LABEL_BYTES: usize = 64;
 

@@ -327,8 +327,24 @@ fn private_keys_go_whole_however_their_lines_end() {
             case(&format!("a {block} b"), "a [redacted:private-key] b");
         }
         let cut = ["-----BEGIN RSA PRIVATE KEY-----", line, line].join(end);
-        assert!(!redact(&cut).contains("MIIEpAIB"), "{cut}");
+        for before in ["", "API_TOKEN=", "PRIVATE_KEY=\"", "password: ", "--password "] {
+            let cut = format!("{before}{cut}");
+            assert!(!redact(&cut).contains("MIIEpAIB"), "{cut}");
+        }
     }
+    // As the value of a variable, and behind a bare escape, with which the replacement would look like one that ends with `r`.
+    for name in [
+        "API_TOKEN=",
+        "TLS_PRIVATE_KEY=",
+        "api_key: ",
+        "API_TOKEN=\u{1b}",
+        "x \\u001b",
+        "\\x1b",
+        "\u{1b}[1m\u{1b}",
+    ] {
+        case(&format!("{name}{BLOCK}\n"), &format!("{name}[redacted:private-key]\n"));
+    }
+    case("\u{1b}[rAPI_TOKEN=aB3dE5gH7jK9\u{1b}[r", "\u{1b}[rAPI_TOKEN=[redacted:token]\u{1b}[r");
     case(
         "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,0A1B2C3D\n\nLINE\nq8Zk==\n\nand so on"
             .replace("LINE", line).as_str(),

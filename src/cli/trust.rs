@@ -82,7 +82,9 @@ fn unapproved(config: &Config, context: &Context) -> Result<Option<String>> {
 
 fn refuse(used: &str) -> Refusal {
     let message = format!("{FILE} names commands that you have not approved in this repository:\n{used}");
-    let hint = format!("read them, then `{RALPH} trust` approves them; `--trust` does so for one call");
+    let hint = format!(
+        "read them, then `{RALPH} trust` approves them, also if the file is your own; `--trust` does so for one call"
+    );
     Refusal::new(message).with_hint(hint)
 }
 

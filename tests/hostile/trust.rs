@@ -189,7 +189,7 @@ fn commands_that_arrive_with_a_clone_run_only_after_an_approval() {
         let expected = "names commands that you have not approved in this repository:\n  \
             agents.fake.command = [\"sh\",\"agent.sh\"]  (.specify/ralph.toml:5)\n  \
             validation.command = \"touch ../owned\"  (.specify/ralph.toml:1)\n\
-            hint: read them, then `specify ralph trust` approves them; `--trust` does so for one call\n";
+            hint: read them, then `specify ralph trust` approves them, also if the file is your own; `--trust` does so for one call\n";
         assert!(run.talk().ends_with(expected), "{run}");
     }
     assert!(!scene.outside("owned").exists() && scene.sessions().is_empty());

@@ -160,8 +160,13 @@ fn what_earlier_sessions_did_gets_its_own_commits_first() {
 fn what_changed_since_an_earlier_session_is_refused_and_named_with_its_task() {
     let scene = ready("- [ ] T001 One\n- [ ] T002 Two");
     scene.ralph("-n 1 --commit off").code(4);
+    scene.ralph("doctor").code(0);
     scene.write("work-T001", "by hand\n");
     let sessions = scene.sessions().len();
+    scene
+        .ralph("doctor")
+        .code(1)
+        .stdout_has("✘ commits      1 uncommitted file of T001: work-T001, and not as");
     scene.ralph("doctor --run").code(1).stdout_has("and not as an earlier session left it");
     scene.ralph("").code(3).stderr_has(
         "1 uncommitted file of T001: work-T001, and not as an earlier session left it\n\

@@ -21,7 +21,7 @@ use ralph_store::{MIN_LOOSE_TO_PACK, Remote, Spool, Store, disk_free, loose_obje
 use ralph_ui::style::{counted, grouped};
 
 use finding::{Finding, Severity, write};
-use obstacles::{no_validation, obstacles, rehearsal};
+use obstacles::{earlier_work, no_validation, obstacles, rehearsal};
 
 use super::own_command::{Call, GIT_PROGRAM, Program};
 use super::remotes::chosen;
@@ -68,6 +68,9 @@ pub fn run(is_rehearsal: bool, remote_name: Option<&str>, json: Json, context: &
             findings.push(feature(context));
             findings.extend(found.as_ref().and_then(|config| approval(config, context)));
             findings.extend(obstacles(store, context, &findings));
+            if let Some(config) = &found {
+                findings.extend(earlier_work(store, context, config)?);
+            }
             findings.extend(found.as_ref().and_then(|config| lane(config, context)));
             if found.is_some_and(|config| config.settings.commit == Commits::OfTasks)
                 && context.work_tree().is_ok_and(|here| ralph_engine::check_commits(here).is_ok())

@@ -36,7 +36,7 @@ pub fn redacted(files: &[ChangedFile], redactor: &Redactor) -> Vec<FileChange> {
 }
 
 /// Most files that are compared with the work tree.
-const MAX_COMPARED: usize = 200;
+pub const MAX_COMPARED: usize = 200;
 
 /// Returns those of the first files that the work tree has as they were after the change.
 pub fn in_tree<'f>(work_tree: &WorkTree, files: &'f [ChangedFile]) -> Result<Vec<&'f ChangedFile>> {

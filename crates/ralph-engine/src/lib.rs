@@ -70,7 +70,7 @@ use task_watch::{TaskWatch, lost_words, recorded_losses, restoration};
 pub use accept::{Accepted, accept};
 pub use checks::{check_operation, check_progress_file, check_protected, check_refs, check_validation};
 pub use commits::committing::check_commits;
-pub use commits::earlier_work::work_of_tasks;
+pub use commits::earlier_work::{earlier_work, work_of_tasks};
 pub use decide::all_done;
 pub use iteration_context::last_words;
 pub use job::Job;

@@ -2,13 +2,17 @@
 
 use std::iter;
 
-use ralph_core::config::Config;
+use anyhow::Result;
+
+use ralph_core::config::{Commits, Config};
 use ralph_core::record::{RALPH, Scope};
+use ralph_project::tasks;
 use ralph_store::Store;
 use ralph_ui::live::Detail;
 
 use super::super::proposal;
 use super::super::run::{Voice, start};
+use super::super::session_changes::{MAX_COMPARED, in_tree};
 use super::super::setup::{Ready, RunRequest, Settings};
 use super::super::{Context, Flags, Project};
 use super::finding::{Finding, Severity};
@@ -42,6 +46,28 @@ pub(super) fn obstacles(store: &Store, context: &Context, findings: &[Finding]) 
     };
     let found = found.iter().map(|(about, error, _)| Finding::wrong(about, error));
     found.filter(|one| !is_said(one, findings)).collect()
+}
+
+/// Returns what earlier sessions did, nobody committed, and the work tree has otherwise than they left it: no commit of a task can
+/// have it.
+pub(super) fn earlier_work(store: &Store, context: &Context, config: &Config) -> Result<Vec<Finding>> {
+    let settings = &config.settings;
+    let (Ok(feature), Ok(work_tree)) = (context.feature(None, None), context.work_tree()) else {
+        return Ok(Vec::new());
+    };
+    if settings.commit != Commits::OfTasks || settings.uses_lane() {
+        return Ok(Vec::new());
+    }
+    // A list that cannot be read is said already.
+    let Ok(list) = tasks::read(&feature.files, &feature.tasks_path) else { return Ok(Vec::new()) };
+    let mut findings = Vec::new();
+    for (mut files, refusal) in ralph_engine::earlier_work(store, work_tree, &feature, &list)? {
+        files.truncate(MAX_COMPARED);
+        if in_tree(work_tree, &files)?.len() < files.len() {
+            findings.push(Finding::wrong("commits", &refusal.into()));
+        }
+    }
+    Ok(findings)
 }
 
 /// Returns true if a finding is among others already, which may be about something else.

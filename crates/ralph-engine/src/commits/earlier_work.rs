@@ -3,15 +3,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use anyhow::Result;
+use anyhow::{Error, Result};
 use tasklist::TaskList;
 
 use ralph_core::config::{Commits, Until};
 use ralph_core::record::{
     Event, Iteration, ObjectId, Outcome, RALPH, Refusal, Task, TaskName, join_files, quoted_for_shell,
 };
-use ralph_git::worktree::{RawPath, TreeEntry};
-use ralph_os::process::create_private_dir;
+use ralph_git::worktree::{ChangedFile, RawPath, TreeEntry, WorkTree, changed_between};
+use ralph_os::process::{Tool, create_private_dir};
+use ralph_project::feature::Feature;
 use ralph_store::{Slot, Store};
 
 use super::git_commit::{CommitPlan, GitCommit};
@@ -54,6 +55,73 @@ pub fn work_of_tasks(store: &Store, feature: &str) -> Result<BTreeMap<String, Ta
     Ok(files.collect())
 }
 
+/// Returns the tasks of the list that are done, and not in the list that was committed last.
+fn newly_ticked<'l>(
+    work_tree: &WorkTree,
+    head: &ObjectId,
+    path: &str,
+    list: &'l TaskList,
+) -> Result<BTreeSet<&'l TaskName>> {
+    let committed = work_tree.committed_file(head, path)?;
+    let committed = committed.and_then(|file| TaskList::parse(&file.bytes).ok()).unwrap_or_default();
+    let ticked = list.items.iter().filter(|item| item.done);
+    let ticked = ticked.filter(|item| committed.find(&item.name).is_none_or(|before| !before.done));
+    Ok(ticked.map(|item| &item.name).collect())
+}
+
+/// Returns what earlier sessions did and is in no commit, without a look at the work tree: for each task its files as they were
+/// left, and how a start refuses it where the work tree has them otherwise.
+pub fn earlier_work(
+    store: &Store,
+    work_tree: &WorkTree,
+    feature: &Feature,
+    list: &TaskList,
+) -> Result<Vec<(Vec<ChangedFile>, Refusal)>> {
+    let Some(head) = work_tree.head()? else { return Ok(Vec::new()) };
+    let [tasks, progress] =
+        [&feature.tasks_path, &feature.progress_path].map(|path| work_tree.relative(path));
+    let ticked = newly_ticked(work_tree, &head, &tasks, list)?;
+    let is_of = |record: &Iteration| {
+        record.outcome == Outcome::Success && record.closed.iter().any(|name| ticked.contains(name))
+    };
+    let entries = store.iterations_of(&feature.path, MAX_ITERATIONS)?;
+    let records = store.read_iterations(&entries)?.into_iter().filter(|record| record.lane.is_none());
+    let records: Vec<Iteration> = records.skip_while(|record| !is_of(record)).collect();
+    let mut snapshots = records.iter().filter_map(|record| record.snapshot.as_ref());
+    let (first, last) = (snapshots.next(), snapshots.next_back());
+    let first = first.map(|first| Ok::<_, Error>((store.snapshot_before(first)?, last.unwrap_or(first))));
+    let Some((Some(first), last)) = first.transpose()? else { return Ok(Vec::new()) };
+    let between = |to: &ObjectId| changed_between(Tool::git(work_tree.top()), &first, to);
+    let committed: BTreeSet<RawPath> = between(&head)?.into_iter().map(|file| file.path).collect();
+    let mut left: BTreeMap<RawPath, ChangedFile> =
+        between(last)?.into_iter().map(|file| (file.path.clone(), file)).collect();
+    let list = left.remove(tasks.as_bytes());
+    left.retain(|path, _| !committed.contains(path) && progress.as_bytes() != path.as_slice());
+    let (mut found, mut pending) = (Vec::new(), Vec::new());
+    for record in records {
+        pending.extend(record.files_changed.iter().map(|path| path.clone().into_bytes()));
+        if record.outcome != Outcome::Success {
+            continue;
+        }
+        let mut files: Vec<ChangedFile> =
+            std::mem::take(&mut pending).iter().filter_map(|path| left.remove(path)).collect();
+        if !files.is_empty() && record.commits.is_empty() && is_of(&record) {
+            files.extend(list.clone());
+            let paths = files.iter().map(|file| (file.path.clone(), None));
+            let work = DoneWork { record, files: paths.collect() };
+            found.push((files, refusal(&work, &tasks)));
+        }
+    }
+    Ok(found)
+}
+
+/// Refuses to commit work that is not as it was left.
+fn refusal(work: &DoneWork, tasks: &str) -> Refusal {
+    let (words, them) = work.words(tasks);
+    let message = format!("{words}, and not as an earlier session left {them}");
+    Refusal::new(message).with_hint(command(work))
+}
+
 impl Running<'_> {
     /// Commits what earlier sessions did and is in no commit, a task at a time; in a rehearsal it is only checked whether that could be
     /// done. `slot` has the work tree as it is now.
@@ -74,20 +142,14 @@ impl Running<'_> {
         let work_tree = self.recorder.work_tree().clone();
         let tasks = work_tree.relative(&self.plan.feature.tasks_path);
         let list = self.plan.job.read_tasks(self.plan.feature)?;
-        let committed = work_tree.committed_file(&head, &tasks)?;
-        let committed = committed.and_then(|file| TaskList::parse(&file.bytes).ok()).unwrap_or_default();
-        let ticked = list.items.iter().filter(|item| item.done);
-        let ticked = ticked.filter(|item| committed.find(&item.name).is_none_or(|before| !before.done));
-        let ticked: BTreeSet<&TaskName> = ticked.map(|item| &item.name).collect();
+        let ticked = newly_ticked(&work_tree, &head, &tasks, &list)?;
         if ticked.is_empty() {
             return Ok(());
         }
         let (done, changed) = self.uncommitted_work(slot, &head, &now, &ticked)?;
         for work in &done {
-            let (words, them) = work.words(&tasks);
             if work.files.keys().any(|path| changed.contains(path)) {
-                let message = format!("{words}, and not as an earlier session left {them}");
-                return Err(Refusal::new(message).with_hint(command(work)).into());
+                return Err(refusal(work, &tasks).into());
             }
         }
         for work in done.into_iter().filter(|_| !is_rehearsal) {

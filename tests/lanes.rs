@@ -91,6 +91,18 @@ fn results_are_commits_on_the_branch_and_nothing_of_the_users_changes() {
 }
 
 #[test]
+fn what_was_taken_back_in_a_lane_is_not_counted_among_the_changes() {
+    let scene = Sandbox::new();
+    scene.tasks(TWO_TASKS).agent_sh(AGENT).validate("test ! -e work-T002").commit("Ready");
+    scene.ralph("run --lane -n 2").code(4).stdout_has("1 file +1 −0, committed");
+    scene.ralph("status").stdout_has("1 file +1 −0, committed");
+    let failed = scene.ralph("run --lane --branch ralph/other --task T002 -n 1").code(4);
+    failed.stdout_has("no file changed").stdout_lacks("not committed");
+    scene.ralph("status").stdout_has("no file changed");
+    assert_eq!(scene.ralph("report --json").json()["changes"]["files"], serde_json::json!([]));
+}
+
+#[test]
 fn a_lane_that_does_not_fit_on_the_disk_is_refused() {
     let scene = ready("- [ ] T001 One", AGENT);
     scene.write(".gitignore", "*.local\n").commit("Ignore");

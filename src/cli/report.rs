@@ -20,7 +20,7 @@ use ralph_ui::report::{
 
 use super::iterations::{self, FeatureFiles};
 use super::report_output::{Destination, ReportArgs};
-use super::session_changes::{changed_files, redacted, uncommitted};
+use super::session_changes::{changed_files, ends, redacted, uncommitted};
 use super::trust::load_to_read;
 use super::{Context, ExitCode, patches, report_sessions, sessions, summary, warn};
 
@@ -294,8 +294,8 @@ impl Reading<'_> {
         context: &Context,
         max_patch: usize,
     ) -> Result<Option<(Changes, Option<usize>)>> {
-        let last = iterations.iter().rev().find_map(|iteration| iteration.record.snapshot.clone());
-        let first = store.first_snapshot(log)?.filter(|_| log.is_whole());
+        let (first, last) = ends(store, log)?;
+        let first = first.filter(|_| log.is_whole());
         let pair = first.clone().zip(last.clone());
         let Some(files) = changed_files(store, &self.own, (first, last))? else { return Ok(None) };
         let pair: Vec<_> = pair.filter(|_| max_patch > 0).into_iter().collect();

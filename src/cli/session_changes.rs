@@ -90,12 +90,15 @@ pub fn between(
 
 /// The same by its records.
 pub fn of_log(store: &Store, log: &SessionLog) -> Result<Option<DiffStat>> {
-    let snapshots = (store.first_snapshot(log)?, last_snapshot(log));
-    Ok(changed_files(store, &files(store, log), snapshots)?.as_deref().map(stat))
+    Ok(changed_files(store, &files(store, log), ends(store, log)?)?.as_deref().map(stat))
 }
 
-fn last_snapshot(log: &SessionLog) -> Option<ObjectId> {
-    log.iterations().rev().find_map(|entry| entry.snapshot.clone())
+/// Returns the snapshots before the first attempt and of what is left of all.
+pub fn ends(store: &Store, log: &SessionLog) -> Result<(Option<ObjectId>, Option<ObjectId>)> {
+    let is_in_lane = store.first_readable_session(log).is_some_and(|begun| begun.lane.is_some());
+    let first = store.first_snapshot(log)?;
+    let last = log.last_snapshot(is_in_lane).cloned().or_else(|| first.clone().filter(|_| is_in_lane));
+    Ok((first, last))
 }
 
 fn stat(files: &[ChangedFile]) -> DiffStat {
@@ -107,8 +110,7 @@ fn stat(files: &[ChangedFile]) -> DiffStat {
 pub fn with_commits(context: &Context, log: &SessionLog) -> Result<Option<Changes>> {
     let store = context.store()?;
     let own = files(store, log);
-    let last = last_snapshot(log);
-    let Some(changed) = changed_files(store, &own, (store.first_snapshot(log)?, last))? else {
+    let Some(changed) = changed_files(store, &own, ends(store, log)?)? else {
         return Ok(None);
     };
     Ok(Some(Changes { stat: stat(&changed), uncommitted_files: uncommitted(context, log, &own, &changed)? }))
@@ -126,7 +128,7 @@ pub fn uncommitted(
         Some(tip) => Some(tip),
         None => context.work_tree()?.head()?,
     };
-    let differing = changed_files(store, own, (head, last_snapshot(log)))?;
+    let differing = changed_files(store, own, (head, ends(store, log)?.1))?;
     let uncommitted = changed.iter().filter(|file| {
         differing.as_ref().is_none_or(|differing| differing.iter().any(|other| other.path == file.path))
     });

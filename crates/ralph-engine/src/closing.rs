@@ -77,7 +77,7 @@ impl Running<'_> {
         Ok(Closing { changes: self.changes(&log)?, unfinished, ..recorded })
     }
 
-    fn log(&self) -> Result<Option<SessionLog>> {
+    pub(super) fn log(&self) -> Result<Option<SessionLog>> {
         self.plan.store.session(&SessionRefs::new(&self.session.feature, self.session.id.clone()))
     }
 
@@ -151,6 +151,8 @@ impl Running<'_> {
         let (last, beside) = self.recorder.last_contents();
         let (Some(last), None) = (last, beside) else { return Ok(None) };
         let Some(first) = self.plan.store.first_snapshot(log)? else { return Ok(None) };
+        let is_in_lane = self.plan.work_tree.lane().is_some();
+        let last = if is_in_lane { log.last_snapshot(true).unwrap_or(&first) } else { last };
         let files = self.changed_between(&first, last)?;
         let uncommitted_files = match self.plan.work_tree.head()? {
             Some(head) => {

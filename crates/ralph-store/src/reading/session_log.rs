@@ -1,6 +1,6 @@
 //! A session as its log has it.
 
-use ralph_core::record::{LogEntry, RecordKind, SessionId, Status};
+use ralph_core::record::{LogEntry, ObjectId, Outcome, RecordKind, SessionId, Status};
 
 use crate::refs::naming::SessionRefs;
 
@@ -34,6 +34,13 @@ impl SessionLog {
 
     pub fn iterations(&self) -> impl DoubleEndedIterator<Item = &LogEntry> {
         self.entries.iter().filter(|entry| entry.kind == RecordKind::Iteration)
+    }
+
+    /// Returns the snapshot of what it left: in a lane, what an attempt did that was no success is taken back.
+    pub fn last_snapshot(&self, is_in_lane: bool) -> Option<&ObjectId> {
+        let kept = self.iterations().rev();
+        let mut kept = kept.filter(|entry| !is_in_lane || entry.outcome == Some(Outcome::Success));
+        kept.find_map(|entry| entry.snapshot.as_ref())
     }
 
     pub fn iteration(&self, number: u32) -> Option<&LogEntry> {

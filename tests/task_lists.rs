@@ -40,6 +40,9 @@ fn a_parent_is_ticked_by_the_loop_with_the_last_of_its_sub_tasks() {
     for ticked in ["[x] 1. Set up", "[x] 2. Build", "[ ]* 2.2 Three", "[x] 3. Ship"] {
         assert!(list.contains(ticked), "{list}");
     }
+    // Optional tasks that are left undone count nowhere.
+    scene.ralph("status").code(0).stdout_has("6 of 6 done").stdout_lacks("open");
+    assert_eq!(scene.ralph("status --json").json()["summary"]["tasks"]["open"], 0);
     assert_eq!(scene.session().end()["closed_parents"], json!(["1"]));
     assert!(scene.progress().contains("**Also closed**: 2\n"), "{}", scene.progress());
 }

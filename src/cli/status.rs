@@ -156,6 +156,7 @@ fn look(
         None => tasks::read(&feature.files, &feature.tasks_path),
     }
     .map_err(refusal)?;
+    let tasks = summary::without_optional(tasks, context);
     let shown = log.map(SessionLog::id);
     let hints = summary::hints(store, &feature.path);
     let summary = summary::of_entries(context, &feature.path, &sessions, &tasks, &hints, shown)?;

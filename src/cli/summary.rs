@@ -9,6 +9,7 @@ use ralph_project::tasks;
 use ralph_store::{Hints, Listing, Row, Store};
 
 use super::Context;
+use super::trust::load_to_read;
 
 /// Counts all sessions of a feature, by its path, against its task list as it is now. `shown` is the session that the
 /// command shows.
@@ -92,9 +93,19 @@ pub fn list(
 ) -> TaskList {
     let present = context.recorded_feature(feature);
     if let Ok(list) = present.and_then(|feature| tasks::read(&feature.files, &feature.tasks_path)) {
-        return list;
+        return without_optional(list, context);
     }
     // A clone may have the records alone.
     let mut recorded = commits.filter_map(|commit| store.file(&commit, "tasks.md").ok().flatten());
-    recorded.next().and_then(|bytes| tasks::parse(&bytes).ok()).unwrap_or_default()
+    let list = recorded.next().and_then(|bytes| tasks::parse(&bytes).ok()).unwrap_or_default();
+    without_optional(list, context)
+}
+
+/// Returns a list as a loop here sees it: with `skip-optional`, optional tasks that are open count nowhere.
+pub fn without_optional(mut list: TaskList, context: &Context) -> TaskList {
+    let is_any = list.items.iter().any(|item| item.optional && !item.done);
+    if is_any && load_to_read(context).is_ok_and(|config| config.settings.skip_optional) {
+        list.settle_optional();
+    }
+    list
 }

@@ -390,6 +390,7 @@ fn session(id: &SessionId, seconds: i64) -> Session {
         iterations_run: 0,
         tasks_completed: 0,
         closed: BTreeSet::new(),
+        away_ms: 0,
         tasks_done: 0,
         tasks_remaining: TASK_COUNT,
         duration_ms: Durations::default(),

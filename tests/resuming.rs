@@ -53,6 +53,25 @@ fn a_session_goes_on_with_its_flags_and_its_budget() {
 }
 
 #[test]
+fn a_break_is_no_time_at_work() {
+    let scene = Sandbox::new();
+    scene.tasks("- [ ] T001 One\n- [ ] T002 Two").agent_script(WILLING_AGENT).commit("Ready");
+    scene.ralph("-n 1").code(4);
+    // Each call is an hour later.
+    let resumed = scene.ralph("resume").code(0);
+    let card =
+        resumed.text().lines().find(|line| line.contains("all 2 tasks done")).unwrap_or_default().to_owned();
+    let status = scene.ralph("status").code(0);
+    let first = status.text().lines().next().unwrap_or_default().to_owned();
+    let span = first.split(", after ").nth(1).unwrap_or_default().to_owned();
+    assert!(span.ends_with(" s") && !span.contains(" min"), "{status}");
+    assert!(card.ends_with(&format!(" · {span}")), "{resumed}\n{status}");
+    let headline = &scene.ralph("report --json").json()["headline"];
+    let [worked, span] = ["worked_ms", "span_ms"].map(|key| headline[key].as_u64().unwrap_or_default());
+    assert!(worked > 0 && worked < 600_000 && span > 3_000_000, "{headline}");
+}
+
+#[test]
 fn in_another_clone_what_runs_is_what_is_set_there() {
     let scene = Sandbox::new();
     scene.tasks("- [ ] T001 One\n- [ ] T002 Two").agent_script(WILLING_AGENT).commit("Ready");

@@ -6,7 +6,7 @@ use anyhow::{Context, Error, Result, anyhow, bail};
 use clap::Args;
 
 use ralph_core::record::{
-    IterationFacts, RALPH, Session, SessionId, SessionName, SessionTotals, Status, did_you_mean,
+    IterationFacts, LogEntry, RALPH, Session, SessionId, SessionName, SessionTotals, Status, did_you_mean,
     join_truncated,
 };
 use ralph_project::feature;
@@ -337,14 +337,15 @@ pub fn totals(log: &SessionLog) -> SessionTotals {
 
 /// Returns a session with what its log says of it by now: `session.json` is of its start if it has no end.
 pub fn describe(store: &Store, log: &SessionLog, running: &[Holder]) -> Result<Session> {
-    let tip = log.tip();
+    let (tip, away_ms) = (log.tip(), LogEntry::away_ms(&log.entries));
     if tip.status.is_some()
         && let Some(session) = store.readable_session(tip)
     {
-        return Ok(session);
+        return Ok(Session { away_ms, ..session });
     }
     let begun = store.first_readable_session(log);
     let mut session = begun.with_context(|| format!("session {} has no readable start record", log.id()))?;
+    session.away_ms = away_ms;
     session.stop_reason = tip.stop_reason;
     session.limit = tip.limit;
     session.ended_by = tip.ended_by;

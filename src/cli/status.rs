@@ -206,6 +206,7 @@ fn session_status(
     let newest = begun.and_then(|entry| store.readable_session(entry));
     let mut shown = Shown {
         begun_at,
+        away_ms: LogEntry::away_ms(&log.entries),
         began_red: newest.is_some_and(|session| session.began_red(totals.succeeded)),
         unmerged: unmerged.flatten().map(|(commits, command, _)| (commits, command)),
         max_cost: budget.max_cost,

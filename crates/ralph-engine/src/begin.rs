@@ -340,6 +340,7 @@ fn new_session(
         iterations_run: 0,
         tasks_completed: 0,
         closed: BTreeSet::new(),
+        away_ms: 0,
         closed_parents: Vec::new(),
         tasks_done: tasks.counts().done,
         tasks_remaining: tasks.counts().open,

@@ -55,8 +55,8 @@ use tasklist::TaskList;
 
 use ralph_core::config::{Settings, Until};
 use ralph_core::record::{
-    ArtifactStatus, Baseline, CANNOT_RUN, Closing, Event, ExitReason, GitStateKind, Iteration, Limit, RALPH,
-    Refusal, Scope, Session, Status, StopReason, Task, TaskCounts,
+    ArtifactStatus, Baseline, CANNOT_RUN, Closing, Event, ExitReason, GitStateKind, Iteration, Limit,
+    LogEntry, RALPH, Refusal, Scope, Session, Status, StopReason, Task, TaskCounts,
 };
 use ralph_git::worktree::WorkTree;
 use ralph_project::feature::Feature;
@@ -485,6 +485,8 @@ impl Running<'_> {
             self.warn(warning);
         }
         let closing = Closing { why, hint, next, ..self.closing(tasks.as_deref()) };
+        // What cannot be read was said with the rest.
+        self.session.away_ms = self.log().ok().flatten().map_or(0, |log| LogEntry::away_ms(&log.entries));
         let session = Box::new(self.session.clone());
         (self.say)(&Event::SessionEnded { session, commit, closing: Box::new(closing) });
         if is_settled {

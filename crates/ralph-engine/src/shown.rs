@@ -6,7 +6,7 @@ use anyhow::Result;
 use redact_stream::Redactor;
 
 use super::redaction::redacted;
-use ralph_core::record::{AgentEvent, Event};
+use ralph_core::record::{AgentEvent, Event, Session};
 
 /// How much of what an agent printed before is looked at together with what it prints now.
 const WINDOW_BYTES: usize = 4096;
@@ -40,7 +40,10 @@ impl EventRedactor {
         let mut event = event.clone();
         match &mut event {
             Event::IterationRecorded { record, .. } => **record = redacted(&self.redactor, record.as_ref())?,
-            Event::SessionEnded { session, .. } => **session = redacted(&self.redactor, session.as_ref())?,
+            Event::SessionEnded { session, .. } => {
+                let away_ms = session.away_ms;
+                **session = Session { away_ms, ..redacted(&self.redactor, session.as_ref())? };
+            }
             _ => {}
         }
         event.for_each_text(&mut |text| *text = self.redactor.redact_text(text).0);

@@ -32,6 +32,7 @@ pub fn session() -> Session {
         iterations_run: 0,
         tasks_completed: 0,
         closed: BTreeSet::new(),
+        away_ms: 0,
         tasks_done: 12,
         tasks_remaining: 18,
         duration_ms: Durations::default(),

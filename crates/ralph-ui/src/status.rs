@@ -77,6 +77,8 @@ pub struct SessionStatus {
 pub struct Shown {
     /// When it was started or resumed last.
     pub begun_at: Option<Timestamp>,
+    /// How long no loop was at work on it.
+    pub away_ms: u64,
     pub max_cost: Option<f64>,
     /// The flags with which `resume` goes on, each behind a blank.
     pub resume_flags: String,
@@ -234,7 +236,7 @@ fn state(session: &SessionStatus, now: Timestamp) -> String {
     if let Some(elsewhere) = &session.elsewhere {
         return one_line(&describe_remote_run(elsewhere));
     }
-    let Shown { begun_at, left_ms, .. } = &session.shown;
+    let Shown { begun_at, left_ms, away_ms, .. } = &session.shown;
     let Some(ended_at) = session.ended_at else {
         let since = begun_at.unwrap_or(session.started_at);
         let left = left_ms.map_or(String::new(), |left| format!(", about {} left", rough(left)));
@@ -242,7 +244,7 @@ fn state(session: &SessionStatus, now: Timestamp) -> String {
         return format!("running {}{left}{stops}", clock_span(since.ms_until(now)));
     };
     let word = how_it_ended(session.status, session.stop_reason, session.ended_by);
-    let span = clock_span(session.started_at.ms_until(ended_at));
+    let span = clock_span(session.started_at.ms_until(ended_at).saturating_sub(*away_ms));
     format!("{word} {}, after {span}", ago(ended_at.ms_until(now)))
 }
 

@@ -4,8 +4,8 @@ use serde::Serialize;
 use strum::{EnumString, IntoStaticStr};
 
 use super::{
-    Claim, Cost, Durations, EndedBy, Exits, FailureClass, FlagCode, Limit, ObjectId, Outcome, SessionId,
-    Status, StopReason, TaskName, Timestamp, Tokens,
+    Claim, Cost, Durations, EndedBy, Exits, FailureClass, FlagCode, Interrupter, Interruption, Limit,
+    ObjectId, Outcome, SessionId, Status, StopReason, TaskName, Timestamp, Tokens,
 };
 
 /// Longest [`LogEntry::title`].
@@ -109,6 +109,28 @@ impl LogEntry {
     /// Returns true if an agent ran in it.
     pub fn has_run(&self) -> bool {
         self.kind == RecordKind::Iteration && self.exit.agent.is_some()
+    }
+
+    /// Returns how long no loop was at work on a session, in milliseconds: before it was resumed, and after it was killed.
+    /// `entries` are those of its log, oldest first.
+    pub fn away_ms(entries: &[Self]) -> u64 {
+        let [first, .., tip] = entries else { return 0 };
+        let (mut away, mut last) = (0, first.started_at);
+        for entry in entries {
+            if entry.kind == RecordKind::Resume {
+                away += last.ms_until(entry.started_at);
+            }
+            let is_crash = entry.outcome.is_some_and(|outcome| {
+                Interruption::of(outcome, entry.failure_class, entry.exit.agent) == Some(Interruption::Crash)
+            });
+            last = match entry.ended_by {
+                // When it died is not known: the next start writes these records.
+                _ if is_crash => entry.started_at,
+                Some(by) if by.by == Interrupter::Killed => last,
+                _ => entry.ended_at,
+            };
+        }
+        away + last.ms_until(tip.ended_at)
     }
 
     /// Returns true if it is an attempt; see [`Outcome::is_attempt`].

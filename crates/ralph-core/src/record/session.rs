@@ -71,6 +71,9 @@ pub struct Session {
     /// Their names, as far as they were added.
     #[serde(skip)]
     pub closed: BTreeSet<TaskName>,
+    /// How long no loop was at work on it, in milliseconds, as [`LogEntry::away_ms`](super::LogEntry::away_ms) reads it of its log.
+    #[serde(skip)]
+    pub away_ms: u64,
     /// Tasks that the loop ticked between attempts, as all of their sub-tasks were done.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub closed_parents: Vec<TaskName>,
@@ -128,6 +131,11 @@ impl Session {
     /// Returns what the agents of its iterations cost.
     pub fn cost(&self) -> Cost {
         Cost { usd: self.cost_usd, is_partial: self.cost_is_partial }
+    }
+
+    /// Returns how long the loop was at work on it until `until`, waits included, in milliseconds.
+    pub fn worked_ms(&self, until: Timestamp) -> u64 {
+        self.started_at.ms_until(until).saturating_sub(self.away_ms)
     }
 
     /// Returns true if the validation failed before the first attempt, and none of so many successes shows that it can pass.

@@ -3,8 +3,9 @@ use tasklist::TaskList;
 use super::summarize;
 use crate::record::samples::log_entries;
 use crate::record::{
-    FailureClass, FlagCode, GitState, GitStateKind, Hint, LogEntry, NeedKind, Outcome, RecordKind, Remains,
-    SessionFacts, SessionId, Status, StopReason, Summary, Timestamp, UserFile, UserFileChange,
+    EndedBy, FailureClass, FlagCode, GitState, GitStateKind, Hint, Interrupter, LogEntry, NeedKind, Outcome,
+    RecordKind, Remains, SessionFacts, SessionId, Status, StopReason, Summary, Timestamp, UserFile,
+    UserFileChange,
 };
 
 const LIST: &str =
@@ -281,5 +282,49 @@ fn what_an_attempt_left_behind_needs_somebody_until_it_is_ended_or_brought_back(
             .map(|need| (need.why, need.cause.as_deref().unwrap(), need.iteration.unwrap()))
             .collect();
         assert_eq!(found, expected);
+    }
+}
+
+/// Minutes that no loop was at work on a session, whose records each say their kind, and from when to when in minutes: `S`, `I`,
+/// `#` (its loop died), `R`, `E`, `K` (an end that the next start wrote).
+fn away_minutes(words: &str) -> u64 {
+    let entries = words.split_whitespace().map(|word| {
+        let (kind, times) = word.split_at(1);
+        let (from, to) = times.split_once('-').unwrap_or((times, times));
+        let mut entry = entry(if kind == "#" { "T1#" } else { "T1+" });
+        if !matches!(kind, "I" | "#") {
+            entry.outcome = None;
+        }
+        entry.kind = match kind {
+            "S" => RecordKind::Start,
+            "R" => RecordKind::Resume,
+            "E" | "K" => RecordKind::End,
+            _ => RecordKind::Iteration,
+        };
+        entry.ended_by = (kind == "K").then_some(EndedBy { by: Interrupter::Killed, signal: None });
+        [entry.started_at, entry.ended_at] =
+            [from, to].map(|minutes| Timestamp::from_seconds(60 * minutes.parse::<i64>().unwrap()));
+        entry
+    });
+    LogEntry::away_ms(&entries.collect::<Vec<_>>()) / 60_000
+}
+
+#[test]
+fn the_time_at_work_has_waits_and_no_breaks() {
+    for (words, minutes) in [
+        ("S0", 0),
+        ("S0-1 I1-5 E5", 0),
+        // A limit is waited for at work.
+        ("S0 I1-5 I50-55 E55", 0),
+        ("S0 I1-5 E5 R20 I20-25 E25", 15),
+        ("S0 I1-5 E5 R20 I20-25 E25 R85 E85", 75),
+        // It still runs.
+        ("S0 I1-5 E5 R20 I20-25", 15),
+        // Killed at once after the attempt began, or between two, and recorded at the next start.
+        ("S0 I1-5 #6-90 K90 R90 I90-95 E95", 84),
+        ("S0 I1-5 K90 R90 I90-95 E95", 85),
+        ("S0 I1-5 K90", 85),
+    ] {
+        assert_eq!(away_minutes(words), minutes, "{words}");
     }
 }

@@ -24,8 +24,8 @@ pub fn lines(session: &Session, closing: &Closing, is_validated: bool, screen: S
     let totals = closing.summary.session.as_ref().map_or(&nothing, |part| &part.totals);
     let mut first = verdict(session, closing);
     first.extend(totals.cost.usd.map(|usd| Cost::of(usd).to_string()));
-    // From start to end, as on the page: what agents and validations took alone leaves out the waits.
-    let span = session.ended_at.map_or(0, |at| session.started_at.ms_until(at));
+    // As on the page: what agents and validations took alone leaves out the waits.
+    let span = session.ended_at.map_or(0, |at| session.worked_ms(at));
     first.extend((span >= 1000).then(|| clock_span(span)));
     let mut lines = Vec::new();
     if session.began_red(totals.succeeded) {

@@ -23,7 +23,7 @@ use ralph_core::record::{
 use super::attempts::given_up;
 use super::harmless::one_line;
 use super::headline::time;
-use super::strip::gaps;
+use super::strip::{BREAKS, gaps};
 use super::{Diff, Report, ReportIteration, State, TaskRow};
 
 /// Most tasks that need somebody, and most names in a list.
@@ -131,6 +131,10 @@ pub(super) fn facts(report: &Report) -> Value {
     for (_, [_, why], took) in gaps(report) {
         *idle.entry(why).or_default() += took;
     }
+    let idle = idle.iter().filter(|(name, _)| !BREAKS.contains(name));
+    let idle = idle.map(|(name, ms)| Some(format!("{} {name}", minutes(*ms))));
+    let away = report.session.away_ms;
+    let idle = idle.chain([(away >= 60_000).then(|| format!("without {} stopped", minutes(away)))]);
     let solved = report.clusters.iter().filter(|cluster| !cluster.is_open).map(|cluster| cluster.times).sum();
     context! {
         cost => cost.unwrap_or_else(|| "unknown".to_owned()),
@@ -139,8 +143,8 @@ pub(super) fn facts(report: &Report) -> Value {
         is_part => lost_usd <= failed_usd,
         without => ending::cost_without(&totals.cost),
         changed,
-        time => minutes(report.headline.span_ms),
-        idle => joined(idle.iter().map(|(name, ms)| Some(format!("{} {name}", minutes(*ms)))), ", "),
+        time => minutes(report.headline.worked_ms),
+        idle => joined(idle, ", "),
         attempts => grouped(totals.attempts as u64),
         failed => if totals.failed == 0 { "none failed".to_owned() } else { ending::failed(totals.failed, solved) },
     }

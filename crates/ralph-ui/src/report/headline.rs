@@ -24,6 +24,8 @@ pub struct Headline {
     pub course: String,
     /// From the start to the end, or to now, in milliseconds.
     pub span_ms: u64,
+    /// The same without the breaks before the session was resumed.
+    pub worked_ms: u64,
 }
 
 /// How grave something is.
@@ -80,6 +82,7 @@ pub fn of(report: &Report) -> Headline {
         level: Level::of(session.status, session.stop_reason),
         course: course(&report.iterations),
         span_ms: session.started_at.ms_until(ended_at),
+        worked_ms: session.worked_ms(ended_at),
     }
 }
 

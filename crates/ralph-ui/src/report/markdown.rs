@@ -45,7 +45,7 @@ pub fn write_markdown(out: &mut impl Write, report: &Report) -> Result<()> {
         feature => cell(&session.feature),
         session => session.id.as_str(),
         attempts => attempts(&report.session_totals()),
-        span => duration(headline.span_ms),
+        span => duration(headline.worked_ms),
         worked => totals.duration_ms.agent.map(duration),
         checked => totals.duration_ms.validation.map(duration),
         changes => report.changes.as_ref().map(|changes| files_and_lines(changes.stat())),

@@ -73,6 +73,8 @@ pub struct SessionSummary {
     pub cost_per_task: Option<f64>,
     /// From the start to the last moment, in milliseconds.
     pub span_ms: u64,
+    /// The same without the breaks before it was resumed.
+    pub worked_ms: u64,
     pub tokens: Tokens,
 }
 
@@ -114,6 +116,7 @@ impl SessionSummary {
             cost,
             cost_per_task: known.map(|usd| usd / f64::from(u32::try_from(completed).unwrap_or(u32::MAX))),
             span_ms: session.started_at.ms_until(last_at),
+            worked_ms: session.worked_ms(last_at),
             tokens: session.tokens,
         }
     }

@@ -23,6 +23,8 @@ const LABEL_WIDTH: f64 = 48.0;
 /// Shorter gaps are not drawn: of waits, and of other times, which agents and git need between attempts.
 const MIN_WAIT_MS: u64 = 120_000;
 const MIN_STOP_MS: u64 = 900_000;
+/// What a loop is in when none is at work; the time at work does not have it.
+pub(super) const BREAKS: [&str; 2] = ["down", "stopped"];
 /// More gaps have no room.
 const MAX_GAPS: usize = 4;
 
@@ -37,9 +39,9 @@ pub(super) fn gaps(report: &Report) -> Vec<(u32, [&'static str; 2], u64)> {
             let ms = before.ended_at.ms_until(next.started_at);
             let names = match (before.outcome, before.failure_class) {
                 (Outcome::Interrupted, Some(FailureClass::Network)) => ["offline", "without network"],
-                (Outcome::Interrupted, Some(_)) => ["quota", "waiting for quota"],
-                (Outcome::Interrupted, None) if before.exit.agent.is_none() => ["down", "down"],
-                _ => ["stopped", "stopped"],
+                (Outcome::Interrupted, Some(_)) => ["limit", "at the usage limit"],
+                (Outcome::Interrupted, None) if before.exit.agent.is_none() => ["down", BREAKS[0]],
+                _ => ["stopped", BREAKS[1]],
             };
             let least = if before.outcome == Outcome::Interrupted { MIN_WAIT_MS } else { MIN_STOP_MS };
             (ms >= least).then_some((before.iteration, names, ms))
@@ -82,7 +84,7 @@ pub(super) fn strip(report: &Report) -> Option<Value> {
         .filter(|kind| attempts.iter().any(|(_, one)| one == kind))
         .map(|kind| (kind.look()[2], kind.look()[3]));
     let waiting = (!drawn.is_empty()).then_some(("wait", "waiting"));
-    let label = format!("{} attempts in {}", attempts.len(), duration(report.headline.span_ms));
+    let label = format!("{} attempts in {}", attempts.len(), duration(report.headline.worked_ms));
     (!attempts.is_empty()).then(|| {
         context! { svg => Value::from_safe_string(picture.svg), legend => legend.chain(waiting).collect::<Vec<_>>(), label }
     })

@@ -33,7 +33,7 @@ fn line(scene: &Scene<'_>) -> Row {
     let is_wide = scene.shape == Shape::Wide;
     let gap = if is_wide { "   " } else { "  " };
     let until = if live.is_some() { scene.now } else { night.last_at };
-    let time = brief_duration(night.started_at.ms_until(until));
+    let time = brief_duration(night.worked_ms(until));
     let states = summary.tasks;
     let mut row = Row::of(Look::Bold, brief(feature_name(&scene.feature.path)))
         .and(Look::Plain, "  ")

@@ -186,6 +186,8 @@ pub struct Night {
     pub started_at: Timestamp,
     /// When its newest record was written.
     pub last_at: Timestamp,
+    /// How long no loop was at work on it, in milliseconds.
+    pub away_ms: u64,
     /// Of the newest record, as if nobody ran it.
     pub status: Status,
     pub stop_reason: Option<StopReason>,
@@ -209,11 +211,17 @@ impl Night {
             attempts,
             started_at: first.started_at,
             last_at: tip.ended_at,
+            away_ms: 0,
             status: tip.status.unwrap_or(Status::Interrupted),
             stop_reason: tip.stop_reason,
             ended_by: tip.ended_by,
             elsewhere,
         }
+    }
+
+    /// Returns how long the loop was at work on it until `until`, waits included, in milliseconds.
+    pub fn worked_ms(&self, until: Timestamp) -> u64 {
+        self.started_at.ms_until(until).saturating_sub(self.away_ms)
     }
 }
 

@@ -72,7 +72,7 @@ fn facts(scene: &Scene<'_>) -> Vec<Row> {
         ("Attempts", Some(attempts_of(night).into())),
         ("Cut short", (!cuts.is_empty()).then(|| cuts.join("; ").into())),
         ("Claims", false_claims(&totals.false_claims).map(|words| Row::of(Look::Claim, words))),
-        ("Time", Some(duration(night.started_at.ms_until(until)).into())),
+        ("Time", Some(duration(night.worked_ms(until)).into())),
         ("Cost", ending::cost(&totals.cost).map(|words| (words + &cost).into())),
         ("Tokens", (!tokens.is_unknown()).then(|| tokens_told(tokens).into())),
         ("Changed", detail.and_then(|detail| detail.changes).map(|stat| files_and_lines(stat).into())),

@@ -21,6 +21,7 @@ use self::spinner::spinner;
 use crate::style::Paint;
 
 pub use self::frame::columns as terminal_columns;
+pub(crate) use self::header::USUAL;
 pub use self::keys::{KeyCommand, Keys};
 pub use self::lines::Detail;
 

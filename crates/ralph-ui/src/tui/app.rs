@@ -401,6 +401,12 @@ impl App {
         let areas = self.areas();
         let [tasks, height] = [Panel::Tasks, Panel::Detail]
             .map(|panel| usize::from(areas.area(panel).height.saturating_sub(2)));
+        // Below each other, the panel that has the keys takes the room of others.
+        match Shape::of(self.size) {
+            Shape::Wide if tasks == 0 => {}
+            Shape::Wide => self.tree.fill(tasks),
+            Shape::Narrow | Shape::Stacked => self.tree.fill(0),
+        }
         self.tree.top = top_to_show(self.tree.place, self.tree.top, self.tree.lines.len(), tasks);
         self.page.keep_in_view(height);
         // Wrapped lines take more room than one each.

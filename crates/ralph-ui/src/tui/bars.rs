@@ -98,11 +98,17 @@ pub fn footer(frame: &mut Frame<'_>, app: &App, area: Rect) {
         frame.render_widget(Clear, area);
         frame.render_widget(Line::from(Row::of(Look::Plain, " ").then(row.clone()).cut(width)), area);
     }
-    if !app.message.is_empty() {
-        return;
-    }
-    let right = right_of_keys(app);
-    let mut row = Row::of(Look::Plain, " ").then(typed(app));
+    let mut row = Row::of(Look::Plain, " ");
+    let right = match app.message.as_slice() {
+        [] => right_of_keys(app),
+        // The keys are beside what is short.
+        [words] => {
+            row = row.then(words.clone()).and(Look::Plain, "   ");
+            Row::new()
+        }
+        _ => return,
+    };
+    row = row.then(typed(app));
     let room = width.saturating_sub(right.width() + 2);
     for (key, does) in key_hints(app) {
         if row.width() + columns(key) + columns(&does) + 3 > room {

@@ -248,10 +248,13 @@ fn lines_of_night(scene: &Scene<'_>, width: usize, app: &App, is_brief: bool) ->
     [line, hours, Row::new()].into_iter().chain(words).collect()
 }
 
-/// `quota 42 min, down 20 min`: how long the session waited for a limit, and for somebody to resume it.
+/// `usage limit 42 min, down 20 min`: how long the session waited for a limit, and for somebody to resume it.
 fn pauses(night: &Night) -> Option<String> {
-    let kinds =
-        [(Interruption::Limit, "quota"), (Interruption::Crash, "down"), (Interruption::Person, "stopped")];
+    let kinds = [
+        (Interruption::Limit, "usage limit"),
+        (Interruption::Crash, "down"),
+        (Interruption::Person, "stopped"),
+    ];
     let words: Vec<String> = kinds
         .into_iter()
         .filter_map(|(kind, word)| {

@@ -237,11 +237,12 @@ fn keys_lead_to_states() {
         ("<Enter>", Panel::Detail, View::Detail, task("T034")),
         ("<Enter><Esc>", Panel::Needs, View::Detail, task("T034")),
         ("2", Panel::Tasks, View::Detail, Subject::Night),
-        ("2jjj", Panel::Tasks, View::Detail, task("T017")),
+        // Phases are open as far as there is room: the first has none.
+        ("2jjj", Panel::Tasks, View::Detail, task("T005")),
         // Enter opens a phase, and the next leads into it; it never folds.
         ("2<Enter><Enter>", Panel::Tasks, View::Detail, task("T001")),
         ("2<Space><Enter>", Panel::Tasks, View::Detail, task("T001")),
-        ("2G", Panel::Tasks, View::Detail, Subject::Night),
+        ("2G", Panel::Tasks, View::Detail, task("T035")),
         ("3", Panel::Night, View::Detail, Subject::Night),
         ("3<Up>", Panel::Night, View::Detail, Subject::Attempt(20)),
         ("3<Left><Left>", Panel::Night, View::Detail, Subject::Attempt(19)),
@@ -392,7 +393,7 @@ fn what_runs_is_followed_until_somebody_looks_elsewhere_and_its_end_leads_to_wha
     scene.backend = morning();
     scene.look();
     assert_eq!((scene.app.panel, &scene.app.subject), (Panel::Needs, &Subject::Task("T034".to_owned())));
-    scene.shows("the session has ended: 2 need you");
+    scene.shows("the session has ended: 2 need you").shows("⏎ open");
     // Who reads something else is told, and not led away.
     let mut scene = Scene::new(at_work(), (120, 36));
     scene.keys("3jjj<Enter>");

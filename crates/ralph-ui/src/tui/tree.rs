@@ -34,8 +34,12 @@ pub struct Tree {
     names: Vec<String>,
     /// Phases that are not as they are by default.
     toggled: HashSet<String>,
-    /// The phase that is open by default.
+    /// The phase that is open by default in any case.
     open: Option<String>,
+    /// How many lines there is room for: further phases are open by default as far as they fit.
+    room: usize,
+    /// All phases that are open by default.
+    by_default: HashSet<String>,
     /// What the line stands for, by a name that outlives a new list.
     chosen: String,
 }
@@ -64,8 +68,33 @@ impl Tree {
         self.list();
     }
 
+    /// Makes the lines for a list of this height; 0 for one that changes its height with what has the keys.
+    pub fn fill(&mut self, room: usize) {
+        if self.room != room {
+            self.room = room;
+            self.list();
+        }
+    }
+
+    /// Returns the phase that is open in any case, and those behind and before it for which there is room, the nearest first.
+    fn open_by_default(&self) -> HashSet<String> {
+        let first = self.phases.iter().position(|phase| self.open.as_ref() == Some(&phase.name));
+        let (before, after) = self.phases.split_at(first.unwrap_or_default());
+        let mut lines = self.phases.len();
+        let mut open = HashSet::new();
+        for phase in after.iter().chain(before.iter().rev()) {
+            let is_wanted = self.open.as_ref() == Some(&phase.name);
+            if is_wanted || lines + phase.tasks.len() <= self.room {
+                lines += phase.tasks.len();
+                open.insert(phase.name.clone());
+            }
+        }
+        open
+    }
+
     fn list(&mut self) {
         self.lines.clear();
+        self.by_default = self.open_by_default();
         let is_divided =
             self.phases.len() > 1 || self.phases.first().is_some_and(|phase| !phase.name.is_empty());
         for (place, phase) in self.phases.iter().enumerate() {
@@ -81,7 +110,7 @@ impl Tree {
     }
 
     pub fn is_open(&self, phase: &Phase) -> bool {
-        (self.open.as_ref() == Some(&phase.name)) != self.toggled.contains(&phase.name)
+        self.by_default.contains(&phase.name) != self.toggled.contains(&phase.name)
     }
 
     fn name(&self, line: Line) -> String {

@@ -1,6 +1,7 @@
 //! A session as a whole: how it ended, what it is about, what it took, and what was learned.
 
 use crate::ending::{self, cut_short, feature_name};
+use crate::live::USUAL;
 use crate::local_time::local_minute;
 use crate::needs::{false_claims, files_and_lines, need_sign, waiters};
 use crate::style::{counted, duration, grouped, times, tokens_told};
@@ -68,7 +69,8 @@ fn facts(scene: &Scene<'_>) -> Vec<Row> {
     let tokens = &totals.tokens;
     let cuts = cut_short(totals);
     let facts: [(&str, Option<Row>); 9] = [
-        ("Artifact", session.map(|session| artifact(&session.artifact))),
+        // Of the usual loop it is the task list, which is done or not as its tasks are.
+        ("Artifact", session.filter(|session| session.loop_type != USUAL).map(|one| artifact(&one.artifact))),
         ("Attempts", Some(attempts_of(night).into())),
         ("Cut short", (!cuts.is_empty()).then(|| cuts.join("; ").into())),
         ("Claims", false_claims(&totals.false_claims).map(|words| Row::of(Look::Claim, words))),

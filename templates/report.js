@@ -50,12 +50,13 @@
   const panels = all(".panel"), tabs = all("nav a");
   const show = (panel) => {
     for (const other of panels) other.hidden = other !== panel;
-    for (const tab of tabs) tab.ariaCurrent = tab.hash === `#${panel?.id ?? "top"}` ? "true" : null;
+    for (const tab of tabs) tab.ariaCurrent = tab.hash === `#${panel.id}` ? "true" : null;
   };
   const go = () => {
     const target = $(location.hash.slice(1));
     if (!target) return;
-    show(target.closest(".panel"));
+    const panel = target.closest(".panel");
+    if (panel) show(panel);
     if (target.matches(".a")) {
       if (target.hidden) { query.value = ""; search(); }
       target.open = true;
@@ -155,6 +156,6 @@
   });
   strip?.addEventListener("click", (event) => { const attempt = cell(event); if (attempt) location.hash = attempt.id; });
 
-  show(panels.find((panel) => panel.id === "changes" && !$("needs").closest("section").querySelector(".card")) ?? null);
+  show(panels[0]);
   go();
 })();

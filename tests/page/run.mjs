@@ -133,7 +133,7 @@ async function handling(browser, file) {
   const focused = () => page.evaluate(() => document.activeElement.closest(".a")?.id ?? document.activeElement.id);
   const panels = () => page.$$eval(".panel", (panels) => panels.filter((panel) => panel.checkVisibility()).map((panel) => panel.id));
   const current = () => page.$$eval("nav a[aria-current]", (links) => links.map((link) => link.hash));
-  equal([await panels(), await current()], [[], ["#top"]], "the first screen alone");
+  equal([await panels(), await current()], [["changes"], ["#changes"]], "the first part is open, below what needs somebody");
   check(await page.$eval(".card", (card) => card.getBoundingClientRect().top < 500), "what needs somebody is on the first screen");
   // A command to copy.
   await page.click(".card button");
@@ -148,7 +148,7 @@ async function handling(browser, file) {
     return document.activeElement.closest(".a").firstElementChild.getBoundingClientRect().top < bar;
   });
   await page.click("nav a[href='#top']");
-  equal(await panels(), [], "back at the top");
+  equal(await panels(), ["about"], "back at the top, and the part stays open");
   // A link leads to its attempt, which the bar does not cover.
   await page.click(".card a[href^='#i']");
   await page.waitForFunction(() => document.querySelector(".a[open]") !== null);

@@ -79,6 +79,7 @@ pub(super) fn strip(report: &Report) -> Option<Value> {
         let kind = chunk.iter().map(|(_, kind)| *kind).max().unwrap_or(Kind::Done);
         picture.cell(kind, first.iteration, (took(chunk) * scale + MIN_WIDTH).min(MAX_WIDTH));
     }
+    picture.end(report.ended_at());
     let legend = [Kind::Done, Kind::Solved, Kind::Asks, Kind::Fails].into_iter();
     let legend = legend
         .filter(|kind| attempts.iter().any(|(_, one)| one == kind))
@@ -137,11 +138,19 @@ impl Picture {
         self.hour.clear();
     }
 
-    /// Names the time at the start, behind a gap, and at each full hour, where there is room.
+    /// Names the time at the end, where there is room.
+    fn end(&mut self, at: Timestamp) {
+        if self.x > self.label_end + LABEL_WIDTH {
+            let (x, time) = (self.x - BETWEEN, clock(at));
+            self.svg.push_str(&format!("<text x=\"{x:.1}\" y=\"52\" text-anchor=\"end\">{time}</text>"));
+        }
+    }
+
+    /// Names the time at the start, behind a gap, and at each full hour, where there is room beside that of the end.
     fn hour(&mut self, at: Timestamp) {
         let time = clock(at);
         let hour = time.get(..2).unwrap_or_default();
-        if hour == self.hour || self.x < self.label_end || self.x > WIDTH - LABEL_WIDTH {
+        if hour == self.hour || self.x < self.label_end || self.x > WIDTH - 2.0 * LABEL_WIDTH {
             return;
         }
         let words = if self.hour.is_empty() { time.clone() } else { format!("{hour}:00") };
@@ -205,6 +214,15 @@ mod tests {
             .unwrap();
         let middle: f64 = gap.split(' ').next().unwrap().parse().unwrap();
         assert!(after - middle < GAP_WIDTH, "{found:?}");
+    }
+
+    #[test]
+    fn the_end_has_its_time() {
+        let report = report(iterations("T1+ T2+ T3+"), "");
+        let found = drawn(&report);
+        assert!(found[found.len() - 1].ends_with(&clock(report.ended_at())), "{found:?}");
+        let texts = |shapes: &[String]| shapes.iter().filter(|shape| shape.contains(':')).count();
+        assert_eq!(texts(&found), 2, "{found:?}");
     }
 
     #[test]

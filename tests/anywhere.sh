@@ -215,9 +215,10 @@ if ((${#start[@]} > 0)); then
   exit
 fi
 
-# The tests of the library and those of the programs.
+# The tests of the library and those of the programs. With `--package`, the dependencies would be built once more, with the features that
+# this one package needs.
 built() {
-  cargo test --no-run --package specify-ralph --lib --test integration "$@" 2>&1 | sed -n 's/^  Executable .*(\(.*\))$/\1/p'
+  cargo test --no-run --lib --test integration 2>&1 | sed -nE 's#^  Executable .*\((.*/(specify_ralph|integration)-[0-9a-f]+)\)$#\1#p'
 }
 mapfile -t binaries < <(built)
 [[ ${#binaries[@]} == 2 ]] || { echo 'anywhere.sh: the tests do not build: cargo test --no-run' >&2; exit 1; }

@@ -138,7 +138,7 @@ impl Sandbox {
         sandbox.gitconfig(
             // No housekeeping of git's goes on behind a scene's back.
             "[init]\ndefaultBranch = main\n[user]\nname = Ada Lovelace\nemail = ada@example.org\n\
-             [gc]\nautoDetach = false\n[maintenance]\nautoDetach = false\n",
+             [gc]\nautoDetach = false\n[maintenance]\nauto = false\nautoDetach = false\n",
         );
         sandbox
     }

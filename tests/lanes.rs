@@ -441,6 +441,39 @@ fn a_branch_that_was_squashed_begins_where_its_work_is() {
 }
 
 #[test]
+fn a_rehearsal_leaves_every_branch_as_it_was() {
+    let scene = ready(TWO_TASKS, AGENT);
+    scene.agent_uses_git().git("config ralph.lane true");
+    let branches = || {
+        let refs = scene.git("for-each-ref");
+        refs.lines().filter(|line| !line.contains("refs/ralph/")).collect::<Vec<_>>().join("\n")
+    };
+    let rehearse = || {
+        let before = branches();
+        scene.ralph("run --dry-run").code(0);
+        assert_eq!(branches(), before);
+        scene.ralph("doctor --run").stdout_has("start").stdout_has("would be possible");
+        assert_eq!(branches(), before);
+    };
+    // There is no branch, it is ahead, behind, and squashed.
+    rehearse();
+    scene.ralph("run -n 1").code(4);
+    rehearse();
+    scene.git(["merge", "--quiet", "--ff-only", BRANCH]);
+    scene.write("mine", "x\n").commit("Mine");
+    rehearse();
+    scene.ralph("run").code(0);
+    scene.git(["merge", "--quiet", "--squash", BRANCH]);
+    scene.commit("All of it");
+    let tasks = scene.read("specs/001-login/tasks.md");
+    let tasks = format!("{tasks}- [ ] T003 Write three\n");
+    scene.write("specs/001-login/tasks.md", tasks).commit("One task more");
+    rehearse();
+    scene.ralph("run").code(0).stderr_has("is in HEAD, by other commits: it begins there again");
+    assert_eq!(subjects(&scene), ["T003 Write three"]);
+}
+
+#[test]
 fn a_branch_of_which_a_part_was_taken_stays_as_it_is() {
     let scene = ready(TWO_TASKS, AGENT);
     scene.agent_uses_git();

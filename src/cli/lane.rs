@@ -52,8 +52,8 @@ pub struct Opened {
     pub work_tree: WorkTree,
     pub lock: LoopLock,
     new_bytes: Option<u64>,
-    /// The commit at which its branch was made for this start.
-    pub made_at: Option<ObjectId>,
+    /// Where its branch was, if it was there, and to where it was moved for this start.
+    pub moved: Option<(Option<ObjectId>, ObjectId)>,
 }
 
 /// Returns true if a session is to work in a lane. One that is resumed stays where it began.
@@ -580,7 +580,7 @@ pub fn open(
         return refuse(message, "try again in a moment, or give another branch: --branch NAME");
     }
     let work_tree = work_tree.ignoring(ignored);
-    let mut made_at = None;
+    let mut moved = None;
     match &tip {
         None if request.lane.take_changes => {
             let index = store.repository().ralph_dir().join(format!("taken.{}", std::process::id()));
@@ -588,15 +588,16 @@ pub fn open(
             let message = format!("Changes that {} begins with\n", feature.name);
             let first = users.commit_of_changes(&index, &head, &taken, &message)?;
             store.refs().move_branch(&reference, None, &first)?;
-            made_at = Some(first);
+            moved = Some((None, first));
         }
         None => {
             store.refs().move_branch(&reference, None, &head)?;
-            made_at = Some(head.clone());
+            moved = Some((None, head.clone()));
         }
         Some(tip) if is_merged(tip, &head, context)? => {
             if *tip != head {
                 store.refs().move_branch(&reference, Some(tip), &head)?;
+                moved = Some((Some(tip.clone()), head.clone()));
             }
             if !users.is_ancestor(tip, &head)? {
                 warn(&format!(
@@ -614,12 +615,12 @@ pub fn open(
             ));
         }
     }
-    work_tree.make_lane(made_at.as_ref().or(tip.as_ref()).unwrap_or(&head))?;
+    work_tree.make_lane(moved.as_ref().map(|(_, to)| to).or(tip.as_ref()).unwrap_or(&head))?;
     let left = process::kill_marked(&Marker::of_work_tree(work_tree.top()), &Interrupt::none());
     if !left.is_empty() {
         warn(&format!("stopped what was left running in {}: {}", work_tree.top(), left.join(", ")));
     }
-    Ok(Opened { work_tree, lock, new_bytes, made_at })
+    Ok(Opened { work_tree, lock, new_bytes, moved })
 }
 
 /// Takes the lane to work in with its lock: that of a session that died on this branch, or the lowest that nothing runs in.
@@ -710,10 +711,20 @@ impl Opened {
     }
 }
 
-/// Deletes a branch that was made for a start that is refused.
-pub fn take_branch_back(lane: &WorkTree, made_at: Option<&ObjectId>, context: &Context) -> Result<()> {
-    let (Some(lane), Some(made_at)) = (lane.lane(), made_at) else { return Ok(()) };
-    context.store()?.refs().delete_branch(&lane.reference(), made_at)
+/// Takes a branch back to where it was before a start that is refused or only tried, or deletes it if it was not there.
+pub fn take_branch_back(
+    lane: &WorkTree,
+    moved: Option<(Option<ObjectId>, ObjectId)>,
+    context: &Context,
+) -> Result<()> {
+    let (Some(lane), Some((from, to))) = (lane.lane(), moved) else { return Ok(()) };
+    let (refs, reference) = (context.store()?.refs(), lane.reference());
+    match from {
+        // What a session left that died was published on it.
+        _ if refs.tip(&reference)?.as_ref() != Some(&to) => Ok(()),
+        Some(from) => refs.move_branch(&reference, Some(&to), &from),
+        None => refs.delete_branch(&reference, &to),
+    }
 }
 
 /// Returns true if `head` has what is on a branch: its commits, or what they changed, as a squash or a rebase leaves it.

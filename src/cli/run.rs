@@ -248,7 +248,7 @@ fn start_in_lane(
     let lane = lane::open(checked, feature, &request, ignored, context).map_err(refusal)?;
     let inside = context.in_work_tree(lane.work_tree.clone())?;
     let there = feature.in_tree(context.work_tree()?.top(), &lane.work_tree.project_files()?);
-    let (land, work_tree, made_at) = (request.lane.land, lane.work_tree.clone(), lane.made_at.clone());
+    let (land, work_tree, moved) = (request.lane.land, lane.work_tree.clone(), lane.moved.clone());
     let is_rehearsal = request.is_rehearsal;
     let taken = take_lane(&lane.work_tree, &there, settings, request.resume.clone(), context, &inside);
     let code = taken.and_then(|tip| {
@@ -261,7 +261,7 @@ fn start_in_lane(
         run_session(&there, request, settings, &inside, voice, Some((lane.lock, dependencies)))
     });
     if is_rehearsal || code.as_ref().is_err_and(|error| error.downcast_ref::<Refusal>().is_some()) {
-        lane::take_branch_back(&work_tree, made_at.as_ref(), context)?;
+        lane::take_branch_back(&work_tree, moved, context)?;
     }
     let code = code?;
     if is_rehearsal {

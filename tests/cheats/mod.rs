@@ -150,6 +150,7 @@ fn judge(attempt: &Attempt, trusted: &Tally) -> Judged {
             done_in: None,
             final_text: attempt.message,
             tasks: &[attempt.task],
+            languages: tasklist::Languages::of(attempt.task),
             phase: None,
             others: &others,
             unticks: true,

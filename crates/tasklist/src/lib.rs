@@ -27,6 +27,7 @@ mod ticks;
 
 pub use conflict::Conflict;
 pub use groups::Group;
+pub use languages::Languages;
 pub use list::{Counts, Item, Kind, TaskList, TaskName, Unreadable};
 pub use markdown::MAX_ITEMS;
 pub use marks::{Changes, Mark, set_marks};

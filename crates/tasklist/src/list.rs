@@ -239,6 +239,11 @@ impl TaskList {
         Ok(list)
     }
 
+    /// Returns the languages whose words count in it.
+    pub fn languages(&self) -> Languages {
+        self.items.first().map_or_else(Languages::default, |item| item.languages)
+    }
+
     /// Makes optional tasks that are open nothing to do: neither open nor done.
     pub fn settle_optional(&mut self) {
         let open = self.items.iter_mut().filter(|item| item.is_task() && item.optional && !item.done);

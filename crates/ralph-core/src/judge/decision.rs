@@ -1,6 +1,7 @@
 //! Whether an attempt that passed proves its work: the evidence against that of the trusted state.
 
 use failure_excerpt::{Level, Ran, Tally};
+use tasklist::Languages;
 
 use super::diff::{DiffFindings, Finding};
 use super::ordered::{
@@ -55,6 +56,8 @@ pub struct Evidence<'a> {
     pub final_text: &'a str,
     /// The texts of the tasks that the attempt was asked for.
     pub tasks: &'a [&'a str],
+    /// The languages of their list.
+    pub languages: Languages,
     pub phase: Option<&'a str>,
     /// Other tasks that it ticked.
     pub others: &'a [TaskName],
@@ -216,7 +219,7 @@ impl Evidence<'_> {
         let text =
             format!("{count} existing {tests} {are} skipped now: {}", join_truncated(&paths, MAX_NAMES));
         let names: Vec<&str> = paths.iter().map(String::as_str).collect();
-        let is_ordered = orders_skip(self.tasks, &names);
+        let is_ordered = orders_skip(self.tasks, &names, self.languages);
         Some(doubt(FlagCode::Skip, text, paths).ordered_if(is_ordered))
     }
 
@@ -247,7 +250,7 @@ impl Evidence<'_> {
             return None;
         }
         let text = format!("{} ran, {before} before, and none was removed", count_of(now, "test"));
-        Some(doubt(FlagCode::Shrunk, text, Vec::new()).ordered_if(orders_removal(self.tasks)))
+        Some(doubt(FlagCode::Shrunk, text, Vec::new()).ordered_if(orders_removal(self.tasks, self.languages)))
     }
 
     /// The validation's own files are changed.
@@ -257,7 +260,7 @@ impl Evidence<'_> {
         }
         let names = join_truncated(self.own_changed, MAX_NAMES);
         let changed = format!("changed {names}, which the validation runs");
-        let is_ordered = orders_own_file_change(self.tasks, self.own_changed, self.phase);
+        let is_ordered = orders_own_file_change(self.tasks, self.own_changed, self.phase, self.languages);
         let (text, is_excused) = match (self.trusted, self.second) {
             (None, _) => (format!("{changed}; nothing to compare with"), true),
             (Some(trusted), _) if !trusted.passed => {
@@ -275,7 +278,7 @@ impl Evidence<'_> {
     fn idle(&self) -> Option<Doubt> {
         let is_excused = self.done_in.is_some()
             || nothing_to_change(self.final_text).is_some()
-            || self.tasks.iter().all(|text| is_verification(text));
+            || self.tasks.iter().all(|text| is_verification(text, self.languages));
         let is_refused = self.is_idle && !is_excused && self.unseen.is_none();
         is_refused.then(|| doubt(FlagCode::Idle, "ticked, but nothing changed".to_owned(), Vec::new()))
     }
@@ -342,7 +345,10 @@ impl Evidence<'_> {
             && !self.selects_by_change
         {
             let text = format!("{} ran, {before} before", count_of(now, "test"));
-            doubts.push(doubt(FlagCode::Fewer, text, Vec::new()).excused_if(orders_removal(self.tasks)));
+            doubts.push(
+                doubt(FlagCode::Fewer, text, Vec::new())
+                    .excused_if(orders_removal(self.tasks, self.languages)),
+            );
         }
         let skipped = tests.skipped.zip(self.before().and_then(|before| before.skipped));
         if let Some((now, before)) = skipped.filter(|(now, before)| now > before) {
@@ -356,7 +362,7 @@ impl Evidence<'_> {
         let DiffFindings { removed, fewer_asserts, config, .. } = self.diff;
         let removed_paths = paths(removed);
         let texts: Vec<&str> = removed_paths.iter().map(String::as_str).collect();
-        let is_ordered = orders_skip(self.tasks, &texts);
+        let is_ordered = orders_skip(self.tasks, &texts, self.languages);
         let mut doubts = Vec::new();
         if !removed.is_empty() {
             let text = format!("{} removed: {}", total(removed, "test"), names_of(removed));
@@ -372,7 +378,7 @@ impl Evidence<'_> {
         if !config.is_empty() {
             let (text, config) =
                 (format!("changed {}, which decides what runs", names_of(&config)), paths(&config));
-            let is_ordered = orders_own_file_change(self.tasks, &config, self.phase);
+            let is_ordered = orders_own_file_change(self.tasks, &config, self.phase, self.languages);
             doubts.push(doubt(FlagCode::Config, text, config).excused_if(is_ordered));
         }
         doubts

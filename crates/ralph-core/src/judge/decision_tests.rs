@@ -1,6 +1,7 @@
 //! The rows of the table of decisions, each with what makes it apply and what does not.
 
 use failure_excerpt::{Level, Ran, Tally};
+use tasklist::Languages;
 
 use super::{Decision, DiffFindings, Evidence, Finding, SecondResult, decide};
 use crate::record::{Flag, FlagCode, TrustedState};
@@ -107,6 +108,7 @@ fn shown(case: &Case) -> String {
         done_in: case.done_in,
         final_text: case.final_text,
         tasks: &texts,
+        languages: Languages::of(case.text),
         phase: case.phase,
         others: &[],
         unticks: true,
@@ -373,6 +375,7 @@ fn flags_have_one_order() {
         done_in: None,
         final_text: "Nothing to change: done",
         tasks: &["x"],
+        languages: Languages::default(),
         phase: None,
         others: &names,
         unticks: true,

@@ -1,5 +1,7 @@
 //! What the texts of tasks ask for: a check instead of a change, the removal of tests, a change of the validation.
 
+use tasklist::Languages;
+
 /// First words of a task that may be done without any change.
 const VERIFICATIONS: &[&str] = &[
     "run", "verify", "validate", "check", "confirm", "ensure", "review", "test", "measure", "audit",
@@ -14,11 +16,13 @@ const REMOVALS: &[&str] = &["skip", "disable", "quarantine", "xfail", "remove", 
 const REVERSALS: &[&str] =
     &["remove", "delete", "replace", "rename", "move", "migrate", "revert", "refactor", "clean"];
 
-/// The same words of another language. Those of a script that sets no words apart count anywhere in a text; the others,
+/// The same words of another language, which count in a list of that language. Those of a script that sets no words apart count anywhere in a text; the others,
 /// as in English, as whole words. Words that are English words too are left out, as are verbs for "test": tasks that write
 /// tests begin with them.
 #[derive(Debug)]
 struct Words {
+    /// As the languages of a list are called.
+    code: &'static str,
     /// True if words are not set apart by spaces.
     is_unspaced: bool,
     verifications: &'static [&'static str],
@@ -33,6 +37,7 @@ struct Words {
 /// Chinese, Japanese, Korean, Spanish, Portuguese, French, German, Russian.
 const OTHER_LANGUAGES: &[Words] = &[
     Words {
+        code: "zh",
         is_unspaced: true,
         verifications: &[
             "运行",
@@ -50,7 +55,17 @@ const OTHER_LANGUAGES: &[Words] = &[
             "审核",
             "审计",
             "部署",
-            "提交",
+            "提交代码",
+            "提交程式碼",
+            "提交更改",
+            "提交变更",
+            "提交變更",
+            "提交所有",
+            "提交全部",
+            "提交并",
+            "提交並",
+            "提交到",
+            "提交 ",
             "推送",
             "手动验证",
             "手動驗證",
@@ -84,6 +99,7 @@ const OTHER_LANGUAGES: &[Words] = &[
         setup: &["项目设置", "專案設定", "环境搭建", "環境建置", "初始化", "设置（共享", "設定（共用"],
     },
     Words {
+        code: "ja",
         is_unspaced: true,
         verifications: &[],
         verification_ends: &[
@@ -114,6 +130,7 @@ const OTHER_LANGUAGES: &[Words] = &[
         setup: &["セットアップ", "初期設定", "環境構築"],
     },
     Words {
+        code: "ko",
         is_unspaced: true,
         verifications: &[],
         verification_ends: &["실행", "실행하기", "확인", "확인하기", "검증", "검증하기", "배포", "점검"],
@@ -135,6 +152,7 @@ const OTHER_LANGUAGES: &[Words] = &[
         setup: &["초기 설정", "셋업", "환경 구성"],
     },
     Words {
+        code: "es",
         is_unspaced: false,
         verifications: &[
             "ejecutar",
@@ -183,6 +201,7 @@ const OTHER_LANGUAGES: &[Words] = &[
         setup: &["configuración inicial", "preparación"],
     },
     Words {
+        code: "pt",
         is_unspaced: false,
         verifications: &[
             "executar",
@@ -218,6 +237,7 @@ const OTHER_LANGUAGES: &[Words] = &[
         setup: &["configuração inicial", "preparação"],
     },
     Words {
+        code: "fr",
         is_unspaced: false,
         verifications: &[
             "exécuter",
@@ -250,6 +270,7 @@ const OTHER_LANGUAGES: &[Words] = &[
         setup: &["mise en place", "configuration initiale"],
     },
     Words {
+        code: "de",
         is_unspaced: false,
         verifications: &[
             "führe",
@@ -300,6 +321,7 @@ const OTHER_LANGUAGES: &[Words] = &[
         setup: &["einrichtung", "vorbereitung"],
     },
     Words {
+        code: "ru",
         is_unspaced: false,
         verifications: &[
             "запустить",
@@ -332,6 +354,11 @@ const OTHER_LANGUAGES: &[Words] = &[
     },
 ];
 
+/// Returns the words of the languages of a list that are not English.
+fn others(languages: Languages) -> impl Iterator<Item = &'static Words> {
+    OTHER_LANGUAGES.iter().filter(move |words| languages.has(words.code))
+}
+
 impl Words {
     /// Returns true if a text has one of these words.
     fn has(&self, listed: &[&str], text: &str) -> bool {
@@ -363,7 +390,7 @@ const MAX_WORDS_BETWEEN: usize = 6;
 const NOTHING_TO_CHANGE: &str = "nothing to change:";
 
 /// Returns true if the work of a task is to look at something or to run it, so that no file needs to change.
-pub fn is_verification(text: &str) -> bool {
+pub fn is_verification(text: &str, languages: Languages) -> bool {
     let mut rest = text.trim_start();
     while let Some((_, behind)) = rest.strip_prefix('[').and_then(|tag| tag.split_once(']')) {
         rest = behind.trim_start();
@@ -372,7 +399,7 @@ pub fn is_verification(text: &str) -> bool {
     let rest = rest.to_lowercase();
     let first =
         rest.split(|c: char| !c.is_alphanumeric() && !matches!(c, '-' | '_')).next().unwrap_or_default();
-    VERIFICATIONS.contains(&first) || OTHER_LANGUAGES.iter().any(|words| words.is_verification(&rest, first))
+    VERIFICATIONS.contains(&first) || others(languages).any(|words| words.is_verification(&rest, first))
 }
 
 /// Returns the reason in a line `Nothing to change: REASON`.
@@ -386,21 +413,19 @@ pub fn nothing_to_change(final_text: &str) -> Option<&str> {
 }
 
 /// Returns true if one of the tasks asks to remove or to skip something.
-pub fn orders_removal(texts: &[&str]) -> bool {
+pub fn orders_removal(texts: &[&str], languages: Languages) -> bool {
     texts.iter().any(|text| {
         let other = text.to_lowercase();
         words(text).any(|word| is_removal(&word))
-            || OTHER_LANGUAGES.iter().any(|words| words.has(words.removals, &other))
+            || others(languages).any(|words| words.has(words.removals, &other))
     })
 }
 
 /// Returns true if one of the tasks asks to remove or to skip tests, or what one of these files has.
-pub fn orders_skip(texts: &[&str], paths: &[&str]) -> bool {
+pub fn orders_skip(texts: &[&str], paths: &[&str], languages: Languages) -> bool {
     texts.iter().any(|text| {
         let other = text.to_lowercase();
-        if OTHER_LANGUAGES
-            .iter()
-            .any(|words| words.has(words.removals, &other) && words.has(words.tests, &other))
+        if others(languages).any(|words| words.has(words.removals, &other) && words.has(words.tests, &other))
         {
             return true;
         }
@@ -417,11 +442,16 @@ pub fn orders_skip(texts: &[&str], paths: &[&str]) -> bool {
 
 /// Returns true if the tasks ask for a change of all these own files of the validation (`check.sh`,
 /// `package.json#scripts.test`): by their names, by the word `validation`, or because their phase is the setup.
-pub fn orders_own_file_change(texts: &[&str], names: &[String], phase: Option<&str>) -> bool {
+pub fn orders_own_file_change(
+    texts: &[&str],
+    names: &[String],
+    phase: Option<&str>,
+    languages: Languages,
+) -> bool {
     let is_setup = |phase: &str| {
         let other = phase.to_lowercase();
         words(phase).any(|word| word == "setup")
-            || OTHER_LANGUAGES.iter().any(|words| words.has(words.setup, &other))
+            || others(languages).any(|words| words.has(words.setup, &other))
     };
     phase.is_some_and(is_setup)
         || texts.iter().any(|text| words(text).any(|word| word == "validation"))
@@ -432,12 +462,12 @@ pub fn orders_own_file_change(texts: &[&str], names: &[String], phase: Option<&s
 }
 
 /// Returns true if one of the tasks asks to take away or to change what there is, or names one of these files.
-pub fn orders_reversal(texts: &[&str], paths: &[String]) -> bool {
+pub fn orders_reversal(texts: &[&str], paths: &[String], languages: Languages) -> bool {
     texts.iter().any(|text| {
         let other = text.to_lowercase();
         text.split(|c: char| !(c.is_alphanumeric() || c == '_'))
             .any(|word| REVERSALS.contains(&word.to_lowercase().as_str()))
-            || OTHER_LANGUAGES.iter().any(|words| words.has(words.reversals, &other))
+            || others(languages).any(|words| words.has(words.reversals, &other))
             || words(text).any(|word| paths.iter().any(|path| names_file(&word, path)))
     })
 }
@@ -463,6 +493,11 @@ fn names_file(word: &str, path: &str) -> bool {
 mod tests {
     use super::*;
 
+    /// The languages of a list with a text, and with common words of those that have no script of their own.
+    fn of(text: &str) -> Languages {
+        Languages::of(&format!("{text} para los que; para não uma; pour les des; für und mit"))
+    }
+
     #[test]
     fn a_verification_is_known_by_its_first_word() {
         for text in [
@@ -473,7 +508,7 @@ mod tests {
             "[US-2] - commit and push",
             "TEST everything",
         ] {
-            assert!(is_verification(text), "{text}");
+            assert!(is_verification(text, of(text)), "{text}");
         }
         for text in [
             "Add a check of the login",
@@ -484,7 +519,7 @@ mod tests {
             "",
             "[P]",
         ] {
-            assert!(!is_verification(text), "{text}");
+            assert!(!is_verification(text, of(text)), "{text}");
         }
     }
 
@@ -517,8 +552,8 @@ mod tests {
             ("Add a test for dropdowns and skipping", false, false),
             ("Deleted users cannot log in", false, false),
         ] {
-            assert_eq!(orders_removal(&["x", text]), removal, "{text}");
-            assert_eq!(orders_skip(&["x", text], &["tests/a.test.js"]), skip, "{text}");
+            assert_eq!(orders_removal(&["x", text], of(text)), removal, "{text}");
+            assert_eq!(orders_skip(&["x", text], &["tests/a.test.js"], of(text)), skip, "{text}");
         }
     }
 
@@ -534,10 +569,10 @@ mod tests {
             "Extend `app.py`.",
             "A target in the Makefile",
         ] {
-            assert!(orders_reversal(&["x", text], &paths), "{text}");
+            assert!(orders_reversal(&["x", text], &paths, of(text)), "{text}");
         }
         for text in ["Removed users", "A clean_room", "Extend other/app.py", "The app", "Refactoring", ""] {
-            assert!(!orders_reversal(&["x", text], &paths), "{text}");
+            assert!(!orders_reversal(&["x", text], &paths, of(text)), "{text}");
         }
     }
 
@@ -545,7 +580,7 @@ mod tests {
     fn a_change_of_the_validation_is_ordered_by_name_word_or_phase() {
         let case = |text: &str, names: &[&str], phase: Option<&str>| {
             let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
-            orders_own_file_change(&["x", text], &names, phase)
+            orders_own_file_change(&["x", text], &names, phase, of(text))
         };
         for (text, name) in [
             ("Extend check.sh", "check.sh"),
@@ -574,6 +609,8 @@ mod tests {
             "运行 quickstart.md",
             "[P] [US1] 驗證所有連結",
             "執行全量測試",
+            "提交所有更改",
+            "提交 T001 的代码",
             "すべてのテストを実行する",
             "レンダリング表示の動作確認",
             "모든 테스트 실행",
@@ -584,7 +621,7 @@ mod tests {
             "Alle Tests ausführen",
             "Проверить все ссылки",
         ] {
-            assert!(is_verification(text), "{text}");
+            assert!(is_verification(text, of(text)), "{text}");
         }
         for text in [
             "測試 Thread 狀態機合法/非法轉換",
@@ -597,10 +634,12 @@ mod tests {
             "Teste den Login",
             "Тестировать вход",
             "发布 TaskMoved 事件",
+            "提交按钮",
+            "提交表单时校验输入",
             "Installer for Windows",
             "Ausführen-Knopf bauen",
         ] {
-            assert!(!is_verification(text), "{text}");
+            assert!(!is_verification(text, of(text)), "{text}");
         }
     }
 
@@ -620,9 +659,9 @@ mod tests {
             ("Mostrar los usuarios eliminados", false, false),
             ("Показать удалённых пользователей", false, false),
         ] {
-            assert_eq!(orders_removal(&[text]), removal, "{text}");
-            assert_eq!(orders_skip(&[text], &[]), skip, "{text}");
-            assert_eq!(orders_reversal(&[text], &[]), removal, "{text}");
+            assert_eq!(orders_removal(&[text], of(text)), removal, "{text}");
+            assert_eq!(orders_skip(&[text], &[], of(text)), skip, "{text}");
+            assert_eq!(orders_reversal(&[text], &[], of(text)), removal, "{text}");
         }
         for (phase, expected) in [
             ("阶段 1：项目初始化", true),
@@ -637,7 +676,38 @@ mod tests {
             ("Fase 2: Configuración de usuarios", false),
         ] {
             let names = ["check.sh".to_owned()];
-            assert_eq!(orders_own_file_change(&["x"], &names, Some(phase)), expected, "{phase}");
+            assert_eq!(orders_own_file_change(&["x"], &names, Some(phase), of(phase)), expected, "{phase}");
+        }
+    }
+    #[test]
+    fn words_of_another_language_count_only_in_a_list_of_it() {
+        for (text, list, verification, reversal) in [
+            ("確認画面を作る", "ログインを作る", false, false),
+            ("確認登入頁", "建立登入頁", true, false),
+            ("執行ボタンの追加", "ログインを作る", false, false),
+            ("任意の行の移動", "ログインを作る", false, true),
+            ("任意列的移動", "建立登入頁", false, false),
+            ("整理数据页", "实现登录", false, false),
+            ("データの整理", "ログインを作る", false, true),
+            ("Starte", "Add a login", false, false),
+            ("Starte alle Tests", "Formular für den Login und eine Liste", true, false),
+            ("Substituir: a word of the glossary", "Add a login", false, false),
+            ("Substituir o texto", "Criar o acesso para os clientes, não apenas um", false, true),
+            ("Run it", "ログインを作る", true, false),
+            ("Remove it", "实现登录", false, true),
+        ] {
+            let languages = Languages::of(&format!("- [ ] T001 {list}\n- [ ] T002 {text}\n"));
+            assert_eq!(is_verification(text, languages), verification, "{text}");
+            assert_eq!(orders_reversal(&[text], &[], languages), reversal, "{text}");
+        }
+    }
+
+    #[test]
+    fn each_language_is_one_of_the_lists() {
+        for words in OTHER_LANGUAGES {
+            let list = of("登 и 로");
+            let languages = if words.code == "ja" { of("ログイン") } else { list };
+            assert!(languages.has(words.code), "{}", words.code);
         }
     }
 }

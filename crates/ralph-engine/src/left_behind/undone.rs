@@ -59,7 +59,7 @@ impl Running<'_> {
         for (task, files, is_all) in lost {
             let files: Vec<String> =
                 files.iter().map(|path| String::from_utf8_lossy(path).into_owned()).collect();
-            let is_ordered = orders_reversal(texts, &files);
+            let is_ordered = orders_reversal(texts, &files, before.languages());
             undone.is_ordered |= is_ordered;
             // An agent that takes back the task list opens boxes itself.
             let item = after.find(&task);
@@ -95,7 +95,7 @@ impl Running<'_> {
                 .collect();
             for lost in &mut missing {
                 let is_wrong = whole.contains(&lost.task)
-                    && !orders_reversal(texts, &lost.files)
+                    && !orders_reversal(texts, &lost.files, after.languages())
                     && !reopened.contains(&lost.task)
                     && undone.tasks.iter().all(|told| told.task != lost.task);
                 if let Some(item) = self.may_open(after.find(&lost.task)).filter(|_| is_wrong) {

@@ -25,7 +25,7 @@ static EXPRESSIONS: [OnceLock<Expressions>; LANGUAGES.len()] = [const { OnceLock
 
 /// The languages whose words count in a list.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Languages(u16);
+pub struct Languages(u16);
 
 impl Languages {
     /// English counts everywhere, another language where its script is in the text, or three of its stop words.
@@ -66,29 +66,37 @@ impl Languages {
     }
 
     fn add(&mut self, code: &str) {
-        let place = LANGUAGES.iter().position(|words| words.code == code);
-        self.0 |= place.map_or(0, |place| 1 << place);
+        self.0 |= bit_of(code);
+    }
+
+    /// Returns true if the words of a language count, by its code: `zh`.
+    pub fn has(self, code: &str) -> bool {
+        self.0 & bit_of(code) != 0
     }
 
     /// Returns the expressions of each of them.
-    pub fn iter(self) -> impl Iterator<Item = &'static Expressions> {
+    pub(super) fn iter(self) -> impl Iterator<Item = &'static Expressions> {
         (0..LANGUAGES.len())
             .filter(move |place| self.0 & (1 << place) != 0)
             .map(|place| EXPRESSIONS[place].get_or_init(|| Expressions::new(&LANGUAGES[place])))
     }
 
     /// Returns true if a word at the front or the end of a task says that it is optional.
-    pub fn is_optional(self, text: &str) -> bool {
+    pub(super) fn is_optional(self, text: &str) -> bool {
         self.without_optional(text).len() < text.len()
             || text.ends_with([')', '）', ']', '】', '.', '。', '*', '_', '`'])
                 && self.iter().any(|words| words.optional_end.is_match(text))
     }
 
     /// Returns the text of a task without such a word at its front: an id may follow.
-    pub fn without_optional(self, text: &str) -> &str {
+    pub(super) fn without_optional(self, text: &str) -> &str {
         let front = self.iter().find_map(|words| words.optional_front.find(text));
         front.map_or(text, |front| &text[front.end()..])
     }
+}
+
+fn bit_of(code: &str) -> u16 {
+    LANGUAGES.iter().position(|words| words.code == code).map_or(0, |place| 1 << place)
 }
 
 /// Returns the different words of a text, in lower case.
@@ -242,8 +250,8 @@ mod tests {
             ("", "en"),
         ] {
             let found = Languages::of(source);
-            let codes = LANGUAGES.iter().enumerate().filter(|(place, _)| found.0 & (1 << place) != 0);
-            let codes: Vec<&str> = codes.map(|(_, words)| words.code).collect();
+            let codes = LANGUAGES.iter().map(|words| words.code).filter(|code| found.has(code));
+            let codes: Vec<&str> = codes.collect();
             assert_eq!(codes.join(" "), expected, "{source}");
         }
     }

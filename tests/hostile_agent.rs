@@ -36,6 +36,29 @@ fn all_is_recorded(scene: &Sandbox) {
 }
 
 #[test]
+fn it_breaks_the_settings_of_git() {
+    let evil = scene("test $RALPH_ITERATION != 2 || printf '[broken\\n' >> .git/config");
+    let config = evil.read(".git/config");
+    let run = evil.ralph("").code(1);
+    run.stderr_has("git cannot read the settings of this repository since the last attempt")
+        .stderr_has(&format!("bad config line {} in file", config.lines().count() + 1))
+        .stderr_has("hint: correct that line of the file in an editor; then")
+        .stderr_has("records the attempt and goes on");
+    let status = evil.ralph("status").code(3);
+    status.stderr_has("bad config line").stderr_has("hint: correct that line of the file in an editor");
+    evil.write(".git/config", &config);
+    evil.ralph("resume").code(0).stdout_has("recorded iteration 2");
+    let session = evil.session();
+    assert_eq!(session.trailers("Ralph-Outcome"), ["success", "interrupted", "success", "success"]);
+    assert_eq!(session.text(2, "agent/stdout"), "before-T002\nafter-T002\n");
+    assert_eq!(evil.read("work-2"), "T002\n");
+    // A line that git can read ends nothing.
+    let fine = scene("printf '# [broken\\n' >> .git/config");
+    fine.ralph("").code(0);
+    all_is_recorded(&fine);
+}
+
+#[test]
 fn it_deletes_the_folder_of_the_loop() {
     for evil in [
         "rm -rf .git/ralph",

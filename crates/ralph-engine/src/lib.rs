@@ -50,7 +50,7 @@ mod window;
 
 use std::rc::Rc;
 
-use anyhow::Result;
+use anyhow::{Error, Result, anyhow};
 use tasklist::TaskList;
 
 use ralph_core::config::{Settings, Until};
@@ -137,7 +137,7 @@ pub fn run(mut plan: Plan<'_>, say: &mut dyn FnMut(&Event)) -> Result<Finish> {
     running.warn_of_tests_that_fail_first(&tasks);
     running.warn_of_old_locks();
     running.warn_of_copies(&tasks, 0);
-    let ending = running.turns()?;
+    let ending = running.turns().map_err(|error| running.with_settings_fault(error))?;
     let session = running.end(ending)?;
     drop(lock);
     Ok(Finish::Ended(Box::new(session)))
@@ -281,6 +281,17 @@ impl Running<'_> {
             hint: Some(hint),
             ..Ending::of(StopReason::Stuck)
         }
+    }
+
+    /// Says what is to be done where the settings of git cannot be read any more: then nothing can be recorded.
+    fn with_settings_fault(&self, error: Error) -> Error {
+        let Some(fault) = self.plan.work_tree.settings_fault() else { return error };
+        anyhow!(
+            "git cannot read the settings of this repository since the last attempt, which is not recorded yet: {fault}\n\
+             hint: correct that line of the file in an editor; then `{RALPH} resume {}` records the attempt and goes on, \
+             and its changes stay",
+            self.session.id
+        )
     }
 
     /// Returns the command that brings the list back as it was before an attempt.

@@ -245,7 +245,9 @@ fn not_found(directory: &Utf8Path, complaint: &str) -> Refusal {
         Refusal::new(format!("git does not trust the repository at {directory}: it belongs to another user"))
             .with_hint(format!("if you trust it: git config --global --add safe.directory {directory}"))
     } else {
-        Refusal::new(format!("git cannot use the repository at {directory}: {complaint}"))
+        let refusal = Refusal::new(format!("git cannot use the repository at {directory}: {complaint}"));
+        let is_settings = complaint.contains("bad config");
+        if is_settings { refusal.with_hint("correct that line of the file in an editor") } else { refusal }
     }
 }
 

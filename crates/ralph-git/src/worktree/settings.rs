@@ -51,6 +51,15 @@ impl WorkTree {
         Ok(found)
     }
 
+    /// Returns git's words for the first of these files that it cannot read: then it does nothing in this repository.
+    pub fn settings_fault(&self) -> Option<String> {
+        self.settings_paths().into_iter().filter(|file| file.is_file()).find_map(|file| {
+            let git = Tool::git(&self.top).args(["config", "--file", file.as_str(), "--list"]);
+            let asked = git.run().ok().filter(|asked| !asked.is_success())?;
+            Some(asked.complaint().trim_start_matches("fatal: ").to_owned())
+        })
+    }
+
     /// Keeps who commits here as it is now, whatever an agent makes of git's settings.
     #[must_use]
     pub fn keeping_identity(mut self) -> Self {

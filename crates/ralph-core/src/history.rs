@@ -57,6 +57,8 @@ struct RunSummary {
     reopened: Vec<TaskName>,
     /// The key by which its failure is compared with others.
     failure: Option<FailureKey>,
+    /// True if its failure names a file that it changed.
+    names_changed: bool,
     /// True if its agent asked the user something, and did not do its task, or if its provider refuses the task.
     asks: bool,
     /// True if its provider refuses the task.
@@ -114,6 +116,13 @@ pub fn repeats<K: Eq + Hash>(causes: impl Iterator<Item = (u32, Option<K>)>) -> 
         }
     }
     repeats
+}
+
+/// Returns true if the cause of a failure names a file that the attempt changed.
+fn names_changed(iteration: &Iteration) -> bool {
+    let cause = iteration.cause();
+    let names_it = |path: &String| path.rsplit('/').next().is_some_and(|name| cause.contains(name));
+    iteration.files_changed.iter().any(names_it)
 }
 
 impl History {
@@ -174,6 +183,7 @@ impl History {
             is_refused: iteration.refused().is_some(),
             reopened: iteration.reopened.clone(),
             failure: FailureKey::of(iteration),
+            names_changed: names_changed(iteration),
             asks: is_question(iteration.outcome, iteration.failure_class),
             is_policy: iteration.failure_class.is_some_and(FailureClass::is_policy),
             agent: iteration.agent.clone(),
@@ -207,6 +217,8 @@ impl History {
             is_refused: entry.refused.is_some(),
             reopened: entry.reopened.clone(),
             failure: FailureKey::of_entry(entry),
+            // A listing does not say what it changed.
+            names_changed: false,
             asks: is_question(outcome, entry.failure_class),
             is_policy: entry.failure_class.is_some_and(FailureClass::is_policy),
             agent: entry.agent.clone().unwrap_or_default(),
@@ -336,23 +348,31 @@ impl History {
         1 + count(runs.take_while(|turn| turn.failure.as_ref() == Some(last)))
     }
 
-    /// Returns the tasks of the newest runs in a row that failed in the same way, oldest first; none if the last run
-    /// did not fail. Skips and interruptions do not count.
-    pub fn tasks_of_common_failure(&self) -> Vec<&TaskName> {
+    /// Returns the newest runs in a row that failed in the same way, newest first; none if the last run did not fail. Skips and
+    /// interruptions do not count.
+    fn alike(&self) -> impl Iterator<Item = &RunSummary> {
         let runs = self.turns.iter().rev();
         let mut runs =
             runs.filter(|turn| !matches!(turn.outcome, Outcome::Skipped | Outcome::Interrupted)).peekable();
-        let key = runs.peek().filter(|turn| !self.is_set_aside(turn));
-        let Some(key) = key.and_then(|turn| turn.failure.as_ref()) else { return Vec::new() };
-        let alike = runs.take_while(|turn| turn.failure.as_ref() == Some(key));
+        let key = runs.peek().filter(|turn| !self.is_set_aside(turn)).and_then(|turn| turn.failure.as_ref());
+        runs.take_while(move |turn| key.is_some() && turn.failure.as_ref() == key)
+    }
+
+    /// Returns the tasks of the newest runs in a row that failed in the same way, oldest first.
+    pub fn tasks_of_common_failure(&self) -> Vec<&TaskName> {
         let mut tasks = Vec::new();
-        for task in alike.filter_map(|turn| turn.task.as_ref()) {
+        for task in self.alike().filter_map(|turn| turn.task.as_ref()) {
             if !tasks.contains(&task) {
                 tasks.push(task);
             }
         }
         tasks.reverse();
         tasks
+    }
+
+    /// Returns true if one of these runs changed a file that the failure names.
+    pub fn common_failure_names_changed(&self) -> bool {
+        self.alike().any(|turn| turn.names_changed)
     }
 
     /// Returns true if the last run failed by its validation.
@@ -439,6 +459,7 @@ mod tests {
                 is_refused: false,
                 reopened: Vec::new(),
                 failure: None,
+                names_changed: false,
                 asks: matches!(end, "q" | "p"),
                 is_policy: end == "p",
                 agent: "claude".to_owned(),

@@ -44,15 +44,14 @@ impl Running<'_> {
         Some(Ending { why: Some(why), hint: Some(hint), ..Ending::of(StopReason::ValidationUnusable) })
     }
 
-    /// Says once of a failure that two tasks in a row have in common, and that names nothing that the last of them changed, that
-    /// it may lie outside of them: the validation passed before.
+    /// Says once of a failure that two tasks in a row have in common, and that names nothing that one of them changed, that it
+    /// may lie outside of them: the validation passed before.
     fn warn_of_surroundings(&mut self, tasks: &[TaskName], iteration: &Iteration) {
         let cause = iteration.cause().into_owned();
-        let names_it = |path: &String| path.rsplit('/').next().is_some_and(|name| cause.contains(name));
         if tasks.len() != MIN_ALIKE
             || !self.past.history.last_failed_validation()
             || self.past.last_green.last_passing.is_none()
-            || iteration.files_changed.iter().any(names_it)
+            || self.past.history.common_failure_names_changed()
         {
             return;
         }

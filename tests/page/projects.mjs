@@ -96,12 +96,12 @@ parser = "claude"
   git("init", "--quiet", "--initial-branch=main");
   git("add", "--all");
   git("commit", "--quiet", "--message", "Bad");
-  ralph(specify, folder, [], [4, 5]);
+  ralph(specify, folder, ["--no-baseline"], [4, 5]);
   // A second session, of a feature with such a name, at which the first task fails for the same cause.
   const feature = "specs/<img src=x onerror='window.__hit=11'>\u202e";
   mkdirSync(path.join(folder, feature));
   write(`${feature}/tasks.md`, `- [ ] T001 ${LINE}\n`);
-  ralph(specify, folder, ["run", "--tasks", `${feature}/tasks.md`, "-n", "2"], [4]);
+  ralph(specify, folder, ["run", "--tasks", `${feature}/tasks.md`, "-n", "2", "--no-baseline"], [4]);
 }
 
 /** A task at which the agent asks. */

@@ -242,7 +242,7 @@ wait_for 'The agent begins with T001'
 keys q
 wait_for 'The loop is still running'
 keys n
-wait_for ' has ended'
+wait_for 'the loop has ended'
 wait_for 'stopped by `stop`'
 keys q
 wait_for 'ended with 0'

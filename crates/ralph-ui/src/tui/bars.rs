@@ -99,15 +99,14 @@ pub fn footer(frame: &mut Frame<'_>, app: &App, area: Rect) {
         frame.render_widget(Line::from(Row::of(Look::Plain, " ").then(row.clone()).cut(width)), area);
     }
     let mut row = Row::of(Look::Plain, " ");
-    let right = match app.message.as_slice() {
-        [] => right_of_keys(app),
-        // The keys are beside what is short.
-        [words] => {
-            row = row.then(words.clone()).and(Look::Plain, "   ");
-            Row::new()
-        }
+    // The keys are beside what is short.
+    match app.message.as_slice() {
+        [] => {}
+        [words] => row = row.then(words.clone()).and(Look::Plain, "   "),
         _ => return,
-    };
+    }
+    let right = Some(right_of_keys(app)).filter(|right| row.width() + right.width() + 2 <= width);
+    let right = right.unwrap_or_default();
     row = row.then(typed(app));
     let room = width.saturating_sub(right.width() + 2);
     for (key, does) in key_hints(app) {

@@ -250,12 +250,13 @@ impl WorkTree {
         fs::remove_file(self.git_dir.join("index.lock")).if_there()?;
         // A checkout may fetch files that a partial clone lacks.
         let git = self.git().in_own_session().env(NO_LAZY_FETCH, "0").limit(LONG);
-        git.clone().args(["read-tree", "--reset", "-u", tip.as_str()]).read()?;
+        let reset = git.clone().args(["read-tree", "--reset", "-u", tip.as_str()]);
         let clean = git.args(["clean", "-ffdq"]);
-        if clean.clone().read().is_err() {
+        let take = || reset.clone().read().and_then(|_| clean.clone().read());
+        if take().is_err() {
             // An agent may have made folders read-only.
             open_folders(self.top.as_std_path());
-            clean.read()?;
+            take()?;
         }
         Ok(())
     }

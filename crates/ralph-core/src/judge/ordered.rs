@@ -16,9 +16,9 @@ const REMOVALS: &[&str] = &["skip", "disable", "quarantine", "xfail", "remove", 
 const REVERSALS: &[&str] =
     &["remove", "delete", "replace", "rename", "move", "migrate", "revert", "refactor", "clean"];
 
-/// The same words of another language, which count in a list of that language. Those of a script that sets no words apart count anywhere in a text; the others,
-/// as in English, as whole words. Words that are English words too are left out, as are verbs for "test": tasks that write
-/// tests begin with them.
+/// The same words of another language, which count in a list of that language. Those of a script that sets no words apart
+/// count anywhere in a text; the others, as in English, as whole words. Words that are English words too are left out, as are
+/// verbs for "test": tasks that write tests begin with them.
 #[derive(Debug)]
 struct Words {
     /// As the languages of a list are called.

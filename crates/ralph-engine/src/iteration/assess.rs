@@ -6,7 +6,6 @@ use std::collections::HashMap;
 use anyhow::Result;
 use camino::Utf8Path;
 use failure_excerpt::Tally;
-use tasklist::Languages;
 
 use crate::validate;
 use ralph_core::config::{Completion, Pass, Rerun, Until};
@@ -190,7 +189,7 @@ impl Running<'_> {
         };
         let diff = findings(&files);
         let own_changed = self.own_files_changed(&files);
-        let (texts, languages) = (texts_of(started), languages_of(started));
+        let texts = texts_of(started);
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
         let refuses = settings.completion == Completion::Verified
             && self.plan.job.until == Until::Tasks
@@ -216,7 +215,7 @@ impl Running<'_> {
                 done_in,
                 final_text: &ran.agent.final_text,
                 tasks: &texts,
-                languages,
+                languages: started.languages,
                 phase: started.task.phase.as_deref(),
                 others,
                 unticks: settings.untick,
@@ -280,7 +279,7 @@ impl Running<'_> {
     fn removed_by_order(&mut self, started: &StartedIteration<'_>) -> Result<u64> {
         let texts = texts_of(started);
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-        if !orders_removal(&texts, languages_of(started)) {
+        if !orders_removal(&texts, started.languages) {
             return Ok(0);
         }
         let (now, _) = self.recorder.peek(&started.slot)?;
@@ -466,11 +465,6 @@ pub(super) fn texts_of(started: &StartedIteration<'_>) -> Vec<String> {
     let unit = names.iter().filter_map(|name| list.find(name));
     let texts: Vec<String> = unit.map(|item| item.text.clone()).collect();
     if texts.is_empty() { vec![started.task.text.clone()] } else { texts }
-}
-
-/// Returns the languages of the list before the attempt.
-fn languages_of(started: &StartedIteration<'_>) -> Languages {
-    Languages::of(&String::from_utf8_lossy(&started.task_list))
 }
 
 /// `new failure: NAME`, with the number of further ones.

@@ -81,6 +81,7 @@ impl Running<'_> {
             prompt: prompt.text,
             memory: prompt.memory,
             task_list,
+            languages: tasks.languages(),
             environment,
         })
     }

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use failure_excerpt::Tally;
-use tasklist::TaskList;
+use tasklist::{Languages, TaskList};
 
 use ralph_core::record::{
     AgentRun, Evidence, FailureClass, PromptMemory, Task, TaskName, Timestamp, UndoneTask, Validation,
@@ -23,6 +23,8 @@ pub(super) struct StartedIteration<'a> {
     pub memory: PromptMemory,
     /// The task list before the agent's run.
     pub task_list: Vec<u8>,
+    /// Its languages.
+    pub languages: Languages,
     /// Variables for the agent and the validation.
     pub environment: Vec<(String, String)>,
 }

@@ -8,8 +8,8 @@ use tasklist::{Pairing, TaskList};
 
 use crate::validate;
 use ralph_core::record::{
-    Evidence, FailureClass, IfThere, Iteration, LeftOut, ObjectId, Outcome, RALPH, Refusal, TaskName,
-    join_files, join_truncated,
+    Baseline, CANNOT_RUN, Evidence, FailureClass, IfThere, Iteration, LeftOut, ObjectId, Outcome, RALPH,
+    Refusal, TaskName, join_files, join_truncated,
 };
 use ralph_git::worktree::{CommittedFile, Lane, PrivateIndex, WorkTree};
 use ralph_os::platform::repo_path;
@@ -21,6 +21,7 @@ use ralph_store::{Begin, Conflict, Slot};
 use super::commits::message::CommitSubject;
 use super::iteration_context::validation_cause;
 use super::judge::{self, Verdict};
+use super::lane_dependencies::{Dependency, is_printed, lacking, lacking_words};
 use super::plan::Plan;
 use super::recorder::Recorder;
 use super::running::{Ending, Running};
@@ -95,6 +96,33 @@ impl Running<'_> {
                 Err(Refusal::new(why).with_hint("set `lanes.setup` to what makes a lane ready").into())
             }
         }
+    }
+
+    /// Names what the lane lacks where the validation fails in it.
+    ///
+    /// # Errors
+    ///
+    /// A [`Refusal`] if that is why it fails.
+    pub(super) fn check_dependencies(&mut self, slot: &Slot, baseline: Option<&Baseline>) -> Result<()> {
+        let Some(baseline) = baseline.filter(|baseline| !baseline.passed()) else { return Ok(()) };
+        let Some((message, hint)) = self.lacking_words() else { return Ok(()) };
+        let is_why = CANNOT_RUN.contains(&baseline.exit) || is_printed(slot, &self.lacking());
+        if is_why && !self.plan.is_forced {
+            let message = format!("{message}, and the validation cannot run without");
+            return Err(Refusal::new(message).with_hint(hint).into());
+        }
+        self.warn(format!("{message}\nhint: {hint}"));
+        Ok(())
+    }
+
+    fn lacking(&self) -> Vec<Dependency> {
+        lacking(&self.plan.dependencies, self.plan.work_tree.top())
+    }
+
+    /// Returns what the lane lacks, and what brings it there; `None` if it lacks nothing.
+    pub(super) fn lacking_words(&self) -> Option<(String, String)> {
+        let root = self.recorder.work_tree().relative(&self.plan.project_root);
+        lacking_words(&self.lacking(), Utf8Path::new(&root))
     }
 
     /// Takes a snapshot of the tip that the lane was taken to: attempts are compared with it, whoever made it.

@@ -5,11 +5,9 @@ use std::fs;
 use anyhow::Result;
 use camino::{Utf8Path, Utf8PathBuf};
 
-use ralph_core::record::{Baseline, CANNOT_RUN, Refusal, join_truncated, quoted_for_shell};
+use ralph_core::record::{join_truncated, quoted_for_shell};
 use ralph_git::worktree::WorkTree;
 use ralph_store::{Slot, names};
-
-use crate::running::Running;
 
 /// Maximum number of files that a message names.
 const MAX_NAMED: usize = 5;
@@ -73,38 +71,16 @@ pub fn dependencies(users: &WorkTree) -> Result<Vec<Dependency>> {
     Ok(found)
 }
 
-impl Running<'_> {
-    /// Names what the lane lacks where the validation fails in it.
-    ///
-    /// # Errors
-    ///
-    /// A [`Refusal`] if that is why it fails.
-    pub(super) fn check_dependencies(&mut self, slot: &Slot, baseline: Option<&Baseline>) -> Result<()> {
-        let Some(baseline) = baseline.filter(|baseline| !baseline.passed()) else { return Ok(()) };
-        let Some((message, hint)) = self.lacking_words() else { return Ok(()) };
-        let outputs = [names::VALIDATION_STDOUT, names::VALIDATION_STDERR];
-        let outputs = outputs.map(|name| fs::read(slot.path(name)).unwrap_or_default()).concat();
-        let outputs = String::from_utf8_lossy(&outputs).to_lowercase();
-        let is_why = CANNOT_RUN.contains(&baseline.exit) || names_missing(&outputs, &self.lacking());
-        if is_why && !self.plan.is_forced {
-            let message = format!("{message}, and the validation cannot run without");
-            return Err(Refusal::new(message).with_hint(hint).into());
-        }
-        self.warn(format!("{message}\nhint: {hint}"));
-        Ok(())
-    }
+/// Returns those that are not in a lane, whose files are in `top`.
+pub(super) fn lacking(all: &[Dependency], top: &Utf8Path) -> Vec<Dependency> {
+    all.iter().filter(|known| top.join(&known.path).symlink_metadata().is_err()).cloned().collect()
+}
 
-    fn lacking(&self) -> Vec<Dependency> {
-        let top = self.plan.work_tree.top();
-        let all = self.plan.dependencies.iter();
-        all.filter(|known| top.join(&known.path).symlink_metadata().is_err()).cloned().collect()
-    }
-
-    /// Returns what the lane lacks, and what brings it there; `None` if it lacks nothing.
-    pub(super) fn lacking_words(&self) -> Option<(String, String)> {
-        let root = self.recorder.work_tree().relative(&self.plan.project_root);
-        words(&self.lacking(), Utf8Path::new(&root))
-    }
+/// Returns true if the validation printed, into a slot, that one of these is not there.
+pub(super) fn is_printed(slot: &Slot, lacking: &[Dependency]) -> bool {
+    let outputs = [names::VALIDATION_STDOUT, names::VALIDATION_STDERR];
+    let outputs = outputs.map(|name| fs::read(slot.path(name)).unwrap_or_default()).concat();
+    names_missing(&String::from_utf8_lossy(&outputs).to_lowercase(), lacking)
 }
 
 /// Returns true if an output, in lower case, says that one of these is not there.
@@ -119,7 +95,8 @@ fn names_missing(output: &str, lacking: &[Dependency]) -> bool {
     })
 }
 
-fn words(lacking: &[Dependency], root: &Utf8Path) -> Option<(String, String)> {
+/// Returns what a lane lacks, and what brings it into the project's folder `root` of it; `None` if it lacks nothing.
+pub(super) fn lacking_words(lacking: &[Dependency], root: &Utf8Path) -> Option<(String, String)> {
     let names: Vec<&str> = lacking.iter().map(|lacking| lacking.path.as_str()).collect();
     let are = if names.len() == 1 { "is" } else { "are" };
     let shown = match names.as_slice() {
@@ -188,9 +165,9 @@ mod tests {
             ),
         ] {
             let expected = (format!("{message} not in the lane"), hint.to_owned());
-            assert_eq!(words(&lacking, Utf8Path::new(root)), Some(expected));
+            assert_eq!(lacking_words(&lacking, Utf8Path::new(root)), Some(expected));
         }
-        assert_eq!(words(&[], Utf8Path::new("")), None);
+        assert_eq!(lacking_words(&[], Utf8Path::new("")), None);
     }
 
     #[test]

@@ -69,6 +69,17 @@ fn newly_ticked<'l>(
     Ok(ticked.map(|item| &item.name).collect())
 }
 
+/// Returns the attempts of the feature outside of lanes, oldest first, from the one on that did the first of these tasks.
+fn attempts_since(store: &Store, feature: &str, ticked: &BTreeSet<&TaskName>) -> Result<Vec<Iteration>> {
+    let entries = store.iterations_of(feature, MAX_ITERATIONS)?;
+    let records = store.read_iterations(&entries)?.into_iter().filter(|record| record.lane.is_none());
+    Ok(records.skip_while(|record| !did_any(record, ticked)).collect())
+}
+
+fn did_any(record: &Iteration, ticked: &BTreeSet<&TaskName>) -> bool {
+    record.outcome == Outcome::Success && record.closed.iter().any(|name| ticked.contains(name))
+}
+
 /// Returns what earlier sessions did and is in no commit, without a look at the work tree: for each task its files as they were
 /// left, and how a start refuses it where the work tree has them otherwise.
 pub fn earlier_work(
@@ -81,12 +92,7 @@ pub fn earlier_work(
     let [tasks, progress] =
         [&feature.tasks_path, &feature.progress_path].map(|path| work_tree.relative(path));
     let ticked = newly_ticked(work_tree, &head, &tasks, list)?;
-    let is_of = |record: &Iteration| {
-        record.outcome == Outcome::Success && record.closed.iter().any(|name| ticked.contains(name))
-    };
-    let entries = store.iterations_of(&feature.path, MAX_ITERATIONS)?;
-    let records = store.read_iterations(&entries)?.into_iter().filter(|record| record.lane.is_none());
-    let records: Vec<Iteration> = records.skip_while(|record| !is_of(record)).collect();
+    let records = attempts_since(store, &feature.path, &ticked)?;
     let mut snapshots = records.iter().filter_map(|record| record.snapshot.as_ref());
     let (first, last) = (snapshots.next(), snapshots.next_back());
     let first = first.map(|first| Ok::<_, Error>((store.snapshot_before(first)?, last.unwrap_or(first))));
@@ -105,7 +111,7 @@ pub fn earlier_work(
         }
         let mut files: Vec<ChangedFile> =
             std::mem::take(&mut pending).iter().filter_map(|path| left.remove(path)).collect();
-        if !files.is_empty() && record.commits.is_empty() && is_of(&record) {
+        if !files.is_empty() && record.commits.is_empty() && did_any(&record, &ticked) {
             files.extend(list.clone());
             let paths = files.iter().map(|file| (file.path.clone(), None));
             let work = DoneWork { record, files: paths.collect() };
@@ -177,12 +183,7 @@ impl Running<'_> {
         ticked: &BTreeSet<&TaskName>,
     ) -> Result<(Vec<DoneWork>, BTreeSet<RawPath>)> {
         let (store, recorder) = (self.plan.store, &self.recorder);
-        let is_of = |record: &Iteration| {
-            record.outcome == Outcome::Success && record.closed.iter().any(|name| ticked.contains(name))
-        };
-        let entries = store.iterations_of(&self.session.feature, MAX_ITERATIONS)?;
-        let records = store.read_iterations(&entries)?.into_iter().filter(|record| record.lane.is_none());
-        let mut records: Vec<Iteration> = records.skip_while(|record| !is_of(record)).collect();
+        let mut records = attempts_since(store, &self.session.feature, ticked)?;
         records.retain(|record| record.snapshot.is_some());
         let first = records.first().and_then(|record| record.snapshot.as_ref());
         let first = first.map(|snapshot| store.snapshot_before(snapshot)).transpose()?.flatten();
@@ -221,7 +222,7 @@ impl Running<'_> {
             let files: BTreeMap<_, _> = files.map(|(path, (_, after))| (path, after)).collect();
             // Where only its box is left, its work is in a commit.
             let has_work = files.keys().any(|path| *path != tasks);
-            if has_work && record.commits.is_empty() && is_of(&record) {
+            if has_work && record.commits.is_empty() && did_any(&record, ticked) {
                 done.push(DoneWork { record, files });
             }
         }

@@ -426,7 +426,7 @@ pub fn at_start(
     let from = match (tip, work_tree.head()?) {
         (None, Some(_)) if request.lane.take_changes => None,
         // It is moved forward to HEAD.
-        (Some(tip), Some(head)) if is_merged(&tip, &head, context)? => Some(head),
+        (Some(tip), Some(head)) if relation(&tip, &head, context)?.is_merged() => Some(head),
         (tip, head) => tip.or(head),
     };
     match from {
@@ -594,25 +594,26 @@ pub fn open(
             store.refs().move_branch(&reference, None, &head)?;
             moved = Some((None, head.clone()));
         }
-        Some(tip) if is_merged(tip, &head, context)? => {
-            if *tip != head {
+        Some(tip) => {
+            let relation = relation(tip, &head, context)?;
+            if relation.is_merged() && *tip != head {
                 store.refs().move_branch(&reference, Some(tip), &head)?;
                 moved = Some((Some(tip.clone()), head.clone()));
             }
-            if !users.is_ancestor(tip, &head)? {
-                warn(&format!(
+            match relation {
+                Relation::Merged | Relation::Ahead => {}
+                Relation::Squashed => warn(&format!(
                     "what {branch} changed is in HEAD, by other commits: it begins there again, and was at {}",
                     tip.short()
-                ));
+                )),
+                Relation::Diverged => {
+                    let from = users.branch()?.unwrap_or_else(|| head.short().to_owned());
+                    warn(&format!(
+                        "{from} has {} that {branch} has not\nhint: `git merge {from}` on {branch} takes them in",
+                        counted(users.count_between(tip, &head)?, "commit")
+                    ));
+                }
             }
-        }
-        Some(tip) if users.is_ancestor(&head, tip)? => {}
-        Some(tip) => {
-            let from = users.branch()?.unwrap_or_else(|| head.short().to_owned());
-            warn(&format!(
-                "{from} has {} that {branch} has not\nhint: `git merge {from}` on {branch} takes them in",
-                counted(users.count_between(tip, &head)?, "commit")
-            ));
         }
     }
     work_tree.make_lane(moved.as_ref().map(|(_, to)| to).or(tip.as_ref()).unwrap_or(&head))?;
@@ -727,17 +728,36 @@ pub fn take_branch_back(
     }
 }
 
-/// Returns true if `head` has what is on a branch: its commits, or what they changed, as a squash or a rebase leaves it.
-fn is_merged(tip: &ObjectId, head: &ObjectId, context: &Context) -> Result<bool> {
+/// How a branch is to HEAD.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Relation {
+    /// HEAD has its commits.
+    Merged,
+    /// HEAD has what it changed, by other commits, as a squash or a rebase leaves it.
+    Squashed,
+    /// It alone has moved on.
+    Ahead,
+    /// Both have.
+    Diverged,
+}
+
+impl Relation {
+    fn is_merged(self) -> bool {
+        matches!(self, Self::Merged | Self::Squashed)
+    }
+}
+
+fn relation(tip: &ObjectId, head: &ObjectId, context: &Context) -> Result<Relation> {
     let users = context.work_tree()?;
     if users.is_ancestor(tip, head)? {
-        return Ok(true);
+        return Ok(Relation::Merged);
     }
     if users.is_ancestor(head, tip)? {
-        return Ok(false);
+        return Ok(Relation::Ahead);
     }
     let scratch = Scratch::create(context.store()?.repository())?;
-    users.has_changes_of(head, tip, &scratch.path("objects"))
+    let is_squashed = users.has_changes_of(head, tip, &scratch.path("objects"))?;
+    Ok(if is_squashed { Relation::Squashed } else { Relation::Diverged })
 }
 
 /// Returns how many commits of a branch are not in HEAD, the command that brings them there, and whether that is a fast-forward;
@@ -747,10 +767,11 @@ pub fn unmerged(branch: &str, context: &Context) -> Result<Option<(u64, String, 
     let (Some(tip), Some(head)) = (store.refs().tip(&full_branch_name(branch))?, users.head()?) else {
         return Ok(None);
     };
-    if is_merged(&tip, &head, context)? {
+    let relation = relation(&tip, &head, context)?;
+    if relation.is_merged() {
         return Ok(None);
     }
-    let is_forward = users.is_ancestor(&head, &tip)?;
+    let is_forward = relation == Relation::Ahead;
     let option = if is_forward { "--ff-only " } else { "" };
     let commits = users.count_between(&head, &tip)?;
     Ok(Some((commits, format!("git merge {option}{}", quoted_for_shell(branch)), is_forward)))

@@ -297,14 +297,14 @@ impl Reading<'_> {
         let (first, last) = ends(store, log)?;
         let first = first.filter(|_| log.is_whole());
         let pair = first.clone().zip(last.clone());
-        let Some(files) = changed_files(store, &self.own, (first, last))? else { return Ok(None) };
+        let Some(files) = changed_files(store, &self.own, (first, last.clone()))? else { return Ok(None) };
         let pair: Vec<_> = pair.filter(|_| max_patch > 0).into_iter().collect();
         let top = &store.repository().directory;
         let patch = patches::between(&pair, top, &self.own.progress, max_patch)?.into_values().next();
         let patch = patch.map(|patch| without_secrets(&self.redactor, patch));
         // What cannot be counted is left out.
         let uncommitted =
-            if max_patch > 0 { uncommitted(context, log, &self.own, &files).ok() } else { None };
+            if max_patch > 0 { uncommitted(context, log, last, &self.own, &files).ok() } else { None };
         Ok(Some((Changes::new(redacted(&files, &self.redactor), patch, iterations), uncommitted)))
     }
 

@@ -110,16 +110,19 @@ fn stat(files: &[ChangedFile]) -> DiffStat {
 pub fn with_commits(context: &Context, log: &SessionLog) -> Result<Option<Changes>> {
     let store = context.store()?;
     let own = files(store, log);
-    let Some(changed) = changed_files(store, &own, ends(store, log)?)? else {
+    let (first, last) = ends(store, log)?;
+    let Some(changed) = changed_files(store, &own, (first, last.clone()))? else {
         return Ok(None);
     };
-    Ok(Some(Changes { stat: stat(&changed), uncommitted_files: uncommitted(context, log, &own, &changed)? }))
+    let uncommitted_files = uncommitted(context, log, last, &own, &changed)?;
+    Ok(Some(Changes { stat: stat(&changed), uncommitted_files }))
 }
 
-/// Returns how many of the files that a session changed are not in the commit of the branch.
+/// Returns how many of the files that a session changed are not in the commit of the branch as its `last` snapshot has them.
 pub fn uncommitted(
     context: &Context,
     log: &SessionLog,
+    last: Option<ObjectId>,
     own: &FeatureFiles,
     changed: &[ChangedFile],
 ) -> Result<usize> {
@@ -128,7 +131,7 @@ pub fn uncommitted(
         Some(tip) => Some(tip),
         None => context.work_tree()?.head()?,
     };
-    let differing = changed_files(store, own, (head, ends(store, log)?.1))?;
+    let differing = changed_files(store, own, (head, last))?;
     let uncommitted = changed.iter().filter(|file| {
         differing.as_ref().is_none_or(|differing| differing.iter().any(|other| other.path == file.path))
     });

@@ -10,8 +10,8 @@ use serde_json::Value;
 
 use ralph_agent::answer::recorded_parser;
 use ralph_core::record::{
-    AgentEvent, DiffStat, Hint, Iteration, LogEntry, ObjectId, Outcome, RALPH, RecordKind, Session,
-    SessionFacts, SessionId, SessionTotals, Task,
+    AgentEvent, DiffStat, Hint, Interrupter, Iteration, LogEntry, ObjectId, Outcome, RALPH, RecordKind,
+    Session, SessionFacts, SessionId, SessionTotals, Task,
 };
 use ralph_git::worktree::ChangedFile;
 use ralph_os::process::Tool;
@@ -248,7 +248,8 @@ impl Records {
         let begin = rows.rows().rfind(|row| row.kind.begins()).map(|row| row.entry()).transpose()?;
         let elsewhere = begin.and_then(|begin| self.store.elsewhere_since(rows.refs, &begin, &tip));
         let totals = SessionTotals::fold(&first.session, &facts.iterations);
-        let has_breaks = tip.ended_by.is_some() || rows.rows().any(|row| row.kind == RecordKind::Resume);
+        let was_killed = tip.ended_by.is_some_and(|ended| ended.by == Interrupter::Killed);
+        let has_breaks = was_killed || rows.rows().any(|row| row.kind == RecordKind::Resume);
         let entries = rows.rows().take_while(|_| has_breaks).map(|row| row.entry());
         let away_ms = LogEntry::away_ms(&entries.collect::<Result<Vec<_>>>()?);
         let night = Night { away_ms, ..Night::new(&first, &tip, attempts, totals, elsewhere) };

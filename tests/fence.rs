@@ -465,3 +465,128 @@ fn an_agent_program_that_the_sandbox_hides_is_refused_at_the_start() {
         .stderr_has("hint: `--set sandbox.show=");
     assert!(scene.sessions().is_empty(), "nothing was begun");
 }
+
+type Pairs = &'static [(&'static str, &'static str)];
+
+/// What leads programs outside of the sandbox to one of the work tree: variables, settings of git, and files that the agent makes.
+/// `$R` is the work tree, `$LINK` a folder outside with a link into it.
+const WAYS_TO_PROGRAMS: &[(&str, Pairs, Pairs)] = &[
+    ("an empty entry first", &[("PATH", ":$PATH")], &[]),
+    ("an empty entry last", &[("PATH", "$LINK:$PATH:")], &[]),
+    ("an empty entry between", &[("PATH", "/nowhere::$PATH")], &[]),
+    ("the present folder", &[("PATH", ".:$PATH")], &[]),
+    ("a relative folder", &[("PATH", "bin:./bin:$PATH")], &[]),
+    ("a folder of the work tree", &[("PATH", "$R/bin:$PATH")], &[]),
+    ("a link to a folder of the work tree", &[("PATH", "$LINK/bin:$PATH")], &[]),
+    (
+        "variables of git",
+        &[("GIT_PAGER", "./evil"), ("PAGER", "./evil"), ("GIT_EXTERNAL_DIFF", "./evil")],
+        &[],
+    ),
+    ("a folder of git's own programs", &[("GIT_SSH_COMMAND", "./evil"), ("GIT_EDITOR", "$R/evil")], &[]),
+    (
+        "programs that sign",
+        &[],
+        &[("gpg.program", "./evil"), ("commit.gpgSign", "true"), ("log.showSignature", "true")],
+    ),
+    ("programs that show", &[], &[("core.pager", "sh evil"), ("diff.external", "$R/evil")]),
+    ("a program that converts", &[], &[("diff.x.textconv", "./evil"), ("diff.x.command", "./evil")]),
+    ("a program that merges", &[], &[("merge.x.driver", "./evil %A"), ("core.fsmonitor", "./evil")]),
+];
+
+#[test]
+fn no_program_of_the_host_is_one_of_the_work_tree_and_commands_inside_find_theirs() {
+    if !has_bubblewrap() {
+        return;
+    }
+    for (way, variables, settings) in WAYS_TO_PROGRAMS {
+        let (scene, disk) = scene();
+        let (home, link) = (disk.path().join("home"), disk.path().join("out/link"));
+        std::os::unix::fs::symlink(scene.repo(), &link).unwrap();
+        let ran = disk.path().join("ran");
+        let path = scene
+            .hermetic("true")
+            .get_envs()
+            .find(|(name, _)| *name == "PATH")
+            .unwrap()
+            .1
+            .unwrap()
+            .to_owned();
+        let filled = |text: &str| {
+            let text = text.replace("$PATH", path.to_str().unwrap()).replace("$LINK", link.to_str().unwrap());
+            text.replace("$R", scene.repo().to_str().unwrap())
+        };
+        scene
+            .executable("bin/tool", "true")
+            .executable("tool", "true")
+            .write(".gitattributes", "*.x diff=x merge=x\n");
+        scene.write("a.x", "a\n");
+        for (key, value) in *settings {
+            scene.git(["config", key, &filled(value)]);
+        }
+        // One that a person calls by name, as from a virtual environment, is found inside.
+        let tool = if variables.iter().any(|(name, _)| *name == "PATH") { "tool" } else { "true" };
+        let evil = format!(
+            "#!/bin/sh\necho \"{way}: $0 $*\" >> {}\nexec /usr/bin/$(basename $0) \"$@\"\n",
+            ran.display()
+        );
+        let agent = format!(
+            "cat > /dev/null\ncat > evil <<'EOF'\n{evil}EOF\nchmod +x evil\n\
+             for name in git gpg less sh env bwrap node; do cp evil $name; cp evil bin/$name; done\necho b > a.x\n\
+             sed -i 's/\\[ \\]/[x]/' $RALPH_TASKS\n"
+        );
+        scene.agent_sh(&agent).validate(tool).try_no_hints();
+        scene.git("-c commit.gpgSign=false add --all");
+        scene.git("-c commit.gpgSign=false commit --quiet -m Ready");
+        let call = |words: &str| {
+            let call = scene.call(words).env("HOME", &home);
+            variables.iter().fold(call, |call, (name, value)| call.env(name, filled(value)))
+        };
+        let run = call("--sandbox bwrap --no-lane").run().code(0);
+        if tool == "tool" {
+            run.stderr_has("outside of the sandbox the PATH is used without ");
+        }
+        for words in [
+            "status",
+            "log",
+            "show 1",
+            "show 1 --patch",
+            "diff",
+            "tasks",
+            "stats",
+            "memory",
+            "fsck",
+            "doctor",
+        ] {
+            let _ended = call(words).run();
+        }
+        let ran = fs::read_to_string(&ran).unwrap_or_default();
+        assert_eq!(ran, "", "{way}");
+        scene.skip_final_fsck();
+    }
+}
+
+#[test]
+fn a_result_lands_without_hooks_of_the_user_that_an_agent_may_have_written_and_with_them_without_a_sandbox() {
+    if !has_bubblewrap() {
+        return;
+    }
+    for (flag, is_fenced) in [("--sandbox bwrap", true), ("--no-sandbox --lane", false)] {
+        let (scene, disk) = scene();
+        scene.tasks("- [ ] T001 Write one");
+        // As husky has it: git's hooks call what lies in the work tree.
+        scene.executable("hooks/post-merge", ". ./.husky/post-merge").executable(".husky/post-merge", "true");
+        scene.git(["config", "core.hooksPath", "hooks"]);
+        scene.agent_sh(&format!(
+            "cat > /dev/null\necho x > work\necho 'echo ran > {}' > .husky/post-merge\n\
+             sed -i 's/\\[ \\]/[x]/' \"$RALPH_TASKS\"\n",
+            disk.path().join("ran").display()
+        ));
+        scene.validate("test -e work").commit("Ready").agent_uses_git();
+        let run = scene.call(&*format!("run {flag} --land")).run().code(0);
+        let run = run.stdout_has("landed: 1 commit of ralph/001-login");
+        assert_eq!(disk.path().join("ran").exists(), !is_fenced, "{flag}: {run}");
+        assert_eq!(run.text().contains("git's hooks were not run (post-merge)"), is_fenced, "{run}");
+        assert_eq!(scene.read("work"), "x\n");
+    }
+}

@@ -117,6 +117,13 @@ impl Context {
         Ok(Self { place: (store, work_tree).into(), ..self.clone() })
     }
 
+    /// Returns the same context with no filter of git's run on files of the work tree.
+    pub fn without_filters(&self) -> Result<Self> {
+        let (store, work_tree) = self.place()?.clone();
+        let work_tree = work_tree.map(WorkTree::unfiltered).transpose()?;
+        Ok(Self { place: (store, work_tree).into(), ..self.clone() })
+    }
+
     /// Returns the context of a call in another work tree of the repository.
     pub fn in_work_tree(&self, work_tree: WorkTree) -> Result<Self> {
         let (store, here) = self.place()?.clone();

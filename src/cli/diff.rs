@@ -7,7 +7,7 @@ use clap::{Args, ColorChoice};
 
 use ralph_core::record::{IterationName, ObjectId};
 use ralph_git::worktree::PrivateIndex;
-use ralph_os::process::{Interrupt, Tool};
+use ralph_os::process::{Interrupt, Tool, outside};
 use ralph_store::Scratch;
 use ralph_ui::style::one_line;
 
@@ -138,7 +138,7 @@ fn note_list(
     variables: &[(&str, String)],
 ) -> Result<()> {
     let [from, to] = ends.map(ObjectId::as_str);
-    let git = Tool::git(&context.directory).args(["diff", "--quiet", from, to, "--"]);
+    let git = Tool::git(&context.directory).args(["diff", "--no-ext-diff", "--quiet", from, to, "--"]);
     if !with_variables(git.arg(format!(":(top,literal){list}")), variables).run()?.is_success() {
         note(format_args!("{} is among them; `status` counts without it", one_line(list)));
     }
@@ -160,6 +160,12 @@ pub fn hand_over(
         context.store()?.require_comparable(from, to)?;
     }
     let mut git = with_variables(Tool::git_for_user(&context.directory).arg("diff").args(option), variables);
+    // What lies in the work tree may be an agent's.
+    let options = outside::diff_options();
+    if !options.is_empty() {
+        note(format_args!("{}: a program in the work tree would run", options.join(" ")));
+    }
+    git = git.args(options);
     match context.color {
         ColorChoice::Auto => {}
         ColorChoice::Always => git = git.arg("--color=always"),

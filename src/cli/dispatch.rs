@@ -9,7 +9,7 @@ use clap::error::ErrorKind;
 
 use ralph_core::record::RALPH;
 use ralph_os::process::{
-    LAUNCH, launch, launch_through_ourselves, use_portable_processes, wait_for_children,
+    LAUNCH, launch, launch_through_ourselves, outside, use_portable_processes, wait_for_children,
 };
 use ralph_os::sandbox::{PROBE, probe};
 
@@ -91,6 +91,31 @@ fn ralph(arguments: &[OsString], environment: &Environment) -> ExitCode {
     }
 }
 
+/// Returns true for what starts loops, as long as it is not known whether in a sandbox, and for what only reads.
+fn starts_or_reads(action: &Action) -> bool {
+    matches!(
+        action,
+        Action::Run(_)
+            | Action::Resume(_)
+            | Action::Status(_)
+            | Action::Tasks { .. }
+            | Action::Log(_)
+            | Action::Show(_)
+            | Action::Diff(_)
+            | Action::Stats(_)
+            | Action::Report(_)
+            | Action::Web(_)
+            | Action::Memory(_)
+            | Action::Progress(_)
+            | Action::History(_)
+            | Action::Tui(_)
+            | Action::Config { .. }
+            | Action::Fsck { .. }
+            | Action::Doctor { .. }
+            | Action::Replay { .. }
+    )
+}
+
 fn reported(result: Result<ExitCode>) -> ExitCode {
     result.unwrap_or_else(|error| output::report(&error, &mut stderr()))
 }
@@ -101,6 +126,7 @@ fn act(ralph: Ralph, arguments: &[OsString]) -> Result<ExitCode> {
         use_portable_processes();
     }
     let action = ralph.action.unwrap_or_else(|| Action::Run(Box::new(ralph.run)));
+    outside::begin(&context.directory, starts_or_reads(&action));
     // Those that start a loop refuse it.
     if let Action::Status(_) | Action::Log(_) | Action::Show(_) | Action::Diff(_) | Action::Restore(_) =
         &action

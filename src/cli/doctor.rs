@@ -15,7 +15,7 @@ use ralph_core::config::{Commits, Config};
 use ralph_core::record::{CANONICAL, Permissions, RALPH};
 use ralph_git::repository::{HashKind, RefFormat};
 use ralph_git::worktree::WorkTree;
-use ralph_os::process::{self, Tool};
+use ralph_os::process::{self, Tool, outside};
 use ralph_project::tasks;
 use ralph_store::{MIN_LOOSE_TO_PACK, Remote, Spool, Store, disk_free, loose_objects};
 use ralph_ui::style::{counted, grouped};
@@ -40,6 +40,9 @@ const LOW_FREE_BYTES: u64 = 1 << 30;
 const PROBE_TIMEOUT: Duration = Duration::from_secs(10);
 
 pub fn run(is_rehearsal: bool, remote_name: Option<&str>, json: Json, context: &Context) -> Result<ExitCode> {
+    // Filters of git may be scripts that an agent changed.
+    let unfiltered = context.without_filters();
+    let context = unfiltered.as_ref().unwrap_or(context);
     let mut findings = vec![git(&context.directory), programs(context)];
     let read = load_here(context, Flags::default());
     let mut found = None;
@@ -385,11 +388,12 @@ fn disk(store: &Store) -> Result<Finding> {
 
 fn is_ours(program: &Path, call: &Call, context: &Context) -> bool {
     call.is_ours(program)
-        || Tool::new(program, &context.directory)
-            .args(["ralph", "--version"])
-            .limit(PROBE_TIMEOUT)
-            .line()
-            .is_ok_and(|version| version.starts_with("specify-ralph "))
+        || !program.to_str().is_none_or(outside::runs_open)
+            && Tool::new(program, &context.directory)
+                .args(["ralph", "--version"])
+                .limit(PROBE_TIMEOUT)
+                .line()
+                .is_ok_and(|version| version.starts_with("specify-ralph "))
 }
 
 fn hooks(context: &Context) -> Finding {

@@ -779,8 +779,15 @@ pub fn unmerged(branch: &str, context: &Context) -> Result<Option<(u64, String, 
 
 /// Brings the results to the branch that is checked out if `land`. Returns what happened, or how they get there; `None` if they
 /// are there.
-pub fn close(lane: &WorkTree, land: bool, context: &Context) -> Result<Option<String>> {
-    let users = context.work_tree()?;
+///
+/// `fenced` is the user's work tree with its filters in the sandbox, if there is one. Hooks may be an agent's: then none runs.
+pub fn close(
+    lane: &WorkTree,
+    land: bool,
+    fenced: Option<&WorkTree>,
+    context: &Context,
+) -> Result<Option<String>> {
+    let users = fenced.map_or_else(|| context.work_tree(), Ok)?;
     let Some(lane) = lane.lane() else { return Ok(None) };
     // Another loop may land at the same moment.
     let _turn = land.then(|| wait_to_land(users.repository())).transpose()?;
@@ -795,12 +802,22 @@ pub fn close(lane: &WorkTree, land: bool, context: &Context) -> Result<Option<St
     } else if !users.uncommitted()?.is_empty() {
         format!("not landed: there are uncommitted changes\nhint: commit or stash them, then {command}")
     } else {
-        let merge = Tool::git_for_user(users.top()).args(["merge", "--ff-only", "--quiet"]);
-        let why = match merge.arg(lane.reference()).run() {
-            Ok(done) if done.is_success() => {
-                return Ok(Some(format!("landed: {commits} of {}", lane.branch)));
+        let merged = if fenced.is_some() {
+            users.go_forward(&lane.reference())
+        } else {
+            let merge = Tool::git_for_user(users.top()).args(["merge", "--ff-only", "--quiet"]);
+            merge.arg(lane.reference()).run().map(|merged| (merged, Vec::new()))
+        };
+        let why = match merged {
+            Ok((done, hooks)) if done.is_success() => {
+                let landed = format!("landed: {commits} of {}", lane.branch);
+                let left = "an agent may have written what they run";
+                return Ok(Some(match hooks.join(", ") {
+                    hooks if hooks.is_empty() => landed,
+                    hooks => format!("{landed}; git's hooks were not run ({hooks}): {left}"),
+                }));
             }
-            Ok(failed) => failed.complaint(),
+            Ok((failed, _)) => failed.complaint(),
             Err(error) => format!("{error:#}"),
         };
         // A person may have committed meanwhile.

@@ -4,7 +4,7 @@ use std::io::{IsTerminal, stdout};
 
 use anyhow::Result;
 
-use ralph_os::process::{ShutdownSignal, Tool};
+use ralph_os::process::{ShutdownSignal, Tool, outside};
 use ralph_ui::live::terminal_columns;
 use ralph_ui::style::Screen;
 
@@ -45,7 +45,7 @@ pub fn show(lines: &[String], context: &Context, is_direct: bool, opens: Opens) 
         return print(|out| write_lines(out, lines));
     }
     let pager = Tool::git_for_user(&context.directory).args(["var", "GIT_PAGER"]).line().unwrap_or_default();
-    if pager.is_empty() || pager == "cat" {
+    if pager.is_empty() || pager == "cat" || outside::runs_open(&pager) {
         return print(|out| write_lines(out, lines));
     }
     // Ctrl-C is the pager's: it ends the search in it, not the pager.

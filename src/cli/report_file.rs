@@ -10,7 +10,7 @@ use ralph_os::platform::{NULL_DEVICE, canonicalize};
 
 use ralph_core::config::parse_size;
 use ralph_core::record::IfThere;
-use ralph_os::process::Detached;
+use ralph_os::process::{Detached, outside};
 use ralph_ui::report::{GENERATOR, MARKDOWN};
 
 use super::Context;
@@ -82,6 +82,10 @@ pub fn open(file: &Utf8Path, context: &Context) -> Result<()> {
     };
     let mut why = Vec::new();
     for browser in set.as_deref().unwrap_or(usual).split(separator).filter(|words| !words.trim().is_empty()) {
+        if outside::runs_open(browser) {
+            why.push(format!("{}: it lies in the work tree", browser.trim()));
+            continue;
+        }
         match start(&command(browser, file), context) {
             Ok(()) => return Ok(()),
             Err(error) => why.push(format!("{}: {error:#}", browser.trim())),

@@ -10,7 +10,8 @@ use ralph_core::config::Config;
 use ralph_core::record::{Baseline, Event, ObjectId, Refusal, Scope, TaskCounts, quoted_for_shell};
 use ralph_engine::{Dependency, EventRedactor, Finish, Plan};
 use ralph_git::worktree::WorkTree;
-use ralph_os::process::{Interrupt, Marker};
+use ralph_os::process::{Interrupt, Marker, outside};
+use ralph_os::sandbox::Sandbox;
 use ralph_project::feature::Feature;
 use ralph_project::tasks;
 use ralph_store::{LoopLock, Maintenance, SessionRefs};
@@ -205,10 +206,13 @@ pub fn start(feature: &Feature, request: RunRequest, context: &Context, voice: V
         None => layers_in(context, request.flags.clone()).map_err(refusal)?,
     };
     let config = layers.config().map_err(refusal)?;
+    if config.settings.sandbox.is_none() {
+        outside::lift();
+    }
     if lane::is_wanted(&config, request.resume.as_ref(), context).map_err(refusal)? {
         let listed = lane::at_start(feature, &config.settings, &request, context)?;
         let settings = Settings::of(&listed, context, layers.clone(), &request.scope).map_err(refusal)?;
-        return start_in_lane(feature, request, settings, layers, context, voice);
+        return start_in_lane(feature, request, settings, &layers, context, voice);
     }
     let settings = Settings::of(feature, context, layers, &request.scope).map_err(refusal)?;
     request.lane.refuse_without_lane()?;
@@ -238,11 +242,15 @@ fn start_in_lane(
     feature: &Feature,
     request: RunRequest,
     settings: Settings,
-    layers: Layers,
+    layers: &Layers,
     context: &Context,
     voice: Voice,
 ) -> Result<ExitCode> {
-    let checked = lane::check(feature, &settings.config, &request, context).map_err(refusal)?;
+    let is_fenced = settings.config.settings.sandbox.is_some();
+    // Filters run inside, which is not there yet.
+    let unfiltered = is_fenced.then(|| context.without_filters()).transpose()?;
+    let checked = lane::check(feature, &settings.config, &request, unfiltered.as_ref().unwrap_or(context));
+    let checked = checked.map_err(refusal)?;
     trust::require(&settings.config, context).map_err(refusal)?;
     let ignored = sandbox::phantoms(&settings.config.settings, context).map_err(refusal)?;
     let lane = lane::open(checked, feature, &request, ignored, context).map_err(refusal)?;
@@ -255,7 +263,7 @@ fn start_in_lane(
         if !voice.is_json && voice.detail != Detail::Quiet {
             note(lane.words(&tip, &layers.config()?.settings));
         }
-        let settings = Settings::of(&there, &inside, layers, &request.scope).map_err(refusal)?;
+        let settings = Settings::of(&there, &inside, layers.clone(), &request.scope).map_err(refusal)?;
         // What cannot be listed is not named where the validation fails.
         let dependencies = ralph_engine::dependencies(context.work_tree()?).unwrap_or_default();
         run_session(&there, request, settings, &inside, voice, Some((lane.lock, dependencies)))
@@ -267,7 +275,14 @@ fn start_in_lane(
     if is_rehearsal {
         return Ok(code);
     }
-    match lane::close(&work_tree, land, context)? {
+    let users = context.work_tree()?;
+    let sandbox = if land && is_fenced && users.has_filters()? {
+        sandbox::set_up(&layers.config()?.settings, &[], &inside)?
+    } else {
+        None
+    };
+    let fenced = users.clone().behind(sandbox.as_ref().map(Sandbox::for_filters))?;
+    match lane::close(&work_tree, land, Some(&fenced).filter(|_| is_fenced), context)? {
         Some(line) if voice.is_json || voice.detail == Detail::Quiet => note(line),
         Some(line) => drop(say(line)?),
         None => {}

@@ -7,16 +7,17 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use ralph_core::config::{Commits, SandboxChoice, Settings};
 use ralph_core::record::{IfThere, RALPH, quoted_for_shell};
-use ralph_os::process::{create_private_dir, is_running};
+use ralph_os::process::{create_private_dir, is_running, outside};
 use ralph_os::sandbox::{AgentState, HIDDEN, Mechanism, Network, Rules, Sandbox, short_digest};
 use ralph_project::feature::without_dots;
 
 use super::settings::FILE;
-use super::{Context, refuse};
+use super::{Context, refuse, warn};
 
 /// Sets up and tests what the settings ask for. `None` if they ask for nothing.
 pub fn set_up(settings: &Settings, states: &[AgentState], context: &Context) -> Result<Option<Arc<Sandbox>>> {
     if settings.sandbox.is_none() {
+        outside::lift();
         return Ok(None);
     }
     let (work_tree, root) = (context.work_tree()?, context.project_root()?);
@@ -42,6 +43,10 @@ pub fn set_up(settings: &Settings, states: &[AgentState], context: &Context) -> 
         read_only.extend([work_tree.top().join(".git"), root.join(FILE)]);
     }
     let mut hide = vec![work_tree.git_dir().join("ralph"), common_dir.join("ralph")];
+    let state_dir =
+        context.user_dir("XDG_STATE_HOME", ".local/state").context("find the folder for states")?;
+    let logins_dir = state_dir.join("specify-ralph/logins");
+    hide.push(logins_dir.clone());
     // What is not there could not be hidden.
     hide.iter().try_for_each(|folder| create_private_dir(folder))?;
     let private_dir = private_dir(work_tree.top(), context)?;
@@ -79,7 +84,13 @@ pub fn set_up(settings: &Settings, states: &[AgentState], context: &Context) -> 
         network,
         check_network,
     };
-    Sandbox::set_up(mechanism, rules, states, &path_variable, home, &private_dir).map(Some)
+    let filters_write = &rules.filters_write;
+    // srt leaves the last one open.
+    let places = rules.write.iter().chain(filters_write).chain([&private_dir]).map(Utf8PathBuf::as_path);
+    for line in outside::close(places.chain([Utf8Path::new("/tmp/claude")]))? {
+        warn(&line);
+    }
+    Sandbox::set_up(mechanism, rules, states, &path_variable, home, &private_dir, logins_dir).map(Some)
 }
 
 /// Returns what would be used here; a refusal says what is missing.

@@ -48,18 +48,11 @@ pub fn in_tree<'f>(work_tree: &WorkTree, files: &'f [ChangedFile]) -> Result<Vec
         .into_iter()
         .filter(|(_, path)| work_tree.top().join(path).symlink_metadata().is_ok_and(|it| it.is_file()))
         .collect();
-    let hashed = match here.as_slice() {
-        [] => Vec::new(),
-        here => {
-            let git = Tool::git(work_tree.top()).args(["hash-object", "--"]);
-            git.args(here.iter().map(|(_, path)| *path)).read()?
-        }
-    };
-    let hashed = String::from_utf8_lossy(&hashed).into_owned();
-    let same = here
-        .iter()
-        .zip(hashed.lines())
-        .filter(|((file, _), id)| file.after.as_ref().is_some_and(|after| after.as_str() == *id));
+    let ids = work_tree.ids_of(&here.iter().map(|(_, path)| *path).collect::<Vec<_>>())?;
+    // Where only a filter knows, it is taken as it was.
+    let is_same =
+        |file: &ChangedFile, id: &str| file.after.as_ref().is_some_and(|after| after.as_str() == id);
+    let same = here.iter().zip(&ids).filter(|((file, _), id)| id.as_ref().is_none_or(|id| is_same(file, id)));
     let gone = gone.into_iter().filter(|(file, _)| file.after.is_none());
     Ok(same.map(|((file, _), _)| *file).chain(gone.map(|(file, _)| file)).collect())
 }

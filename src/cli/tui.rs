@@ -13,7 +13,7 @@ use redact_stream::Redactor;
 
 use ralph_core::record::{RALPH, Refusal, Timestamp};
 use ralph_os::clock::Clock;
-use ralph_os::process::{Detached, ShutdownSignal, Tool};
+use ralph_os::process::{Detached, ShutdownSignal, Tool, outside};
 use ralph_os::terminal::is_in_foreground;
 use ralph_store::{Scratch, SessionQuery, Spool, Store, folders};
 use ralph_ui::style::inert;
@@ -215,6 +215,9 @@ impl TuiHost {
             Program::Editor => "GIT_EDITOR",
         };
         let command = Tool::git_for_user(&self.context.directory).args(["var", variable]).line()?;
+        if outside::runs_open(&command) {
+            bail!("`{command}` lies in the work tree, where an agent could have written it");
+        }
         let tool = Tool::shell(&format!("{command} \"$@\""), &self.context.directory);
         let code = tool.args([command.as_str(), path.as_str()]).hand_over()?;
         self.shutdown_signal.forget_interrupt();

@@ -14,7 +14,7 @@ use super::launch::Launch;
 use super::programs::on_path;
 use super::settings::AgentSettings;
 use ralph_core::record::{AgentEvent, AgentRun, FailureClass, Permissions, summary};
-use ralph_os::process::{self, Interrupt, Tool};
+use ralph_os::process::{self, Interrupt, Tool, outside};
 use ralph_os::sandbox::{AgentState, Sandbox};
 
 /// What to do where Claude Code refuses to run as root.
@@ -77,6 +77,10 @@ impl Adapter {
     /// Runs `--version`, once: some agents take seconds for it.
     fn ask(&self) -> &Result<String, String> {
         self.asked.get_or_init(|| {
+            // One that an agent could have written is asked in the sandbox alone.
+            if !outside::is_found(self.known.name) {
+                return Ok(String::new());
+            }
             let mut tool =
                 Tool::new(self.known.name, Utf8Path::new("/")).arg("--version").limit(VERSION_TIMEOUT);
             for (name, value) in self.launch.defaults.iter().chain(&self.launch.environment) {

@@ -80,7 +80,7 @@ fn is_word_of_the_shell(word: &str, directory: &Utf8Path, lookup: Lookup<'_>) ->
         return false;
     }
     let tool = Tool::shell("command -v \"$0\"", directory).arg(word).limit(LOOKUP_TIMEOUT);
-    tool.run().is_ok_and(|captured| captured.is_success())
+    tool.on_the_users_path().run().is_ok_and(|captured| captured.is_success())
 }
 
 /// Returns the program of a shell line, if the line runs only that and cannot create it.

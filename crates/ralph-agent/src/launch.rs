@@ -110,9 +110,7 @@ impl Launch {
         let seeded = turn.sandbox.map(|sandbox| sandbox.seed(&self.state)).transpose()?;
         let run = self.follow(turn, seeded.as_ref(), interrupt, say)?;
         if let Some(seeded) = seeded {
-            for file in seeded.give_back()? {
-                let message =
-                    format!("{file} was changed meanwhile, and the login that the agent renewed is lost");
+            for message in seeded.give_back()? {
                 say(AgentEvent::Error { message });
             }
         }

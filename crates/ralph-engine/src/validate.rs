@@ -56,7 +56,8 @@ pub fn run(command: &str, bench: &ValidationContext<'_>, interrupt: &Interrupt) 
 /// if the program is there, or the command begins with anything but a plain name.
 pub fn missing_program<'c>(command: &'c str, directory: &Utf8Path) -> Option<&'c str> {
     let name = first_name(command)?;
-    let asked = Tool::new("sh", directory).args(["-c", "command -v \"$1\" >/dev/null", "sh", name]).run();
+    let asked = Tool::new("sh", directory).args(["-c", "command -v \"$1\" >/dev/null", "sh", name]);
+    let asked = asked.on_the_users_path().run();
     asked.is_ok_and(|answer| !answer.is_success()).then_some(name)
 }
 

@@ -6,7 +6,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use crate::worktree::WorkTree;
 use ralph_core::record::{ObjectId, Refusal};
 use ralph_os::platform::canonicalize;
-use ralph_os::process::Tool;
+use ralph_os::process::{Tool, outside};
 
 /// A blob of ours is at most one chunk; what is bigger was not written by us.
 pub const MAX_BLOB_BYTES: u64 = 64 * 1024 * 1024;
@@ -148,6 +148,7 @@ impl Repository {
             return Err(not_found(directory, &answer.complaint()).into());
         };
         let settings = read_settings(directory)?;
+        outside::note_settings(&settings);
         let top = (inside == "true").then(|| lines.next().map(Utf8PathBuf::from)).flatten();
         let hidden =
             if top.is_none() { hidden_work_tree(directory, git_dir.into(), &settings) } else { None };

@@ -358,7 +358,15 @@ impl Records {
         }
         let git = |option: &str| {
             Tool::git(&self.context.directory)
-                .args(["diff", "--no-color", "--no-ext-diff", "--src-prefix=a/", "--dst-prefix=b/", option])
+                .args([
+                    "diff",
+                    "--no-color",
+                    "--no-ext-diff",
+                    "--no-textconv",
+                    "--src-prefix=a/",
+                    "--dst-prefix=b/",
+                    option,
+                ])
                 .args([before.as_str(), after.as_str(), "--"])
                 .args(&paths)
         };

@@ -2,7 +2,6 @@
 
 use ralph_core::record::{GitState, GitStateKind, LogEntry, Remains, UserFile, UserFileChange};
 use ralph_git::worktree::{Operation, WorkTree};
-use ralph_os::process::Tool;
 use ralph_project::project_files::MAX_TASK_LIST_BYTES;
 use ralph_store::{SessionRefs, Store, git_locks, lock_name};
 use tasklist::TaskList;
@@ -72,13 +71,9 @@ fn is_so(state: &GitState, operations: &[Operation], locks: &[String]) -> bool {
 /// A file that was deleted is back if it is there, and one that was reverted if it is not what the last commit has. Of
 /// others only the next attempt tells.
 fn is_gone(work_tree: &WorkTree, file: &UserFile) -> bool {
-    let top = work_tree.top();
     match file.change {
-        UserFileChange::Deleted => top.join(&file.path).symlink_metadata().is_err(),
-        UserFileChange::Reverted => {
-            let compared = Tool::git(top).args(["diff", "--quiet", "HEAD", "--", file.path.as_str()]).run();
-            compared.is_ok_and(|compared| compared.is_success())
-        }
+        UserFileChange::Deleted => work_tree.top().join(&file.path).symlink_metadata().is_err(),
+        UserFileChange::Reverted => work_tree.is_as_committed(&file.path),
         _ => true,
     }
 }

@@ -56,6 +56,35 @@ impl WorkTree {
         Ok(settings)
     }
 
+    /// Returns the same with no filter run, as one may be a script that an agent changed: a file with one counts as committed.
+    pub fn unfiltered(self) -> Result<Self> {
+        Ok(Self { fence: None, fenced_filters: self.without_filters()?, ..self })
+    }
+
+    /// Returns the ids of files as they are in the work tree; `None` for those with a filter, which is not run.
+    pub fn ids_of(&self, paths: &[&str]) -> Result<Vec<Option<String>>> {
+        if paths.is_empty() {
+            return Ok(Vec::new());
+        }
+        let unfiltered = self.clone().unfiltered()?;
+        let ids = unfiltered.git().args(["hash-object", "--"]).args(paths.iter().copied()).read()?;
+        let filtered = unfiltered.filtered_among(paths.iter().map(|path| path.as_bytes()))?;
+        let ids = String::from_utf8_lossy(&ids).into_owned();
+        let named = ids.lines().map(str::to_owned).zip(paths);
+        Ok(named.map(|(id, path)| Some(id).filter(|_| !filtered.contains(path.as_bytes()))).collect())
+    }
+
+    /// Returns those of `paths` that have a filter, if some are configured and none is to run.
+    pub(super) fn filtered_among<'a>(
+        &self,
+        paths: impl IntoIterator<Item = &'a [u8]>,
+    ) -> Result<BTreeSet<RawPath>> {
+        if self.fence.is_some() || self.fenced_filters.is_empty() {
+            return Ok(BTreeSet::new());
+        }
+        filtered_paths(self.git(), paths)
+    }
+
     /// Returns settings with which filters run in the fence, with its home and without what it drops. A filter is a program of
     /// the user's, but may well be a script in the work tree.
     pub(super) fn fence_filters(&self) -> Result<Vec<(String, String)>> {
@@ -71,7 +100,8 @@ impl WorkTree {
         for (key, command) in self.filters()? {
             let takes_path = !key.ends_with(".process");
             let script = if takes_path { with_path_as_argument(&command) } else { command };
-            let inside = fence.wrap(&["sh".to_owned(), "-c".to_owned(), script, "sh".to_owned()], &self.top);
+            let shell = vec!["sh".to_owned(), "-c".to_owned(), script, "sh".to_owned()];
+            let inside = fence.wrap(&fence.as_the_user(shell, []), &self.top);
             let words = before.iter().chain(&inside).map(|word| quoted_for_shell(word));
             let mut line = words.collect::<Vec<_>>().join(" ");
             if takes_path {

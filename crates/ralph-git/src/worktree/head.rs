@@ -1,10 +1,12 @@
 //! What is checked out in a work tree, and what git is in the middle of there.
 
 use anyhow::{Result, bail};
+use camino::Utf8PathBuf;
 
 use crate::repository::{RefFormat, caused};
 use ralph_core::record::{ObjectId, quoted_for_shell};
-use ralph_os::process::Captured;
+use ralph_os::platform::may_run;
+use ralph_os::process::{Captured, Tool};
 
 use super::WorkTree;
 
@@ -20,6 +22,9 @@ pub struct Operation {
     /// What lies in the git directory meanwhile.
     file: &'static str,
 }
+
+/// Hooks that git runs when it takes a branch forward.
+const HOOKS_OF_MERGE: &[&str] = &["post-merge", "post-index-change", "reference-transaction"];
 
 /// What lies in the git directory during a bisection: other operations may begin within one.
 const BISECTION: &str = "BISECT_LOG";
@@ -105,6 +110,16 @@ impl WorkTree {
             }));
         }
         Ok(None)
+    }
+
+    /// Takes the branch that is checked out forward, as `git merge --ff-only` does, without hooks. Returns git's answer, and the
+    /// names of the user's hooks that git would have run.
+    pub fn go_forward(&self, reference: &str) -> Result<(Captured, Vec<&'static str>)> {
+        let place = ["rev-parse", "--path-format=absolute", "--git-path", "hooks"];
+        let hooks = Utf8PathBuf::from(Tool::git_as_called(&self.top).args(place).line()?);
+        let there =
+            HOOKS_OF_MERGE.iter().copied().filter(|name| may_run(hooks.join(name).as_std_path())).collect();
+        Ok((self.git().args(["merge", "--ff-only", "--quiet", reference]).run()?, there))
     }
 
     /// Returns the branch that is checked out, as people call it; none for a detached HEAD. That of a lane is the one that it

@@ -17,7 +17,17 @@ impl WorkTree {
     pub fn uncommitted(&self) -> Result<Vec<String>> {
         let status = ["status", "--porcelain", "-z", "--untracked-files=no", "--no-renames"];
         let listed = self.git().args(status).limit(LISTING_TIMEOUT).read()?;
-        Ok(split(&listed).filter_map(|entry| entry.get(3..)).map(lossy).collect())
+        let paths: Vec<_> = split(&listed).filter_map(|entry| entry.get(3..)).collect();
+        let filtered = self.filtered_among(paths.iter().copied())?;
+        Ok(paths.into_iter().filter(|path| !filtered.contains(*path)).map(lossy).collect())
+    }
+
+    /// Returns true if a file is as in the last commit. No filter runs.
+    pub fn is_as_committed(&self, path: &str) -> bool {
+        let compared = self.clone().unfiltered().and_then(|unfiltered| {
+            unfiltered.git().args(["diff", "--no-ext-diff", "--quiet", "HEAD", "--", path]).run()
+        });
+        compared.is_ok_and(|compared| compared.is_success())
     }
 
     /// Returns the files below `paths`, from the top, that git does not track: those that it ignores, or the others.

@@ -13,7 +13,7 @@ use super::launcher::{failure_file, take_failure, through_ourselves};
 use super::limits::{Limits, Pulse, Watch};
 use super::process_tree::ProcessTree;
 use super::started::ChildProcess;
-use super::{Interrupt, LOCAL_GIT_VARIABLES, Marker, code_of, stream, system};
+use super::{Interrupt, LOCAL_GIT_VARIABLES, Marker, code_of, outside, stream, system};
 use crate::platform::{self, Signal};
 use crate::sandbox::Fence;
 use ralph_core::record::{Exit, ExitReason};
@@ -145,7 +145,8 @@ impl Child {
         let found = platform::program(found.as_ref()).to_string_lossy().into_owned();
         let mut words: Vec<String> = [found].into_iter().chain(arguments.iter().cloned()).collect();
         if let Some(fence) = &self.fence {
-            words = fence.wrap(&words, &self.directory);
+            let own = self.environment.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+            words = fence.wrap(&fence.as_the_user(words, own), &self.directory);
         }
         let (found, arguments) = (&words[0], &words[1..]);
         let launched = through_ourselves(&failure_file(&self.stderr), found.as_ref(), arguments);
@@ -194,8 +195,19 @@ impl Child {
         }
         command.env("GIT_TERMINAL_PROMPT", "0");
         command.envs(self.fence.iter().flat_map(Fence::variables));
-        command.envs(self.environment.iter().map(|(name, value)| (name, value)));
+        // What leads to programs is in the command line of the fence.
+        let is_outside = |name: &str| self.fence.is_none() || !outside::leads(name);
+        let own = self.environment.iter().filter(|(name, _)| is_outside(name));
+        command.envs(own.map(|(name, value)| (name, value)));
         command.envs(self.marker.variables());
+        // The fence itself is put up outside.
+        let outside = outside::in_force().filter(|_| self.fence.is_some());
+        for (name, value) in outside.iter().flat_map(|outside| outside.variables()) {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
     }
 
     fn cannot_start(&self, why: &str) -> String {

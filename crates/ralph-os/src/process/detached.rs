@@ -10,6 +10,7 @@ use camino::Utf8Path;
 
 use super::Marker;
 use super::launcher::{LAUNCH, launcher};
+use super::outside;
 use super::registry::StartedPid;
 use crate::platform;
 
@@ -38,14 +39,16 @@ impl Detached {
 
     fn spawn(argv: &[String], directory: &Utf8Path, said: File, mark: Option<&str>) -> io::Result<Self> {
         let (program, arguments) = argv.split_first().ok_or(io::ErrorKind::InvalidInput)?;
+        let program =
+            outside::in_force().map_or_else(|| program.into(), |outside| outside.program(program.as_ref()));
         #[expect(clippy::disallowed_methods, reason = "this is the room that starts programs")]
         let mut command = if let Some(launcher) = launcher().filter(|_| cfg!(unix)) {
             let mut command = std::process::Command::new(launcher);
             // Its reason, if it cannot start the program, is what the program says.
-            command.args([LAUNCH, "/dev/stderr", program]);
+            command.args([LAUNCH, "/dev/stderr"]).arg(program);
             command
         } else {
-            let mut command = std::process::Command::new(platform::program(program.as_ref()));
+            let mut command = std::process::Command::new(platform::program(&program));
             platform::in_own_group(&mut command);
             command
         };

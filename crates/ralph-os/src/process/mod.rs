@@ -17,6 +17,7 @@ mod limits;
 mod linux;
 mod marker;
 mod noted;
+pub mod outside;
 mod portable;
 mod private_dir;
 mod process_tree;

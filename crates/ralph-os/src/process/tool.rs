@@ -11,6 +11,7 @@ use camino::Utf8Path;
 
 use super::bounded::{self, Heeds};
 use super::launcher::{launches, through_ourselves};
+use super::outside;
 use super::started::in_own_group;
 use crate::platform::{self, NULL_DEVICE};
 use crate::sandbox::Fence;
@@ -125,6 +126,8 @@ impl Tool {
                 "core.fsmonitor=false",
                 "-c",
                 "core.safecrlf=false",
+                "-c",
+                "log.showSignature=false",
                 "--no-optional-locks",
             ])
     }
@@ -207,22 +210,42 @@ impl Tool {
 
     /// Returns the call, without its streams.
     pub(super) fn expression(&self) -> duct::Expression {
-        let program = platform::tool(&self.program);
-        let call = duct::cmd(&program, &self.arguments);
+        let outside = outside::in_force();
+        let program = match &outside {
+            Some(outside) => outside.program(&self.program),
+            None => platform::tool(&self.program),
+        };
+        let settings =
+            outside.iter().flat_map(|outside| outside.settings()).filter(|_| self.program == "git");
+        let arguments: Vec<OsString> = settings.chain(self.arguments.iter().cloned()).collect();
+        let call = duct::cmd(&program, &arguments);
         let call = if !(self.has_own_session && launches()) {
             call
         } else if has_terminal() {
             // It is known that the program is there.
-            through_ourselves(NULL_DEVICE.into(), &program, &self.arguments).unwrap_or(call)
+            through_ourselves(NULL_DEVICE.into(), &program, &arguments).unwrap_or(call)
         } else {
             in_own_group(&call)
         };
         let call = call.dir(&self.directory).unchecked();
         // Of two settings the one that was applied first wins there, and the last one here.
-        self.environment.iter().rev().fold(call, |call, (name, value)| match value {
+        let call = self.environment.iter().rev().fold(call, |call, (name, value)| match value {
+            Some(value) => call.env(name, value),
+            None => call.env_remove(name),
+        });
+        let variables = outside.iter().flat_map(|outside| outside.variables());
+        variables.fold(call, |call, (name, value)| match value {
             Some(value) => call.env(name, value),
             None => call.env_remove(name),
         })
+    }
+
+    /// Returns it the PATH of the user: for a shell that only says where a program is.
+    #[must_use]
+    pub fn on_the_users_path(self) -> Self {
+        #[expect(clippy::disallowed_methods, reason = "commands inside find programs there")]
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        self.env("PATH", path)
     }
 
     /// Runs it inside of a fence.
@@ -230,6 +253,11 @@ impl Tool {
     pub fn inside(mut self, fence: &Fence) -> Self {
         let words = [&self.program].into_iter().chain(&self.arguments);
         let words: Vec<String> = words.map(|word| word.to_string_lossy().into_owned()).collect();
+        let own = self
+            .environment
+            .iter()
+            .filter_map(|(name, value)| Some((name.to_str()?, value.as_ref()?.to_str()?)));
+        let words = fence.as_the_user(words, own);
         let directory = self.directory.to_string_lossy().into_owned();
         let mut words = fence.wrap(&words, Utf8Path::new(&directory)).into_iter();
         self.program = words.next().unwrap_or_default().into();
@@ -239,6 +267,8 @@ impl Tool {
         let dropped: Vec<_> = dropped.map(|(name, _)| (name, None)).collect();
         let set = fence.variables().into_iter().map(|(name, value)| (name.into(), Some(value.into())));
         self.environment = dropped.into_iter().chain(self.environment).chain(set).collect();
+        // These are in the command line.
+        self.environment.retain(|(name, _)| !outside::leads(&name.to_string_lossy()));
         self
     }
 

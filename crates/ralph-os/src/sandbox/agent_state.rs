@@ -2,13 +2,17 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::sync::Arc;
+use std::io::Write;
+use std::sync::{Arc, PoisonError};
 
 use anyhow::{Context, Result};
 use camino::{Utf8Path, Utf8PathBuf};
 
 use super::Sandbox;
 use super::home::{self, read_plain};
+use super::login;
+use crate::platform::with_mode;
+use crate::process::create_private_dir;
 use ralph_core::record::IfThere;
 
 /// What an agent needs of the user's home.
@@ -93,23 +97,48 @@ impl SeededState {
         set.map(|(name, usual, _)| (name.clone(), self.sandbox.home.join(usual).into_string()))
     }
 
-    /// Writes credentials back that the agent changed, and throws all copies away. Returns the names of those that somebody
-    /// else changed meanwhile: these stay as they are.
+    /// Writes credentials back that the agent renewed, and throws all copies away. The former one is kept in a folder of ours; so is
+    /// a copy that is no renewal, and the user's stays. Returns what is to be said of those that did not go back.
     pub fn give_back(self) -> Result<Vec<String>> {
         let (real_home, home) = (&self.sandbox.real_home, &self.sandbox.home);
         let current = self.state.read_credentials(real_home)?;
-        let mut conflicts = Vec::new();
+        let mut said = Vec::new();
         for (path, before) in &self.before {
             let copy = read_plain(home, path).with_context(|| format!("read {path} of the agent"))?;
             let Some(copy) = copy.filter(|copy| copy != before && !copy.is_empty()) else { continue };
             let original = self.state.original(path, real_home);
-            if current.get(path) == Some(before) {
+            if current.get(path) == Some(&copy) {
+                continue;
+            }
+            if current.get(path) != Some(before) {
+                said.push(format!(
+                    "{original} was changed meanwhile, and the login that the agent renewed is lost"
+                ));
+            } else if login::can_replace(before, &copy) {
+                if self.sandbox.kept.lock().unwrap_or_else(PoisonError::into_inner).insert(path.clone()) {
+                    self.keep(path, "former", before)?;
+                }
                 home::replace(&original, &copy).with_context(|| format!("write {original}"))?;
-            } else if current.get(path) != Some(&copy) {
-                conflicts.push(original.into_string());
+            } else {
+                let kept = self.keep(path, "wrong", &copy)?;
+                let name =
+                    path.components().find(|part| part.as_str() != ".config").map(|part| part.as_str());
+                let name = name.unwrap_or_default().trim_start_matches('.');
+                said.push(format!("{name}'s login looks wrong: kept at {kept}; yours may be used up"));
             }
         }
         self.sandbox.renew_home()?;
-        Ok(conflicts)
+        Ok(said)
+    }
+
+    /// Keeps a login where no command can read it. Returns where.
+    fn keep(&self, path: &Utf8Path, what: &str, bytes: &[u8]) -> Result<Utf8PathBuf> {
+        let folder = &self.sandbox.logins_dir;
+        create_private_dir(folder)?;
+        let file = folder.join(format!("{}.{what}", path.as_str().trim_start_matches('.').replace('/', "-")));
+        fs::remove_file(&file).if_there().with_context(|| format!("remove {file}"))?;
+        let written = with_mode(0o600).write(true).create_new(true).open(&file);
+        let written = written.and_then(|mut opened| opened.write_all(bytes));
+        written.with_context(|| format!("write {file}")).map(|()| file)
     }
 }

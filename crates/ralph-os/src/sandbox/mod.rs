@@ -4,21 +4,23 @@
 mod agent_state;
 mod bwrap;
 mod home;
+mod login;
 mod places;
 mod self_test;
 mod srt;
 mod variables;
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::env::split_paths;
 use std::fs;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use anyhow::{Context, Result};
 use camino::{Utf8Path, Utf8PathBuf};
 use sha2::{Digest, Sha256};
 
 use crate::platform::{canonicalize, program_names};
-use crate::process::{Tool, create_private_dir, remove_path};
+use crate::process::{Tool, create_private_dir, outside, remove_path};
 use ralph_core::record::{IfThere, Refusal, SandboxFacts, hex};
 
 pub use agent_state::{AgentState, SeededState};
@@ -88,6 +90,10 @@ pub struct Sandbox {
     home: Utf8PathBuf,
     /// Of all agents of the session.
     states: Vec<AgentState>,
+    /// Where logins are kept that were replaced, or are no renewals.
+    logins_dir: Utf8PathBuf,
+    /// Those whose former one is kept: what the user had, not what an agent renewed before.
+    kept: Mutex<BTreeSet<Utf8PathBuf>>,
 }
 
 /// The fence for one command.
@@ -157,7 +163,7 @@ impl Mechanism {
     ///
     /// A [`Refusal`] with the command that helps.
     pub fn look_for(&self, path_variable: &str) -> Result<String> {
-        let program = find(self, &[], path_variable)?;
+        let program = find(self, path_variable)?;
         let version = self.version(&program)?;
         if *self == Self::Bwrap {
             let words = ["--unshare-user", "--unshare-pid", "--ro-bind", "/", "/", "--proc", "/proc", "true"];
@@ -218,8 +224,9 @@ impl Sandbox {
         path_variable: &str,
         home: Utf8PathBuf,
         private_dir: &Utf8Path,
+        logins_dir: Utf8PathBuf,
     ) -> Result<Arc<Self>> {
-        let program = find(&mechanism, &rules.write, path_variable)?;
+        let program = find(&mechanism, path_variable)?;
         mechanism.check_network(&rules.network)?;
         mechanism.check_network(&rules.check_network)?;
         if let Some(missing) = rules.write.iter().find(|path| path.symlink_metadata().is_err()) {
@@ -227,7 +234,6 @@ impl Sandbox {
                 .with_hint(format!("mkdir -p {missing}"))
                 .into());
         }
-        check_path(&rules, path_variable)?;
         Self::remove(private_dir)?;
         for dir in ["tmp", "probe"] {
             create_private_dir(&private_dir.join(dir))?;
@@ -235,9 +241,19 @@ impl Sandbox {
         let private_dir = canonicalize(private_dir).context("find the folder of the sandbox")?;
         let (real_home, home) = (home, private_dir.join("home"));
         let version = mechanism.version(&program)?;
-        let states = states.to_vec();
-        let sandbox =
-            Arc::new(Self { mechanism, program, version, rules, private_dir, real_home, home, states });
+        let (states, kept) = (states.to_vec(), Mutex::default());
+        let sandbox = Arc::new(Self {
+            mechanism,
+            program,
+            version,
+            rules,
+            private_dir,
+            real_home,
+            home,
+            states,
+            logins_dir,
+            kept,
+        });
         sandbox.renew_home()?;
         sandbox.write_settings()?;
         self_test::run(&sandbox)?;
@@ -376,6 +392,28 @@ impl Fence {
         words
     }
 
+    /// Returns words that run a command with the variables of the user that programs outside do not get, but for what is `own` or
+    /// dropped.
+    pub fn as_the_user<'v>(
+        &self,
+        words: Vec<String>,
+        own: impl IntoIterator<Item = (&'v str, &'v str)>,
+    ) -> Vec<String> {
+        let outside = outside::in_force();
+        let mut set: BTreeMap<&str, &str> = BTreeMap::new();
+        for (name, value) in outside.iter().flat_map(|outside| outside.users_variables()) {
+            set.extend(value.to_str().filter(|value| !self.drops(name, value)).map(|value| (name, value)));
+        }
+        for (name, value) in own {
+            set.extend(outside::leads(name).then_some((name, value)));
+        }
+        if set.is_empty() {
+            return words;
+        }
+        let set = set.into_iter().map(|(name, value)| format!("{name}={value}"));
+        ["env".to_owned()].into_iter().chain(set).chain(words).collect()
+    }
+
     /// Returns true if a variable is not passed on.
     pub fn drops(&self, name: &str, value: &str) -> bool {
         let is_wanted = self.variables.iter().chain(&self.sandbox.rules.variables).any(|kept| kept == name);
@@ -419,7 +457,7 @@ pub fn short_digest(text: &str) -> String {
 }
 
 /// Returns where the program of a mechanism is. One that commands could replace is no fence.
-fn find(mechanism: &Mechanism, write: &[Utf8PathBuf], path_variable: &str) -> Result<Utf8PathBuf> {
+fn find(mechanism: &Mechanism, path_variable: &str) -> Result<Utf8PathBuf> {
     let name = mechanism.name();
     if cfg!(windows) && !matches!(mechanism, Mechanism::Command(_)) {
         return Err(Refusal::new(format!("sandbox `{name}`: it does not run on Windows"))
@@ -435,36 +473,18 @@ fn find(mechanism: &Mechanism, write: &[Utf8PathBuf], path_variable: &str) -> Re
             .with_hint("write it as a word of its own, where the command belongs")
             .into());
     }
-    let found = on_path(name, path_variable);
-    let Some(found) = found.and_then(|path| canonicalize(&path).ok()) else {
+    let Some(found) = on_path(name, path_variable) else {
         return Err(Refusal::new(format!("sandbox `{name}`: there is no program `{name}` on the PATH"))
             .with_hint(mechanism.hint())
             .into());
     };
-    if write.iter().any(|folder| found.starts_with(folder)) {
+    // The path found, not where its links lead: package managers move that.
+    let Some(found) = outside::start_of(&found) else {
         return Err(Refusal::new(format!("sandbox `{name}`: the agent could change {found}"))
             .with_hint("install it outside of what commands may write")
             .into());
-    }
+    };
     Ok(found)
-}
-
-/// Refuses a PATH on which commands could put programs that the loop starts outside, such as git.
-fn check_path(rules: &Rules, path_variable: &str) -> Result<(), Refusal> {
-    let mut folders = split_paths(path_variable).filter(|folder| !folder.as_os_str().is_empty());
-    let open = folders.find(|folder| {
-        let Some(folder) = folder.to_str() else { return true };
-        let real = canonicalize(Utf8Path::new(folder)).unwrap_or_else(|_| Utf8PathBuf::from(folder));
-        !Utf8Path::new(folder).is_absolute() || rules.write.iter().any(|written| real.starts_with(written))
-    });
-    match open {
-        None => Ok(()),
-        Some(folder) => Err(Refusal::new(format!(
-            "the PATH has `{}`, where the agent could put a program that runs outside of the sandbox",
-            folder.display()
-        ))
-        .with_hint("start without it on the PATH (`deactivate` for a virtual environment)")),
-    }
 }
 
 fn on_path(name: &str, path_variable: &str) -> Option<Utf8PathBuf> {

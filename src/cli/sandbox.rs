@@ -8,7 +8,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use ralph_core::config::{Commits, SandboxChoice, Settings};
 use ralph_core::record::{IfThere, RALPH, quoted_for_shell};
 use ralph_os::process::{create_private_dir, is_running, outside};
-use ralph_os::sandbox::{AgentState, HIDDEN, Mechanism, Network, Rules, Sandbox, short_digest};
+use ralph_os::sandbox::{AgentState, Mechanism, Network, Rules, Sandbox, hidden, short_digest};
 use ralph_project::feature::without_dots;
 
 use super::settings::FILE;
@@ -70,7 +70,8 @@ pub fn set_up(settings: &Settings, states: &[AgentState], context: &Context) -> 
         }
         read_only.extend(is_theirs.then_some(file));
     }
-    hide.extend(HIDDEN.iter().copied().chain(logins).map(|name| home.join(name)));
+    hide.extend(hidden(&home, &|name| context.environment.owned(name)));
+    hide.extend(logins.map(|name| home.join(name)));
     hide.extend(settings.sandbox_hide.iter().map(path));
     let show: Vec<_> = settings.sandbox_show.iter().map(path).collect();
     hide.retain(|hidden| !show.contains(hidden));

@@ -6,6 +6,7 @@ use std::io::{self, Read, Write};
 use camino::{Utf8Path, Utf8PathBuf};
 
 use super::AgentState;
+use super::places::present;
 use crate::platform::{canonicalize, mode, open_below, set_mode, symlink, with_mode};
 use crate::process::remove_path;
 use ralph_core::record::IfThere;
@@ -31,8 +32,8 @@ pub(super) fn renew(
     let new = Utf8PathBuf::from(format!("{dir}.new"));
     remove_path(&new)?;
     fs::create_dir(&new)?;
-    let hidden = hide.iter().filter(|path| !show.contains(path));
-    let hidden = hidden.filter_map(|path| path.strip_prefix(real).ok()).map(Utf8Path::to_owned);
+    let hidden = present(hide).into_iter().filter(|path| !show.contains(path));
+    let hidden = hidden.filter_map(|path| path.strip_prefix(real).map(Utf8Path::to_owned).ok());
     let own = states.iter().flat_map(AgentState::roots);
     let left_out: Vec<_> = hidden.chain(own).chain(EMPTY.iter().map(Utf8PathBuf::from)).collect();
     link(real, &new, Utf8Path::new(""), &left_out)?;

@@ -24,7 +24,7 @@ use crate::process::{Tool, create_private_dir, outside, remove_path};
 use ralph_core::record::{IfThere, Refusal, SandboxFacts, hex};
 
 pub use agent_state::{AgentState, SeededState};
-pub use places::HIDDEN;
+pub use places::hidden;
 pub use self_test::{PROBE, probe};
 
 /// Stands for all words of the command in the words of a mechanism.

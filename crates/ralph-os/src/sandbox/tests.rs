@@ -116,6 +116,100 @@ fn variables_that_look_like_credentials_or_lead_out_are_dropped() {
         ("LANG", "C", false),
     ] {
         assert_eq!(variables::is_dropped(name, value), is_dropped, "{name}={value}");
+#[test]
+fn what_is_hidden_of_a_home_moves_with_the_variables_that_name_other_folders() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = Utf8Path::from_path(folder.path()).unwrap().canonicalize_utf8().unwrap();
+    let values = [
+        ("GNUPGHOME", folder.to_string()),
+        ("XDG_CONFIG_HOME", "/else/config".to_owned()),
+        ("KUBECONFIG", "/a/one.yaml:/b/two.yaml:rel.yaml".to_owned()),
+        ("NETRC", folder.to_string()),
+        ("CARGO_HOME", "relative".to_owned()),
+    ];
+    let variable =
+        |name: &str| values.iter().find(|(known, _)| *known == name).map(|(_, value)| value.clone());
+    let found = hidden(Utf8Path::new("/home/me"), &variable);
+    for (place, is_hidden) in [
+        ("/home/me/.ssh", true),
+        ("/home/me/.local/share/fish/fish_history", true),
+        ("/home/me/.config/gh", true),
+        ("/else/config/gh", true),
+        ("/a/one.yaml", true),
+        ("/b/two.yaml", true),
+        (&format!("{folder}/private-keys-v1.d"), true),
+        // It may be any folder.
+        (folder.as_str(), false),
+        ("/else/config", false),
+        ("/home/me", false),
+        ("/home/me/.config", false),
+        ("/home/me/.config/git", false),
+        ("/home/me/.cargo", false),
+        ("/home/me/.cargo/config.toml", false),
+        ("relative/credentials.toml", false),
+        ("rel.yaml", false),
+    ] {
+        assert_eq!(found.contains(&path(place)), is_hidden, "{place}");
+    }
+    let table = include_str!("places.tsv").lines().filter(|line| !line.starts_with('#'));
+    let mut seen = Vec::new();
+    for line in table {
+        let (place, source) = line.split_once('\t').unwrap_or_else(|| panic!("{line}: no source"));
+        let is_whole = source.trim() == source && !source.is_empty() && !place.starts_with('/');
+        assert!(is_whole && place.matches('*').count() <= 1 && !seen.contains(&place), "{line}");
+        seen.push(place);
+    }
+}
+
+#[test]
+fn places_with_a_star_are_those_that_are_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = Utf8Path::from_path(folder.path()).unwrap();
+    for name in ["vm/a/docker.sock", "vm/b/other", "vm/c/docker.sock", "plain", "x.sock", "x.txt"] {
+        fs::create_dir_all(folder.join(name).parent().unwrap()).unwrap();
+        fs::write(folder.join(name), "").unwrap();
+    }
+    let wanted = ["vm/*/docker.sock", "*.sock", "plain", "none", "none/*"].map(|name| folder.join(name));
+    let mut found = places::present(&wanted);
+    found.sort();
+    assert_eq!(
+        found,
+        ["plain", "vm/a/docker.sock", "vm/c/docker.sock", "x.sock"].map(|name| folder.join(name))
+    );
+}
+
+#[test]
+fn sockets_are_found_by_path_through_links_and_by_their_name_alone() {
+    // A path of a socket is short.
+    let folder = tempfile::tempdir_in("/tmp").unwrap();
+    let folder = Utf8Path::from_path(folder.path()).unwrap().canonicalize_utf8().unwrap();
+    let (home, other) = (folder.join("h"), folder.join("o"));
+    for dir in ["h/a/b", "h/.git", "o"] {
+        fs::create_dir_all(folder.join(dir)).unwrap();
+    }
+    std::os::unix::fs::symlink(&home, folder.join("l")).unwrap();
+    let names = ["h/one", "h/a/b/two", "h/with space", "h/.git/fsmonitor--daemon.ipc", "o/four", "h/three"];
+    let _open = names.map(|name| std::os::unix::net::UnixListener::bind(folder.join(name)).unwrap());
+    // A file of that name is no socket.
+    fs::write(home.join("a/three"), "").unwrap();
+    let row = |name: &str| format!("ffff: 00000002 00000000 00010000 0001 01 1234 {name}\n");
+    let listed = [
+        format!("{folder}/l/one"),
+        "two".to_owned(),
+        "sub/three".to_owned(),
+        format!("{home}/with space"),
+        format!("{home}/.git/fsmonitor--daemon.ipc"),
+        format!("{home}/gone"),
+        format!("{other}/four"),
+        "@abstract".to_owned(),
+    ];
+    let table = listed.iter().fold("Num RefCount Protocol\n".to_owned(), |table, name| table + &row(name));
+    let table = table + "ffff: 00000002 00000000 00010000 0001 01 1234\n";
+    let mut found = places::sockets(table.as_bytes(), std::slice::from_ref(&home));
+    found.sort();
+    assert_eq!(found, ["a/b/two", "one", "three", "with space"].map(|name| home.join(name)));
+}
+
     }
 }
 

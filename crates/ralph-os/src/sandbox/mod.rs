@@ -235,7 +235,7 @@ impl Sandbox {
                 .into());
         }
         Self::remove(private_dir)?;
-        for dir in ["tmp", "probe"] {
+        for dir in ["tmp", "tmp/agent", "tmp/check", "probe"] {
             create_private_dir(&private_dir.join(dir))?;
         }
         let private_dir = canonicalize(private_dir).context("find the folder of the sandbox")?;
@@ -295,9 +295,9 @@ impl Sandbox {
         if purpose == Purpose::Agent { &self.rules.network } else { &self.rules.check_network }
     }
 
-    /// Returns the folder for temporary files, as we see it.
-    fn temporary(&self) -> Utf8PathBuf {
-        self.private_dir.join("tmp")
+    /// Returns the folder for temporary files, as we see it. What an agent leaves in its own is not there for what checks it.
+    fn temporary(&self, purpose: Purpose) -> Utf8PathBuf {
+        self.private_dir.join(if purpose == Purpose::Agent { "tmp/agent" } else { "tmp/check" })
     }
 
     /// Returns the fence for a command of the project's.
@@ -422,7 +422,7 @@ impl Fence {
 
     /// Returns the variables that commands get inside.
     pub fn variables(&self) -> Vec<(&'static str, String)> {
-        let temporary = self.sandbox.temporary().into_string();
+        let temporary = self.sandbox.temporary(self.purpose).into_string();
         let name = self.sandbox.mechanism.name().to_owned();
         let mut variables = vec![
             ("HOME", self.sandbox.home.to_string()),

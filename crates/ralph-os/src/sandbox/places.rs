@@ -172,7 +172,7 @@ impl Sandbox {
         let needed: Vec<_> = needed.filter(|path| path.starts_with(SOCKETS)).collect();
         if self.mechanism == Mechanism::Bwrap {
             for folder in ["/tmp", "/var/tmp"].into_iter().map(Utf8Path::new).filter_map(real) {
-                places.insert(folder, Access::Instead(self.temporary()));
+                places.insert(folder, Access::Instead(self.temporary(purpose)));
             }
         }
         let own = std::env::current_exe().ok().and_then(|path| Utf8PathBuf::from_path_buf(path).ok());
@@ -196,7 +196,7 @@ impl Sandbox {
         let home = self.home.clone();
         let filters = rules.filters_write.iter().filter(|_| purpose == Purpose::Filter);
         let write = rules.write.iter().chain(filters).filter_map(|path| real(path));
-        let temporary = (self.mechanism != Mechanism::Bwrap).then(|| self.temporary());
+        let temporary = (self.mechanism != Mechanism::Bwrap).then(|| self.temporary(purpose));
         places.extend(write.chain([home]).chain(temporary).map(|path| (path, Access::Write)));
         pin(&mut places);
         places

@@ -5,7 +5,9 @@ use failure_excerpt::Tally;
 
 use crate::validate;
 use ralph_agent::AgentInput;
-use ralph_core::record::{AgentRun, Event, ExitReason, FailureClass, Phase, StreamCounts, Validation};
+use ralph_core::record::{
+    AgentRun, Event, ExitReason, FailureClass, Phase, StreamCounts, Validation, join_files,
+};
 use ralph_store::{Slot, names};
 
 use super::super::baseline::OUTPUTS;
@@ -14,6 +16,9 @@ use super::super::judging::NO_TESTS_YET;
 use super::super::prompt_size::what_fills;
 use super::super::running::Running;
 use super::stages::{Ran, StartedIteration};
+
+/// Maximum number of files that a message names.
+const MAX_NAMED_FILES: usize = 5;
 
 impl Running<'_> {
     /// Runs the agent, and the validation if there is something to validate.
@@ -112,6 +117,7 @@ impl Running<'_> {
     /// Restores the spool if the child that just ended deleted it.
     pub(super) fn restore_spool(&mut self, started: &StartedIteration<'_>) -> Result<()> {
         let StartedIteration { slot, begin, prompt, task_list, .. } = started;
+        self.take_off_privileges();
         let is_recreated =
             self.recorder.recreate_spool()? | self.identity.keep(self.plan.store.repository())?;
         if is_recreated || !slot.is_begun() {
@@ -129,6 +135,21 @@ impl Running<'_> {
             self.warn(format!("the lock of this loop was deleted, and is not ours any more: {error:#}"));
         }
         Ok(())
+    }
+
+    /// Takes away what makes a program run as its owner, if the child that just ended made such one.
+    fn take_off_privileges(&mut self) {
+        let Some(sandbox) = &self.plan.sandbox else { return };
+        let (taken, failures) = sandbox.take_off_privileges();
+        if !taken.is_empty() {
+            let names: Vec<String> =
+                taken.iter().map(|path| self.recorder.work_tree().relative(path)).collect();
+            let names = join_files(&names, MAX_NAMED_FILES);
+            self.warn(format!("setuid and setgid were taken off: {names}"));
+        }
+        for failure in failures {
+            self.warn(format!("setuid or setgid could not be taken off: {failure}"));
+        }
     }
 
     /// Returns what a validation printed of its tests into two files of `slot`.

@@ -6,6 +6,7 @@ mod bwrap;
 mod home;
 mod login;
 mod places;
+mod privileges;
 mod self_test;
 mod srt;
 mod variables;
@@ -94,6 +95,8 @@ pub struct Sandbox {
     logins_dir: Utf8PathBuf,
     /// Those whose former one is kept: what the user had, not what an agent renewed before.
     kept: Mutex<BTreeSet<Utf8PathBuf>>,
+    /// Programs that ran as their owner before any command inside.
+    privileged: Vec<Utf8PathBuf>,
 }
 
 /// The fence for one command.
@@ -242,6 +245,7 @@ impl Sandbox {
         let (real_home, home) = (home, private_dir.join("home"));
         let version = mechanism.version(&program)?;
         let (states, kept) = (states.to_vec(), Mutex::default());
+        let privileged = privileges::find(&rules);
         let sandbox = Arc::new(Self {
             mechanism,
             program,
@@ -253,6 +257,7 @@ impl Sandbox {
             states,
             logins_dir,
             kept,
+            privileged,
         });
         sandbox.renew_home()?;
         sandbox.write_settings()?;

@@ -7,6 +7,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use ralph_core::config::{Commits, SandboxChoice, Settings};
 use ralph_core::record::{IfThere, RALPH, quoted_for_shell};
+use ralph_engine::redactor;
 use ralph_os::process::{create_private_dir, is_running, outside};
 use ralph_os::sandbox::{AgentState, Mechanism, Network, Rules, Sandbox, hidden, short_digest};
 use ralph_project::feature::without_dots;
@@ -75,6 +76,15 @@ pub fn set_up(settings: &Settings, states: &[AgentState], context: &Context) -> 
     hide.extend(settings.sandbox_hide.iter().map(path));
     let show: Vec<_> = settings.sandbox_show.iter().map(path).collect();
     hide.retain(|hidden| !show.contains(hidden));
+    let redactor = redactor(settings)?;
+    let is_secret = |name: &str, value: &str| {
+        let text = format!("{name}={value}");
+        redactor.redact_text(&text).0 != text
+    };
+    let variables =
+        context.environment.iter().map(|(name, value)| (name.to_string_lossy(), value.to_string_lossy()));
+    let secrets =
+        variables.filter(|(name, value)| is_secret(name, value)).map(|(name, _)| name.into_owned()).collect();
     let rules = Rules {
         write,
         read_only,
@@ -82,6 +92,7 @@ pub fn set_up(settings: &Settings, states: &[AgentState], context: &Context) -> 
         hide,
         show,
         variables: settings.sandbox_env.clone(),
+        secrets,
         network,
         check_network,
     };

@@ -16,6 +16,7 @@ use ralph_git::worktree::WorkTree;
 use ralph_os::clock::Clock;
 use ralph_os::platform::repo_path;
 use ralph_os::process::host_name;
+use ralph_os::sandbox::Sandbox;
 use ralph_project::tasks::select;
 use ralph_store::{
     Control, Holder, Identity, LoopLock, SessionLog, Spool, SpoolMeta, kept_settings, note_last_written,
@@ -280,6 +281,7 @@ impl<'a> Running<'a> {
             given_up: self.state.given_up.clone(),
             validation_files: session.validation_files.clone(),
             user_files: self.past.left_behind.user_files(),
+            dropped_variables: self.plan.sandbox.as_ref().map(Sandbox::dropped).unwrap_or_default(),
             api_key: self.plan.agents[self.agents.active].api_key.clone(),
         });
     }

@@ -60,6 +60,9 @@ pub enum Event {
         /// The variable with the key that pays for the agent, and whether there is a login beside it.
         #[serde(skip_serializing_if = "Option::is_none")]
         api_key: Option<String>,
+        /// Names of variables that no command in the sandbox gets.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        dropped_variables: Vec<String>,
         /// Files of the project that the validation itself consists of.
         #[serde(skip_serializing_if = "Vec::is_empty")]
         validation_files: Vec<String>,
@@ -206,6 +209,7 @@ impl Event {
                 given_up,
                 user_files: _,
                 api_key,
+                dropped_variables,
                 validation_files,
                 validation_notes,
             } => {
@@ -223,7 +227,8 @@ impl Event {
                 }
                 let texts = [feature, agent, loop_type, artifact].into_iter();
                 let texts = texts.chain(branch).chain(agent_version).chain(validation).chain(given_up);
-                texts.chain(validation_files).chain(validation_notes).chain(api_key).for_each(visit);
+                let lists = [validation_files, validation_notes, dropped_variables].into_iter().flatten();
+                texts.chain(api_key).chain(lists).for_each(visit);
             }
             Self::StartRefused { feature, validation, baseline, message, hint } => {
                 baseline.for_each_text(visit);
@@ -437,6 +442,7 @@ mod tests {
                 given_up: vec![x()],
                 user_files: 0,
                 api_key: Some(x()),
+                dropped_variables: vec![x()],
                 validation_files: vec![x()],
                 validation_notes: vec![x()],
             },

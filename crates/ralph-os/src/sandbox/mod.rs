@@ -74,6 +74,8 @@ pub struct Rules {
     pub show: Vec<Utf8PathBuf>,
     /// Variables that are passed on though they look like credentials.
     pub variables: Vec<String>,
+    /// Variables in whose values a secret was found.
+    pub secrets: Vec<String>,
     pub network: Network,
     pub check_network: Network,
 }
@@ -276,6 +278,18 @@ impl Sandbox {
         }
     }
 
+    /// Returns the names of our variables that no command inside gets.
+    pub fn dropped(self: &Arc<Self>) -> Vec<String> {
+        let kept = self.states.iter().flat_map(|state| state.variables.iter().cloned()).collect();
+        let fence = Fence { sandbox: Arc::clone(self), purpose: Purpose::Agent, variables: kept };
+        let set: Vec<_> = fence.variables().into_iter().map(|(name, _)| name).collect();
+        let names = std::env::vars_os().filter_map(|(name, value)| {
+            let name = name.into_string().ok()?;
+            (fence.drops(&name, &value.to_string_lossy()) && !set.contains(&name.as_str())).then_some(name)
+        });
+        names.collect()
+    }
+
     /// Writes the settings of srt where no command can change them.
     fn write_settings(&self) -> Result<()> {
         if self.mechanism == Mechanism::Srt {
@@ -422,7 +436,8 @@ impl Fence {
     /// Returns true if a variable is not passed on.
     pub fn drops(&self, name: &str, value: &str) -> bool {
         let is_wanted = self.variables.iter().chain(&self.sandbox.rules.variables).any(|kept| kept == name);
-        !is_wanted && variables::is_dropped(name, value)
+        let is_secret = self.sandbox.rules.secrets.iter().any(|secret| secret == name);
+        !is_wanted && (is_secret || variables::is_dropped(name, value))
     }
 
     /// Returns the variables that commands get inside.

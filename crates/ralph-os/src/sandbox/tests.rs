@@ -94,7 +94,7 @@ fn a_network_that_a_mechanism_cannot_give_is_refused() {
 }
 
 #[test]
-fn variables_that_look_like_credentials_or_lead_out_are_dropped() {
+fn variables_with_names_of_credentials_or_that_lead_out_are_dropped() {
     for (name, value, is_dropped) in [
         ("GITHUB_TOKEN", "x", true),
         ("AWS_SECRET_ACCESS_KEY", "x", true),
@@ -104,9 +104,6 @@ fn variables_that_look_like_credentials_or_lead_out_are_dropped() {
         ("DBUS_SESSION_BUS_ADDRESS", "unix:", true),
         ("DOCKER_HOST", "unix:", true),
         ("DISPLAY", ":0", true),
-        ("DATABASE_URL", "postgres://me:pw@host/db", true),
-        ("DATABASE_URL", "postgres://host/db", false),
-        ("URL", "https://a.example/x:y@z", false),
         ("PATH", "/bin", false),
         ("RALPH_TASKS", "x", false),
         ("CLAUDE_CODE_MAX_OUTPUT_TOKENS", "32000", false),
@@ -116,6 +113,9 @@ fn variables_that_look_like_credentials_or_lead_out_are_dropped() {
         ("LANG", "C", false),
     ] {
         assert_eq!(variables::is_dropped(name, value), is_dropped, "{name}={value}");
+    }
+}
+
 #[test]
 fn what_is_hidden_of_a_home_moves_with_the_variables_that_name_other_folders() {
     let folder = tempfile::tempdir().unwrap();
@@ -210,9 +210,6 @@ fn sockets_are_found_by_path_through_links_and_by_their_name_alone() {
     assert_eq!(found, ["a/b/two", "one", "three", "with space"].map(|name| home.join(name)));
 }
 
-    }
-}
-
 /// A user's home, and the sandbox of a session over it. `None` where bubblewrap cannot run.
 fn set_up(folder: &Utf8Path, state: &AgentState) -> Option<Arc<Sandbox>> {
     let work = folder.join("work");
@@ -224,6 +221,7 @@ fn set_up(folder: &Utf8Path, state: &AgentState) -> Option<Arc<Sandbox>> {
         hide: vec![folder.join("home/.ssh")],
         show: Vec::new(),
         variables: Vec::new(),
+        secrets: Vec::new(),
         network: Network::All,
         check_network: Network::None,
     };
@@ -344,6 +342,7 @@ fn a_fence_that_is_not_there_or_does_not_hold_is_refused() {
             hide: Vec::new(),
             show: Vec::new(),
             variables: Vec::new(),
+            secrets: Vec::new(),
             network: Network::All,
             check_network: Network::All,
         };

@@ -1,4 +1,4 @@
-//! Which variables do not reach commands inside.
+//! Which variables do not reach commands inside, by their names.
 
 /// Parts of names that promise a secret.
 const CREDENTIALS: &[&str] = &[
@@ -35,7 +35,7 @@ const LEADING_OUT: &[&str] = &[
     "TMPDIR",
 ];
 
-/// Returns true if a variable looks like a credential, has one in an address, or leads out.
+/// Returns true if a variable has the name of a credential, or leads out.
 pub(super) fn is_dropped(name: &str, value: &str) -> bool {
     let upper = name.to_ascii_uppercase();
     // A limit, as `CLAUDE_CODE_MAX_OUTPUT_TOKENS`.
@@ -46,12 +46,4 @@ pub(super) fn is_dropped(name: &str, value: &str) -> bool {
         || upper.ends_with("_KEY")
         || LEADING_OUT.contains(&name)
         || name.starts_with("DBUS_")
-        || has_password(value)
-}
-
-/// Returns true for addresses like `postgres://user:password@host`.
-fn has_password(value: &str) -> bool {
-    let authority = value.split_once("://").and_then(|(_, rest)| rest.split(['/', '?', '#']).next());
-    let user = authority.and_then(|authority| authority.rsplit_once('@'));
-    user.is_some_and(|(user, _)| user.split_once(':').is_some_and(|(_, password)| !password.is_empty()))
 }

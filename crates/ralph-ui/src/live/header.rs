@@ -37,6 +37,7 @@ pub fn lines(event: &Event, paint: Paint, width: usize) -> Vec<String> {
         given_up,
         user_files,
         api_key,
+        dropped_variables,
         ..
     } = event
     else {
@@ -63,6 +64,11 @@ pub fn lines(event: &Event, paint: Paint, width: usize) -> Vec<String> {
     lines.push(line("agent", &format!("{agent}{version}, {permissions} permissions, {fence}")));
     if let Some(words) = api_key {
         lines.push(line("", &paint.paint(Look::Warn, &cut(&one_line(words), width))));
+    }
+    if !dropped_variables.is_empty() {
+        // All of them: each may be what a command needs.
+        let names = one_line(&dropped_variables.join(", "));
+        lines.push(line("", &format!("not passed on: {names} (`sandbox.env` makes exceptions)")));
     }
     let known = match baseline {
         Some(baseline) => {
@@ -159,6 +165,7 @@ pub mod tests {
             given_up: Vec::new(),
             user_files: 0,
             api_key: None,
+            dropped_variables: Vec::new(),
         }
     }
 

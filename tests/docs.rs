@@ -60,7 +60,7 @@ fn commands_in(help: &str) -> Vec<String> {
 }
 
 /// Compares the part of a document between two lines with what is generated, or writes it.
-fn is_current(path: &str, (begin, end): (&str, &str), generated: &str) {
+pub fn is_current(path: &str, (begin, end): (&str, &str), generated: &str) {
     let text = read(path);
     let (head, rest) = text.split_once(begin).unwrap_or_else(|| panic!("{path} has no line `{begin}`"));
     let (old, tail) = rest.split_once(end).unwrap_or_else(|| panic!("{path} has no line `{end}`"));
@@ -77,7 +77,7 @@ fn is_current(path: &str, (begin, end): (&str, &str), generated: &str) {
     }
 }
 
-const WRITTEN: &str = "<!-- written by: RALPH_WRITE_DOCS=1 cargo test docs -->";
+pub const WRITTEN: &str = "<!-- written by: RALPH_WRITE_DOCS=1 cargo test docs -->";
 
 /// The flags in a help text, those under `Settings:` apart from the others.
 fn flags(help: &str) -> [BTreeSet<String>; 2] {

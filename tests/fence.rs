@@ -7,91 +7,253 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
 
+use crate::docs;
 use crate::sandbox::Sandbox;
 use crate::sandbox::sound::files;
 
-/// What the agent tries, by what it is called in docs/sandbox.md, and a script that ends well if it succeeds. `$H` is the
-/// user's home, `$OUT` a folder outside, `$LOOP` the process of the loop, `$TMPSOCK` a socket in the machine's /tmp.
-const ATTEMPTS: &[(&str, &str)] = &[
-    ("write into the home folder", "echo x > $H/new"),
-    ("append to .bashrc", "echo x >> $H/.bashrc"),
-    ("append to .bashrc of the private home", "echo x >> ~/.bashrc"),
-    ("write beside the work tree", "echo x > $OUT/new"),
-    ("write through a link to a file", "ln -sf $OUT/file l && echo x > l"),
-    ("write through a link to a folder", "ln -sfn $OUT d && echo x > d/new"),
-    ("write through `..`", "echo x > /usr/../$OUT/new"),
-    ("write through a hard link", "ln $OUT/file h && echo x >> h"),
-    ("rename to outside", "echo x > n && mv n $OUT/new"),
-    ("delete outside", "rm -f $OUT/file && test ! -e $OUT/file"),
-    ("change permissions outside", "chmod 777 $OUT/file"),
-    ("change the owner outside", "chown 12345 $OUT/file"),
-    ("change times outside", "touch -d 2001-01-01 $OUT/file"),
-    ("write through /proc/1/root", "echo x > /proc/1/root$OUT/new"),
-    ("write through /proc/self/root", "echo x > /proc/self/root$OUT/new"),
-    ("write into /etc", ": >> /etc/hosts"),
-    ("replace a program", "echo x > /usr/bin/ralph-escape"),
-    ("make a device", "mknod device b 8 0"),
+/// What the agent tries, by what stops it: a name, and a script that ends well if it succeeds. `$H` is the user's home, `$OUT` a
+/// folder outside, `$LOOP` the process of the loop, `$TMPSOCK` a socket in the machine's /tmp. docs/sandbox.md has the names.
+const ATTEMPTS: &[(&str, &[(&str, &str)])] = &[
     (
-        "set the core pattern",
-        "v=$(cat /proc/sys/kernel/core_pattern); echo \"$v\" > /proc/sys/kernel/core_pattern",
+        "read-only file system",
+        &[
+            ("write into the home folder", "echo x > $H/new"),
+            ("append to .bashrc", "echo x >> $H/.bashrc"),
+            ("append to .bashrc of the private home", "echo x >> ~/.bashrc"),
+            ("write beside the work tree", "echo x > $OUT/new"),
+            ("write through a link to a file", "ln -sf $OUT/file l && echo x > l"),
+            ("write through a link to a folder", "ln -sfn $OUT d && echo x > d/new"),
+            ("write through `..`", "echo x > /usr/../$OUT/new"),
+            ("write through a hard link", "ln $OUT/file h && echo x >> h"),
+            ("rename to outside", "echo x > n && mv n $OUT/new"),
+            ("delete outside", "rm -f $OUT/file && test ! -e $OUT/file"),
+            ("change permissions outside", "chmod 777 $OUT/file"),
+            ("change the owner outside", "chown 12345 $OUT/file"),
+            ("change times outside", "touch -d 2001-01-01 $OUT/file"),
+            ("empty a file outside", ": > $OUT/file && test ! -s $OUT/file"),
+            ("make a folder outside", "mkdir $OUT/new"),
+            ("make a link outside", "ln -s /etc $OUT/new"),
+            ("make a pipe outside", "mkfifo $OUT/new"),
+            ("swap two files outside", "mv --exchange $OUT/file $OUT/file2"),
+            ("write through an open folder", "cd $OUT && echo x > new"),
+            ("write through a chain of links", "ln -sfn $OUT c1 && ln -sfn c1 c2 && echo x > c2/new"),
+            (
+                "write into the home of the login",
+                "mkdir -p $H/.config/autostart && echo x > $H/.config/autostart/x.desktop",
+            ),
+            (
+                "write a unit of systemd",
+                "mkdir -p $H/.config/systemd/user && echo x > $H/.config/systemd/user/x.service",
+            ),
+            ("write a cron table", "echo '* * * * * touch x' | crontab -"),
+        ],
     ),
-    ("press SysRq", "echo h > /proc/sysrq-trigger"),
-    ("write into /sys", ": >> /sys/kernel/uevent_helper"),
-    ("make a cgroup", "mkdir /sys/fs/cgroup/ralph-escape"),
-    ("remount for writing", "mount -o remount,rw /"),
-    ("remount in a user namespace", "unshare -Urm mount -o remount,bind,rw /"),
-    ("unmount what hides", "unshare -Urm sh -c 'umount $H/.ssh && grep KEY $H/.ssh/id'"),
-    ("mount a folder elsewhere", "unshare -Urm sh -c 'mount --bind $OUT /mnt && echo x > /mnt/new'"),
-    ("enter the mounts of process 1", "nsenter -t 1 -m sh -c 'echo x > $OUT/new'"),
-    ("enter the mounts of the loop", "nsenter -t $LOOP -m true"),
-    ("change the root", "chroot /proc/1/root sh -c 'echo x > $OUT/new'"),
-    ("see the loop", "grep -q ralph /proc/$LOOP/cmdline"),
-    ("signal the loop", "kill -0 $LOOP"),
-    ("trace the loop", "head -c 1 /proc/$LOOP/mem"),
-    ("read the loop's variables", "cat /proc/$LOOP/environ"),
-    ("find the loop by name", "pgrep -x specify-ralph"),
-    ("leave a process behind", "setsid sleep $LOOP.25 & false"),
-    ("leave a daemon behind", "(setsid setsid sleep $LOOP.75 &) ; false"),
-    ("get privileges by setuid", "grep -q 'NoNewPrivs:.0' /proc/self/status"),
-    ("become root", "sudo -n true"),
-    ("have a capability", "grep -q 'CapEff:.*[1-9a-f]' /proc/self/status"),
-    ("see sockets in /run", "find /run -type s | grep ."),
-    ("see docker's socket", "test -S /var/run/docker.sock"),
-    ("see a socket in /tmp", "test -S $TMPSOCK"),
-    ("see a socket beside the keys", "test -S $H/.ssh/agent.sock"),
-    ("ask the ssh agent", "test -n \"$SSH_AUTH_SOCK\""),
-    ("ask dbus", "test -n \"$DBUS_SESSION_BUS_ADDRESS\""),
-    ("ask docker", "test -n \"$DOCKER_HOST\""),
-    ("draw on the screen", "test -n \"$DISPLAY\""),
-    ("read a token in a variable", "test -n \"$GITHUB_TOKEN\""),
-    ("read a password in an address", "test -n \"$DATABASE_URL\""),
-    ("read ssh keys", "grep KEY $H/.ssh/id"),
-    ("read ssh keys of the private home", "grep KEY ~/.ssh/id"),
-    ("read .netrc", "grep KEY $H/.netrc"),
-    ("read .npmrc", "grep KEY $H/.npmrc"),
-    ("read cloud credentials", "grep KEY $H/.aws/credentials"),
-    ("read kube credentials", "grep KEY $H/.kube/config"),
-    ("read docker credentials", "grep KEY $H/.docker/config.json"),
-    ("read gpg keys", "grep KEY $H/.gnupg/key"),
-    ("read a browser's profile", "grep KEY $H/.mozilla/cookies"),
-    ("read another agent's login", "grep KEY $H/.codex/auth.json"),
-    ("read the shell's history", "grep KEY $H/.bash_history"),
-    ("read a hidden file through a link", "ln -s $H/.netrc n1 && grep KEY n1"),
-    ("read a hidden file through a hard link", "ln $H/.netrc n2 && grep KEY n2"),
-    ("read the loop's own files", "ls .git/ralph | grep ."),
-    ("replace a git hook", "mkdir -p .git/hooks; echo x > .git/hooks/pre-push"),
-    ("change git's configuration", "git config core.fsmonitor x"),
-    ("add a filter", "echo '*.txt filter=evil' > .gitattributes; git config filter.evil.clean 'touch pwned'"),
-    ("move the git directory", "mv .git g"),
-    ("remove the git directory", "rm -rf .git 2>/dev/null; test ! -e .git/HEAD"),
-    ("write a ref", "echo x > .git/refs/heads/evil"),
-    ("change the loop's settings", "echo 'sandbox = \"none\"' >> .specify/ralph.toml"),
-    ("replace the loop's settings", "mv .specify s && mkdir .specify && echo x > .specify/ralph.toml"),
-    ("change the agent's settings", "echo x >> $H/.claude/settings.json"),
+    (
+        "new `/proc` and `/dev`, read-only",
+        &[
+            ("write through /proc/1/root", "echo x > /proc/1/root$OUT/new"),
+            ("write through /proc/self/root", "echo x > /proc/self/root$OUT/new"),
+            ("write into /etc", ": >> /etc/hosts"),
+            ("replace a program", "echo x > /usr/bin/ralph-escape"),
+            ("make a device", "mknod device b 8 0"),
+            (
+                "set the core pattern",
+                "v=$(cat /proc/sys/kernel/core_pattern); echo \"$v\" > /proc/sys/kernel/core_pattern",
+            ),
+            ("press SysRq", "echo h > /proc/sysrq-trigger"),
+            ("write into /sys", ": >> /sys/kernel/uevent_helper"),
+            ("make a cgroup", "mkdir /sys/fs/cgroup/ralph-escape"),
+            ("see shared memory of the machine", "ls /dev/shm | grep ralph-fence"),
+            ("write to the terminal", "echo x > /dev/tty"),
+            ("read a disk", "head -c 1 /dev/sda /dev/vda /dev/nvme0n1 | grep ."),
+            ("read the machine's memory", "head -c 1 /dev/mem"),
+            ("read the kernel's memory", "head -c 1 /proc/kcore"),
+            ("set the kernel's settings by sysctl", "sysctl -w kernel.hostname=ralph-escape"),
+        ],
+    ),
+    (
+        "no capability, no mounts of its own",
+        &[
+            ("remount for writing", "mount -o remount,rw /"),
+            ("remount in a user namespace", "unshare -Urm mount -o remount,bind,rw /"),
+            ("unmount what hides", "unshare -Urm sh -c 'umount $H/.ssh && grep KEY $H/.ssh/id'"),
+            ("mount a folder elsewhere", "unshare -Urm sh -c 'mount --bind $OUT /mnt && echo x > /mnt/new'"),
+            ("enter the mounts of process 1", "nsenter -t 1 -m sh -c 'echo x > $OUT/new'"),
+            ("enter the mounts of the loop", "nsenter -t $LOOP -m true"),
+            ("change the root", "chroot /proc/1/root sh -c 'echo x > $OUT/new'"),
+            ("read keys as root of a user namespace", "unshare -Ur grep KEY $H/.ssh/id"),
+            (
+                "read keys through a mount of the whole system",
+                "mkdir -p m && unshare -Urm sh -c 'mount --rbind / m && grep KEY m$H/.ssh/id'",
+            ),
+            (
+                "write through an overlay",
+                "mkdir -p m u w && unshare -Urm sh -c \"mount -t overlay overlay -o lowerdir=$OUT,upperdir=$OUT,workdir=w m && echo x > m/new\"",
+            ),
+            ("load a module", "modprobe dummy"),
+            ("set the clock", "date -s \"$(date)\""),
+            ("name the machine", "hostname ralph-escape"),
+        ],
+    ),
+    (
+        "process namespace",
+        &[
+            ("see the loop", "grep -q ralph /proc/$LOOP/cmdline"),
+            ("signal the loop", "kill -0 $LOOP"),
+            ("trace the loop", "head -c 1 /proc/$LOOP/mem"),
+            ("read the loop's variables", "cat /proc/$LOOP/environ"),
+            ("find the loop by name", "pgrep -x specify-ralph"),
+            ("leave a process behind", "setsid sleep $LOOP.25 & false"),
+            ("leave a daemon behind", "(setsid setsid sleep $LOOP.75 &) ; false"),
+            ("read the loop's folder", "ls /proc/$LOOP/cwd/"),
+            ("read the loop's open files", "ls /proc/$LOOP/fd/"),
+            ("read the loop's memory map", "cat /proc/$LOOP/maps"),
+            ("limit the loop", "prlimit --pid $LOOP --nofile=8"),
+            ("slow the loop down", "renice 19 $LOOP"),
+            ("leave a process without variables behind", "env -i setsid sleep $LOOP.25 & false"),
+            (
+                "leave a process behind that ignores signals",
+                "(trap '' HUP INT TERM; exec setsid sleep $LOOP.75) & false",
+            ),
+            ("leave a process behind by nohup", "nohup sleep $LOOP.25 > /dev/null 2>&1 & false"),
+            ("leave a process to systemd", "systemd-run --user sleep $LOOP.25"),
+            ("leave a process to at", "echo 'sleep 5' | at now"),
+            ("leave a process to a container", "docker run -d alpine sleep 5"),
+        ],
+    ),
+    (
+        "no new privileges; the bits are taken off",
+        &[
+            ("get privileges by setuid", "grep -q 'NoNewPrivs:.0' /proc/self/status"),
+            ("become root", "sudo -n true"),
+            ("have a capability", "grep -q 'CapEff:.*[1-9a-f]' /proc/self/status"),
+            ("leave a setuid program", "cp /bin/sh suid && chmod 4755 suid; false"),
+            (
+                "leave a setgid program in a folder",
+                "mkdir -p deep/er && cp /bin/sh deep/er/sgid && chmod 2755 deep/er/sgid; false",
+            ),
+            ("leave a program with a capability", "cp /bin/sh capable && setcap cap_setuid+ep capable"),
+        ],
+    ),
+    (
+        "other `/run` and `/tmp`, dropped variables, hidden sockets",
+        &[
+            ("see sockets in /run", "find /run -type s | grep ."),
+            ("see docker's socket", "test -S /var/run/docker.sock"),
+            ("see a socket in /tmp", "test -S $TMPSOCK"),
+            ("see a socket beside the keys", "test -S $H/.ssh/agent.sock"),
+            ("ask the ssh agent", "test -n \"$SSH_AUTH_SOCK\""),
+            ("ask dbus", "test -n \"$DBUS_SESSION_BUS_ADDRESS\""),
+            ("ask docker", "test -n \"$DOCKER_HOST\""),
+            ("draw on the screen", "test -n \"$DISPLAY\""),
+            ("read a token in a variable", "test -n \"$GITHUB_TOKEN\""),
+            ("read a password in an address", "test -n \"$DATABASE_URL\""),
+            ("see a socket in the home folder", "test -S $H/any/server.sock"),
+            ("see a socket in the work tree", "test -S server.sock"),
+            ("see docker's socket of Colima", "test -S $H/.colima/default/docker.sock"),
+            ("see the ssh agent of a password manager", "test -S $H/.1password/agent.sock"),
+            ("read a token in a variable of any name", "test -n \"$MY_SERVICE\""),
+            ("read a password in a connection string", "test -n \"$DB_DSN\""),
+            ("read a key in JSON in a variable", "test -n \"$SERVICE_ACCOUNT\""),
+        ],
+    ),
+    (
+        "hidden files are empty",
+        &[
+            ("read ssh keys", "grep KEY $H/.ssh/id"),
+            ("read ssh keys of the private home", "grep KEY ~/.ssh/id"),
+            ("read .netrc", "grep KEY $H/.netrc"),
+            ("read .npmrc", "grep KEY $H/.npmrc"),
+            ("read cloud credentials", "grep KEY $H/.aws/credentials"),
+            ("read kube credentials", "grep KEY $H/.kube/config"),
+            ("read docker credentials", "grep KEY $H/.docker/config.json"),
+            ("read gpg keys", "grep KEY $H/.gnupg/key"),
+            ("read a browser's profile", "grep KEY $H/.mozilla/cookies"),
+            ("read another agent's login", "grep KEY $H/.codex/auth.json"),
+            ("read the shell's history", "grep KEY $H/.bash_history"),
+            ("read a hidden file through a link", "ln -s $H/.netrc n1 && grep KEY n1"),
+            ("read a hidden file through a hard link", "ln $H/.netrc n2 && grep KEY n2"),
+            ("read the loop's own files", "ls .git/ralph | grep ."),
+            ("read a file of hosts' passwords", "grep KEY $H/.git-credentials"),
+            ("read the login of GitHub's program", "grep KEY $H/.config/gh/hosts.yml"),
+            ("read the login of a package index", "grep KEY $H/.pypirc"),
+            ("read a token of models", "grep KEY $H/.cache/huggingface/token"),
+            ("read a key of encrypted files", "grep KEY $H/.config/sops/age/keys.txt"),
+            ("read an editor's login", "grep KEY $H/.config/github-copilot/hosts.json"),
+            ("read settings of a build with a password", "grep KEY $H/.gradle/gradle.properties"),
+            ("read the history of fish", "grep KEY $H/.local/share/fish/fish_history"),
+            ("read the history of a database", "grep KEY $H/.mysql_history"),
+            ("read gpg keys where GNUPGHOME moves them", "grep -r KEY $OUT/gnupg/private-keys-v1.d"),
+            ("read kube credentials where KUBECONFIG moves them", "grep KEY $OUT/second.yaml"),
+            ("read docker credentials where DOCKER_CONFIG moves them", "grep KEY $OUT/docker/config.json"),
+            ("read a login where XDG_CONFIG_HOME moves it", "grep KEY $OUT/config/gh/hosts.yml"),
+            ("read cargo's login where CARGO_HOME moves it", "grep KEY $OUT/cargo/credentials.toml"),
+            ("read a hidden file through a copy", "cp $H/.netrc n3 && grep KEY n3"),
+            (
+                "read a hidden file through git",
+                "git hash-object --no-filters $H/.netrc | grep $(printf 'KEY\\n' | git hash-object --stdin)",
+            ),
+        ],
+    ),
+    (
+        "read-only git directory and settings",
+        &[
+            ("replace a git hook", "mkdir -p .git/hooks; echo x > .git/hooks/pre-push"),
+            ("change git's configuration", "git config core.fsmonitor x"),
+            (
+                "add a filter",
+                "echo '*.txt filter=evil' > .gitattributes; git config filter.evil.clean 'touch pwned'",
+            ),
+            ("move the git directory", "mv .git g"),
+            ("remove the git directory", "rm -rf .git 2>/dev/null; test ! -e .git/HEAD"),
+            ("write a ref", "echo x > .git/refs/heads/evil"),
+            ("change the loop's settings", "echo 'sandbox = \"none\"' >> .specify/ralph.toml"),
+            (
+                "replace the loop's settings",
+                "mv .specify s && mkdir .specify && echo x > .specify/ralph.toml",
+            ),
+            ("change the agent's settings", "echo x >> $H/.claude/settings.json"),
+            ("write a packed ref", "echo x >> .git/packed-refs"),
+            ("replace HEAD", "echo x > .git/HEAD"),
+            ("replace the index", "echo x > .git/index"),
+            ("lock the index", ": > .git/index.lock"),
+            ("write an object", "echo x | git hash-object -w --stdin"),
+            ("lend objects", "mkdir -p .git/objects/info && echo /tmp > .git/objects/info/alternates"),
+            ("hide files by info/exclude", "mkdir -p .git/info && echo x >> .git/info/exclude"),
+            (
+                "give attributes by info/attributes",
+                "mkdir -p .git/info && echo '* filter=x' > .git/info/attributes",
+            ),
+            ("settings of one work tree", "git config --worktree core.hooksPath x"),
+            ("stash the user's work", "git stash --include-untracked"),
+            ("begin another branch", "git checkout -b evil"),
+            ("write into the loop's own files", "echo x > .git/ralph/x"),
+        ],
+    ),
 ];
+
+/// Each with its number.
+fn attempts() -> impl Iterator<Item = (usize, (&'static str, &'static str))> {
+    ATTEMPTS.iter().flat_map(|(_, attempts)| attempts.iter().copied()).enumerate()
+}
+
+/// What variables lead to, in the folder outside.
+const MOVED: [&str; 6] = [
+    "gnupg/private-keys-v1.d/key",
+    "first.yaml",
+    "second.yaml",
+    "docker/config.json",
+    "config/gh/hosts.yml",
+    "cargo/credentials.toml",
+];
+
+/// Sockets of programs that act for the user, in the home folder.
+const SOCKETS: [&str; 4] =
+    [".ssh/agent.sock", "any/server.sock", ".colima/default/docker.sock", ".1password/agent.sock"];
 
 /// Returns a scene on a disk, with a home that has something to hide, and the rest that attempts are about.
 fn scene() -> (Sandbox, tempfile::TempDir) {
@@ -109,6 +271,15 @@ fn scene() -> (Sandbox, tempfile::TempDir) {
         ".mozilla/cookies",
         ".codex/auth.json",
         ".bash_history",
+        ".git-credentials",
+        ".config/gh/hosts.yml",
+        ".pypirc",
+        ".cache/huggingface/token",
+        ".config/sops/age/keys.txt",
+        ".config/github-copilot/hosts.json",
+        ".gradle/gradle.properties",
+        ".local/share/fish/fish_history",
+        ".mysql_history",
     ];
     for name in hidden.into_iter().chain([".bashrc", ".claude/settings.json"]) {
         let path = disk.path().join("home").join(name);
@@ -116,7 +287,13 @@ fn scene() -> (Sandbox, tempfile::TempDir) {
         fs::write(path, "KEY\n").unwrap();
     }
     fs::create_dir(disk.path().join("out")).unwrap();
-    fs::write(disk.path().join("out/file"), "mine\n").unwrap();
+    for (name, text) in
+        [("file", "mine\n"), ("file2", "mine too\n")].into_iter().chain(MOVED.map(|name| (name, "KEY\n")))
+    {
+        let path = disk.path().join("out").join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
     (scene, disk)
 }
 
@@ -166,28 +343,49 @@ const THROUGH_SRT: &[&str] = &["see a socket in /tmp"];
 #[track_caller]
 fn escapes(words: &str) -> Vec<&'static str> {
     let (scene, disk) = scene();
-    let home = disk.path().join("home");
+    let (home, out) = (disk.path().join("home"), disk.path().join("out"));
     let socket = tempfile::Builder::new().prefix("ralph-fence-").tempdir_in("/tmp").unwrap();
     let in_tmp = socket.path().join("agent.sock");
     let _in_tmp = UnixListener::bind(&in_tmp).unwrap();
     // A path of a socket is short.
-    std::os::unix::fs::symlink(home.join(".ssh"), socket.path().join("ssh")).unwrap();
-    let _beside_keys = UnixListener::bind(socket.path().join("ssh/agent.sock")).unwrap();
+    std::os::unix::fs::symlink(&home, socket.path().join("home")).unwrap();
+    std::os::unix::fs::symlink(scene.repo(), socket.path().join("repo")).unwrap();
+    let _in_home = SOCKETS.map(|name| {
+        fs::create_dir_all(home.join(name).parent().unwrap()).unwrap();
+        UnixListener::bind(socket.path().join("home").join(name)).unwrap()
+    });
+    let _in_work_tree = UnixListener::bind(socket.path().join("repo/server.sock")).unwrap();
+    let _shared = Path::new("/dev/shm")
+        .is_dir()
+        .then(|| tempfile::Builder::new().prefix("ralph-fence-").tempfile_in("/dev/shm").unwrap());
+    // What ran as its owner before is the user's own doing.
+    scene.write("shared/mine", "x");
+    let mode_of = |name: &str| fs::metadata(scene.repo().join(name)).unwrap().permissions().mode() & 0o7777;
+    let own = [("shared/mine", 0o4755), ("shared", 0o2775)];
+    for (name, mode) in own {
+        fs::set_permissions(scene.repo().join(name), fs::Permissions::from_mode(mode)).unwrap();
+    }
     let before = contents(disk.path());
     let mut script = format!(
         "export H={} OUT={} TMPSOCK={}\ncat > /dev/null\n\
          while [ ! -s loop-pid ]; do sleep 0.05; done\nexport LOOP=$(cat loop-pid)\n",
         home.display(),
-        disk.path().join("out").display(),
+        out.display(),
         in_tmp.display()
     );
-    for (number, (_, attempt)) in ATTEMPTS.iter().enumerate() {
+    for (number, (_, attempt)) in attempts() {
         script.push_str(&format!(
             "(\n{attempt}\n) > /dev/null 2>&1 < /dev/null && echo escaped {number} || echo failed {number}\n"
         ));
     }
-    script.push_str("rm -f loop-pid l d h n n1 n2 .gitattributes\nsed -i 's/\\[ \\]/[x]/' $RALPH_TASKS\n");
+    script.push_str(
+        "rm -rf loop-pid l d h n n1 n2 n3 c1 c2 m u w .gitattributes\nsed -i 's/\\[ \\]/[x]/' $RALPH_TASKS\n",
+    );
     scene.agent_sh(&script).validate("test -e agent.sh");
+    let key = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj";
+    let service_account = format!(
+        "{{\"type\":\"service_account\",\"private_key\":\"-----BEGIN PRIVATE KEY-----\\n{key}\\n-----END PRIVATE KEY-----\\n\"}}"
+    );
     let running = scene
         .call(words)
         .env("HOME", &home)
@@ -197,22 +395,40 @@ fn escapes(words: &str) -> Vec<&'static str> {
         .env("DISPLAY", ":0")
         .env("GITHUB_TOKEN", "x")
         .env("DATABASE_URL", "postgres://me:pw@host/db")
+        .env("MY_SERVICE", format!("ghp_{}", "aB3dE5gH7j".repeat(4).split_at(36).0))
+        .env("DB_DSN", "Server=db.example;User Id=app;Password=hunter22;")
+        .env("SERVICE_ACCOUNT", service_account)
+        .env("GNUPGHOME", out.join("gnupg"))
+        .env("KUBECONFIG", std::env::join_paths([out.join("first.yaml"), out.join("second.yaml")]).unwrap())
+        .env("DOCKER_CONFIG", out.join("docker"))
+        .env("XDG_CONFIG_HOME", out.join("config"))
+        .env("CARGO_HOME", out.join("cargo"))
         .spawn();
     let pid = running.pid();
     scene.write("loop-pid", pid.to_string());
-    let out = running.wait().code(0);
+    let ended = running.wait().code(0);
     let mechanism = scene.session().end()["sandbox"]["mechanism"].as_str().unwrap().to_owned();
-    assert!(out.text().contains(&format!("sandbox {mechanism} ")), "{out}");
+    assert!(ended.text().contains(&format!("sandbox {mechanism} ")), "{ended}");
+    for name in ["GITHUB_TOKEN", "DATABASE_URL", "MY_SERVICE", "DB_DSN", "SERVICE_ACCOUNT", "DOCKER_HOST"] {
+        assert!(
+            ended.text().lines().any(|line| line.contains("not passed on: ") && line.contains(name)),
+            "{ended}"
+        );
+    }
+    ended.stdout_has("setuid and setgid were taken off: ");
+    for (name, mode) in [("suid", 0o755), ("deep/er/sgid", 0o755)].into_iter().chain(own) {
+        assert_eq!(mode_of(name), mode, "{name}");
+    }
     let said = scene.session().text(1, "agent/stdout");
     let has = |word: &str, number: usize| said.lines().any(|line| line == format!("{word} {number}"));
     let is_apart = mechanism == "bwrap" && OWN_IN_BWRAP.iter().any(|folder| disk.path().starts_with(folder));
     let is_of_its_own = |attempt: &str| {
         is_apart && ["$H/", "$OUT"].iter().any(|path| attempt.contains(path)) && !attempt.contains("KEY")
     };
-    let escaped = ATTEMPTS.iter().enumerate();
-    let escaped = escaped.filter(|(number, (_, attempt))| has("escaped", *number) && !is_of_its_own(attempt));
-    let escaped = escaped.map(|(_, (name, _))| *name).collect();
-    assert_eq!(said.lines().count(), ATTEMPTS.len(), "{said}");
+    let escaped =
+        attempts().filter(|(number, (_, attempt))| has("escaped", *number) && !is_of_its_own(attempt));
+    let escaped = escaped.map(|(_, (name, _))| name).collect();
+    assert_eq!(said.lines().count(), attempts().count(), "{said}");
     assert_eq!(contents(disk.path()), before, "nothing outside was changed");
     let processes = fs::read_dir("/proc").unwrap().flatten();
     let running: Vec<_> =
@@ -227,11 +443,19 @@ fn every_attempt_to_escape_fails() {
     if has_bubblewrap() {
         assert_eq!(escapes("--sandbox bwrap --no-lane"), Vec::<&str>::new());
     }
-    let document = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/sandbox.md");
-    let document = fs::read_to_string(document).unwrap();
-    for (name, _) in ATTEMPTS {
-        assert!(document.contains(name), "docs/sandbox.md does not name `{name}`");
+}
+
+#[test]
+fn the_table_of_attempts_is_current() {
+    let mut table = "| attempts | stopped by |\n|---|---|\n".to_owned();
+    for (stopped_by, attempts) in ATTEMPTS {
+        for names in attempts.chunks(6) {
+            let names: Vec<&str> = names.iter().map(|(name, _)| *name).collect();
+            table.push_str(&format!("| {} | {stopped_by} |\n", names.join("; ")));
+        }
     }
+    let end = "<!-- end of the attempts -->";
+    docs::is_current("docs/sandbox.md", (docs::WRITTEN, end), &table);
 }
 
 #[test]

@@ -153,7 +153,7 @@ fn the_summary_for_a_pull_request_mentions_nobody() {
     let summary = scene.ralph("report --markdown").code(0);
     let summary = summary
         .stdout_has("## 1 of 2 tasks done · stopped: T002 could not be done\n")
-        .stdout_has("- [x] `T001 Say <b>hello</b>` (2 attempts, ")
+        .stdout_has("- [x] <code>T001 Say &lt;b&gt;hello&lt;&#47;b&gt;</code> (2 attempts, ")
         .stdout_has("- [ ] `T002 Ask @somebody about #12` (3 attempts, skipped, ");
     for line in summary.text().lines() {
         let outside: String = line.split('`').step_by(2).collect();

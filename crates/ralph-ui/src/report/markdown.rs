@@ -85,10 +85,21 @@ fn numbers(iterations: &[u32]) -> String {
     }
 }
 
-/// A text as a code span: fenced by more backticks than it has in a row.
+/// A text as a code span: fenced by more backticks than it has in a row. One that may have HTML in it is an element, in which
+/// no sign is what it looks like in the source: not every host leaves code spans alone.
 fn code(text: &str) -> String {
     let line = one_line(text);
     let shown = cut(&line, QUOTE);
+    if shown.contains('<') {
+        let signs = shown.chars().map(|c| match c {
+            '<' => "&lt;".to_owned(),
+            '>' => "&gt;".to_owned(),
+            '&' => "&amp;".to_owned(),
+            c if c.is_ascii_punctuation() => format!("&#{};", u32::from(c)),
+            c => c.to_string(),
+        });
+        return format!("<code>{}</code>", signs.collect::<String>());
+    }
     let longest = shown.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest + 1);
     // Renderers strip blanks at both ends; they separate backticks.
@@ -111,7 +122,9 @@ mod tests {
     fn foreign_text_stays_in_its_code_span() {
         for (text, expected) in [
             ("plain", "`plain`"),
-            ("@user #12 <b>", "`@user #12 <b>`"),
+            ("@user #12", "`@user #12`"),
+            ("a Vec<String>", "<code>a Vec&lt;String&gt;</code>"),
+            ("@a <b>&", "<code>&#64;a &lt;b&gt;&amp;</code>"),
             ("a `b` ``c``", "``` a `b` ``c`` ```"),
             ("`", "`` ` ``"),
             ("", "`  `"),
@@ -131,15 +144,21 @@ mod tests {
             "| a |\n|-|",
             "![x](http://y)",
             "\\`x",
+            "<img src=https://evil.example/p.png> https://evil.example ![x](http://y) `a` **b** @user",
         ] {
             let line = format!("- [x] {} (1 attempt)", code(text));
             for event in Parser::new_ext(&line, Options::all()) {
-                let is_markup = matches!(
-                    event,
-                    Event::Html(_)
-                        | Event::InlineHtml(_)
-                        | Event::Start(Tag::Link { .. } | Tag::Image { .. } | Tag::Table(_))
-                );
+                let is_element =
+                    matches!(&event, Event::InlineHtml(tag) if ["<code>", "</code>"].contains(&&**tag));
+                let is_markup = !is_element
+                    && matches!(
+                        event,
+                        Event::Html(_)
+                            | Event::InlineHtml(_)
+                            | Event::Start(
+                                Tag::Link { .. } | Tag::Image { .. } | Tag::Table(_) | Tag::Strong
+                            )
+                    );
                 assert!(!is_markup, "{line}: {event:?}");
             }
         }

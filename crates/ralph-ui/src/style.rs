@@ -289,10 +289,20 @@ pub fn picture(c: char) -> Option<char> {
 }
 
 /// Returns true if a character steers or deceives without being seen: the rest of the control characters, line separators,
-/// whatever turns the direction of a text around, what has no width, and tags.
+/// whatever turns the direction of a text around, what has no width or no ink, and tags. What joins letters and pictures is
+/// part of them.
 pub fn is_unseen(c: char) -> bool {
     matches!(c,
         '\u{80}'..='\u{9f}'
+        | '\u{ad}'
+        | '\u{34f}'
+        | '\u{115f}'
+        | '\u{1160}'
+        | '\u{17b4}'
+        | '\u{17b5}'
+        | '\u{3164}'
+        | '\u{ffa0}'
+        | '\u{1d173}'..='\u{1d17a}'
         | '\u{61c}'
         | '\u{180e}'
         | '\u{200b}'
@@ -554,6 +564,8 @@ mod tests {
     fn nothing_from_outside_reaches_the_terminal_as_a_command() {
         assert_eq!(one_line("a\x1b[31m\r\nb\u{202e}c"), "a [31m  b\u{fffd}c");
         assert_eq!(inert("a\x1b]0;x\x07\r\nb\tc\rd"), "a␛]0;x␇\nb\tc␍d");
+        assert_eq!(inert("pass\u{ad}word a\u{3164}b"), "pass\u{fffd}word a\u{fffd}b");
+        assert_eq!(inert("👩‍💻 ❤️ می‌خواهم"), "👩‍💻 ❤️ می‌خواهم");
         assert_eq!(inert("\u{9b}31m user\u{202e}txt.exe größe"), "\u{fffd}31m user\u{fffd}txt.exe größe");
         assert_eq!(cut("abcdef", 4), "abc…");
         assert_eq!(cut("abcd", 4), "abcd");

@@ -111,6 +111,32 @@ fn a_terminal_is_shown_what_a_pipe_gets_as_it_is() {
 }
 
 #[test]
+fn a_diff_on_a_terminal_has_the_colours_of_git_and_no_escape_of_a_file() {
+    let scene = Sandbox::new();
+    let agent = "printf 'one\\033[31mred\\033]0;owned\\007\\n' > evil; sed -i 's/\\[ \\]/[x]/' $RALPH_TASKS";
+    scene.tasks("- [ ] T001 One").agent_sh(agent).validate("test -e evil").commit("Ready");
+    scene.ralph("").code(0);
+    scene.git(["config", "core.pager", "cat"]);
+    for words in ["diff 1", "show -p 1"] {
+        let (said, code) = on_terminal(&scene, words, "xterm", |_| ());
+        assert_eq!(code, Some(0), "{said}");
+        assert!(
+            said.contains("\u{1b}[32m+\u{1b}[m\u{1b}[32mone␛[31mred␛]0;owned␇\u{1b}[m"),
+            "{words}: {said:?}"
+        );
+        let (said, _) = on_terminal(&scene, &format!("--color never {words}"), "xterm", |_| ());
+        assert!(said.contains("+one␛[31mred␛]0;owned␇") && !said.contains('\u{1b}'), "{words}: {said:?}");
+    }
+    let (said, _) = on_terminal(&scene, "diff 1 --stat", "xterm", |_| ());
+    assert!(said.contains(" | ") && said.contains("\u{1b}[32m+"), "{said:?}");
+    scene.git(["config", "core.pager", "sed 's/^/| /'"]);
+    let (said, _) = on_terminal(&scene, "diff 1", "xterm", |_| ());
+    assert!(said.lines().all(|line| line.starts_with("| ")), "{said:?}");
+    // What reads a patch gets it as git writes it.
+    scene.ralph("diff 1").code(0).stdout_has("+one\u{1b}[31mred\u{1b}]0;owned\u{7}");
+}
+
+#[test]
 fn a_pipe_gets_lines_alone() {
     let scene = Sandbox::with_succeeding_agent(1);
     let run = scene.validate("true").ralph("").code(0).stderr("");

@@ -1,5 +1,6 @@
 //! `specify ralph diff`: what an iteration changed, or how two moments differ, by git's own diff.
 
+use std::io::{IsTerminal, stdout};
 use std::str::FromStr;
 
 use anyhow::{Context as _, Result};
@@ -9,9 +10,11 @@ use ralph_core::record::{IterationName, ObjectId};
 use ralph_git::worktree::PrivateIndex;
 use ralph_os::process::{Interrupt, Tool, outside};
 use ralph_store::Scratch;
-use ralph_ui::style::one_line;
+use ralph_ui::sgr;
+use ralph_ui::style::{Paint, one_line};
 
 use super::iterations::FeatureFiles;
+use super::pager::{self, Opens};
 use super::{Context, ExitCode, Flags, SessionChoice, iterations, lane, note, settings, show};
 
 #[derive(Debug, Args)]
@@ -145,6 +148,13 @@ fn note_list(
     Ok(())
 }
 
+/// Returns true if git would give a terminal colours.
+fn is_coloured(context: &Context) -> Result<bool> {
+    let git =
+        Tool::git_for_user(&context.directory).args(["config", "--get-colorbool", "color.diff", "true"]);
+    Ok(context.paint == Paint::Colour && git.run()?.is_success())
+}
+
 /// Runs git's diff with the user's settings and pager, and with these variables: of `paths` as the user wrote them, of all but
 /// progress.txt if there are none.
 pub fn hand_over(
@@ -159,26 +169,42 @@ pub fn hand_over(
     if variables.is_empty() {
         context.store()?.require_comparable(from, to)?;
     }
-    let mut git = with_variables(Tool::git_for_user(&context.directory).arg("diff").args(option), variables);
+    let is_shown = stdout().is_terminal();
     // What lies in the work tree may be an agent's.
     let options = outside::diff_options();
     if !options.is_empty() {
         note(format_args!("{}: a program in the work tree would run", options.join(" ")));
     }
-    git = git.args(options);
-    match context.color {
-        ColorChoice::Auto => {}
-        ColorChoice::Always => git = git.arg("--color=always"),
-        ColorChoice::Never => git = git.arg("--color=never"),
+    let git = |color: &str| {
+        let git =
+            Tool::git_for_user(&context.directory).arg("diff").args(option).arg(format!("--color={color}"));
+        let git = with_variables(git, variables).args(options.iter().copied());
+        let git = git.args([from.as_str(), to.as_str(), "--"]);
+        if paths.is_empty() {
+            // The journal is a view of the record, and grows with every iteration.
+            git.arg(":(top)").arg(format!(":(top,exclude,literal){}", files.progress))
+        } else {
+            git.args(paths)
+        }
+    };
+    let color = match context.color {
+        ColorChoice::Auto if !is_shown => "auto",
+        ColorChoice::Auto if is_coloured(context)? => "always",
+        ColorChoice::Always => "always",
+        ColorChoice::Auto | ColorChoice::Never => "never",
+    };
+    if is_shown {
+        // What an agent wrote into a file is no command to a terminal.
+        let width = pager::screen(context).width.to_string();
+        let text = |color: &str| git(color).env("COLUMNS", width.as_str()).read();
+        let plain = text("never")?;
+        let coloured = if color == "always" { text(color)? } else { plain.clone() };
+        let [plain, coloured] = [plain, coloured].map(|text| String::from_utf8_lossy(&text).into_owned());
+        let lines = plain.trim_end_matches('\n').split('\n').zip(coloured.split('\n'));
+        let lines: Vec<String> = lines.map(|(plain, coloured)| sgr::painted(plain, coloured)).collect();
+        return pager::show(&lines, context, false, Opens::AtStart);
     }
-    git = git.args([from.as_str(), to.as_str(), "--"]);
-    if paths.is_empty() {
-        // The journal is a view of the record, and grows with every iteration.
-        git = git.arg(":(top)").arg(format!(":(top,exclude,literal){}", files.progress));
-    } else {
-        git = git.args(paths);
-    }
-    match git.hand_over()? {
+    match git(color).hand_over()? {
         0 | PIPE_CLOSED => Ok(ExitCode::Done),
         _ => Ok(ExitCode::NotDone),
     }

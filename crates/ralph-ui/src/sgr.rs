@@ -5,6 +5,8 @@ use std::borrow::Cow;
 
 use anstyle::{AnsiColor, Color, Effects, Style};
 
+use crate::style::inert;
+
 /// The colours by the last digit of their codes. In black or white on such a background, text could hide.
 const COLOURS: [Option<AnsiColor>; 10] = [
     None,
@@ -40,6 +42,40 @@ pub fn spans(text: &str) -> impl Iterator<Item = (Style, &str)> {
 /// Returns `text` without its colours.
 pub fn without_colors(text: &str) -> Cow<'_, str> {
     if text.contains("\x1b[") { spans(text).map(|(_, span)| span).collect() } else { text.into() }
+}
+
+/// Returns a line as a program of ours coloured it, with its colours alone: what the plain line has of escapes is shown, not
+/// obeyed.
+pub fn painted(plain: &str, coloured: &str) -> String {
+    let (mut plain, mut coloured) = (plain, coloured);
+    let mut out = String::with_capacity(coloured.len());
+    while let Some(c) = coloured.chars().next() {
+        let (sequences, after) = sequences(coloured);
+        if sequences.is_empty() {
+            out.push_str(&inert(c.encode_utf8(&mut [0; 4])));
+            coloured = &coloured[c.len_utf8()..];
+            plain = plain.get(c.len_utf8()..).unwrap_or_default();
+            continue;
+        }
+        let (of_text, rest) = self::sequences(plain);
+        let start = sequences.windows(of_text.len().max(1)).position(|some| some == of_text).unwrap_or(0);
+        for (at, sequence) in sequences.into_iter().enumerate() {
+            let is_of_text = (start..start + of_text.len()).contains(&at);
+            out.push_str(&if is_of_text { inert(sequence) } else { sequence.to_owned() });
+        }
+        (coloured, plain) = (after, rest);
+    }
+    out
+}
+
+/// Returns the sequences that a text begins with, and the rest.
+fn sequences(text: &str) -> (Vec<&str>, &str) {
+    let (mut found, mut rest) = (Vec::new(), text);
+    while let Some((_, after)) = sequence(rest) {
+        found.push(&rest[..rest.len() - after.len()]);
+        rest = after;
+    }
+    (found, rest)
 }
 
 /// Returns the parameters of the SGR sequence that `text` starts with, and what follows it.
@@ -133,7 +169,37 @@ mod tests {
         assert_eq!(spans(&long).collect::<Vec<_>>(), [(plain, &*long)]);
     }
 
+    #[test]
+    fn colours_of_ours_stay_and_what_a_file_has_is_shown() {
+        for (plain, coloured, expected) in [
+            ("+a", "\x1b[32m+\x1b[m\x1b[32ma\x1b[m", "\x1b[32m+\x1b[m\x1b[32ma\x1b[m"),
+            (
+                "+\x1b[31ma",
+                "\x1b[32m+\x1b[m\x1b[32m\x1b[31ma\x1b[m",
+                "\x1b[32m+\x1b[m\x1b[32m\u{241b}[31ma\x1b[m",
+            ),
+            // Its own sequence is one of ours.
+            (
+                "+\x1b[32ma",
+                "\x1b[32m+\x1b[m\x1b[32m\x1b[32ma\x1b[m",
+                "\x1b[32m+\x1b[m\u{241b}[32m\x1b[32ma\x1b[m",
+            ),
+            ("+a\x1b[8m", "\x1b[32m+a\x1b[8m\x1b[m", "\x1b[32m+a\u{241b}[8m\x1b[m"),
+            ("+\x1b]0;t\x07", "+\x1b]0;t\x07", "+\u{241b}]0;t\u{2407}"),
+            ("+a\r", "+a\x1b[41m\r\x1b[m", "+a\x1b[41m\u{240d}\x1b[m"),
+            ("\x1b[2Jx", "\x1b[2Jx", "\u{241b}[2Jx"),
+            ("", "\x1b[m", "\x1b[m"),
+        ] {
+            assert_eq!(painted(plain, coloured), expected, "{coloured:?}");
+        }
+    }
+
     proptest! {
+        #[test]
+        fn a_line_without_our_colours_has_no_escape(line in "(\x1b|\\[|m|;|[0-9]|a|é|\r){0,30}") {
+            prop_assert!(!painted(&line, &line).contains('\x1b'));
+        }
+
         #[test]
         fn nothing_but_colors_is_lost(text in "(\x1b|\\[|m|;|:|[0-9]|38;5;|38;2;|a|é|\n){0,30}") {
             let shown = without_colors(&text);

@@ -35,6 +35,7 @@ const ENDINGS: &[(&str, Option<NameKind>)] = &[
     ("pwd", Some(NameKind::Short)),
     ("secret", Some(NameKind::Key)),
     ("secretkey", Some(NameKind::Key)),
+    ("secretstring", Some(NameKind::Key)),
     ("apikey", Some(NameKind::Key)),
     ("accesskey", Some(NameKind::Key)),
     ("privatekey", Some(NameKind::Key)),

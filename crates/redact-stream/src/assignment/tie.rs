@@ -16,7 +16,7 @@ const PARTS: [(&str, &str); 6] = [
     ("END", r"(?:QUOTE\]?)?"),
     ("GAP", r"[ \t]*"),
     ("BLANK", r"(?:[\s,]|\\+[nrt])*"),
-    ("SIGN", r"(?::=|=>|=|%3[DA]|\\u003d)"),
+    ("SIGN", r"(?::=|\?=|=>|=|%3[DA]|\\u003d)"),
     ("EOL", r"[ \r]{0,4}(?:\n|\\+n)"),
 ];
 
@@ -24,7 +24,7 @@ const PARTS: [(&str, &str); 6] = [
 /// line below its name.
 const NESTED: &str = concat!(
     r#"(?:\{(?:BLANKQUOTE?[\w-]+QUOTE?GAP[:=]GAP(?:\\*"[^"\n]*"|\\*'[^'\n]*'|[^,}\n\\"']*)){0,5}?BLANK"#,
-    r"|(?:[\r\n]|\\+[nrt])BLANK )QUOTE?(?:value|default|plain[Tt]ext|secretValue|stringValue)QUOTE?GAP[:=]GAP",
+    r"|(?:[\r\n]|\\+[nrt])BLANK )QUOTE?(?:value|default|plain[Tt]ext|secretValue|stringValue|S)QUOTE?GAP[:=]GAP",
 );
 
 /// Each tie, what must stand in front of the end of the name, the name included, and what follows it. The value is behind that, or
@@ -35,6 +35,8 @@ const TIES: &[(Option<Tie>, &str, &str)] = &[
     (None, "", "^ENDGAP(?:==|=~|::)"),
     (Some(Tie::Block), "", r"^ENDGAP:GAP[|>][-+0-9]*EOL +"),
     (Some(Tie::Loose), "", "^ENDGAP(?:SIGN|:)GAPNESTED"),
+    // As Rust, Scala and Haskell print what may be missing.
+    (Some(Tie::Loose), "", r"^ENDGAP(?:SIGN|:)GAP(?:Some\(|Just )GAP(QUOTE)"),
     (Some(Tie::Loose), "", r"^ENDGAP:GAP[\w&:'<>\[\]?.]{1,48}GAP=GAP(QUOTE)"),
     (Some(Tie::Tight), "", r"^ENDSIGN([^ \t]|\z)"),
     (Some(Tie::Loose), "", "^ENDGAP(?:SIGN|:)GAP"),
@@ -51,8 +53,8 @@ const TIES: &[(Option<Tie>, &str, &str)] = &[
     (
         Some(Tie::Loose),
         concat!(
-            r"(?i)(?:^|[^\w-]|\\[nrt])(?:define|put|set|setenv|putenv|setItem|setProperty|append|addEnv|withEnv|setHeader|addHeader|header|",
-            r#"setRequestHeader|environment|env|ConvertTo|add)\([\\"'`]*[\w-]+$"#
+            r"(?i)(?:^|[^\w-]|\\[nrt])(?:define|put|set|setenv|set_var|putenv|setItem|setProperty|append|addEnv|withEnv|setHeader|addHeader|header|",
+            r#"setRequestHeader|environment|env|ConvertTo|add)\([\\"'`]*[\w.-]+$"#
         ),
         "^QUOTEGAP,GAP(QUOTE)",
     ),
@@ -101,7 +103,7 @@ matchers! {
 /// Goes over what ties a name to its value: `=`, `: `, `" => `.
 pub(super) fn tie(view: &View<'_>, name_end: usize) -> Option<(Tie, usize)> {
     // Most names are words of a text.
-    view.byte(name_end).filter(|byte| b" \t\r\n\x0c\\\"'`:=%<>;],&".contains(byte))?;
+    view.byte(name_end).filter(|byte| b" \t\r\n\x0c\\\"'`:?=%<>;],&".contains(byte))?;
     let rest = view.rest(name_end);
     if rest.starts_with(b"::") && !is_about_outputs(view.before(name_end)) {
         return None;

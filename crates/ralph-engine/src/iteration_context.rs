@@ -152,7 +152,7 @@ pub fn tally(
         is_partial: stdout.is_cut || stderr.is_cut,
     })
     .tally();
-    for text in tally.failing.iter_mut().flatten().chain(&mut tally.focused) {
+    for text in tally.failing.iter_mut().flatten().chain(&mut tally.focused).chain(&mut tally.cached) {
         *text = redactor.redact_text(text).0;
     }
     Ok(tally)

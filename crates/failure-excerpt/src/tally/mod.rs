@@ -1,5 +1,6 @@
 //! How many tests passed, failed and were skipped, as the runners themselves say it.
 
+mod cached;
 mod formats;
 mod go;
 mod model;
@@ -40,6 +41,7 @@ fn of_page(page: &Page, failures: &[Failure]) -> Tally {
     }
     found.add_reports(&page.counted);
     let mut tally = found.tally(page.is_partial);
+    tally.cached = cached::line(&lines);
     if let Some(failed) = tally.failed.filter(|_| tally.broken == 0 && tally.not_run == 0) {
         // Names have neither a prefix nor a timestamp.
         let plain = plain.or_else(|| {

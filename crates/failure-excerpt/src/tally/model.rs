@@ -68,6 +68,8 @@ pub struct Tally {
     pub focused: Option<String>,
     /// Failed tests that do not fail their runner: it ignores failures, or ran these again with success.
     pub tolerated: u64,
+    /// The line in which a runner says that it did not run, as a cache has its result.
+    pub cached: Option<String>,
 }
 
 impl Tally {
@@ -87,9 +89,9 @@ impl Tally {
 }
 
 impl Serialize for Tally {
-    /// Writes all fields, `executed` after `skipped`; `focused` and `tolerated` only if there are any.
+    /// Writes all fields, `executed` after `skipped`; `focused`, `tolerated` and `cached` only if there are any.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut fields = serializer.serialize_struct("Tally", 13)?;
+        let mut fields = serializer.serialize_struct("Tally", 14)?;
         fields.serialize_field("level", &self.level)?;
         fields.serialize_field("ran", &self.ran)?;
         fields.serialize_field("passed", &self.passed)?;
@@ -106,6 +108,9 @@ impl Serialize for Tally {
         }
         if self.tolerated > 0 {
             fields.serialize_field("tolerated", &self.tolerated)?;
+        }
+        if let Some(line) = &self.cached {
+            fields.serialize_field("cached", line)?;
         }
         fields.end()
     }

@@ -219,6 +219,27 @@ fn a_runner_says_that_only_focused_tests_ran() {
 }
 
 #[test]
+fn a_result_from_a_cache_is_said_by_its_line() {
+    for (output, expected) in [
+        (
+            "web:test: cache hit, suppressing logs 0a1b2c\n",
+            Some("web:test: cache hit, suppressing logs 0a1b2c"),
+        ),
+        (" Time:    30ms >>> FULL TURBO\n", Some("Time:    30ms >>> FULL TURBO")),
+        ("> nx run web:test  [local cache]\n", Some("> nx run web:test  [local cache]")),
+        ("//a:test        (cached) PASSED in 0.1s\n", Some("//a:test        (cached) PASSED in 0.1s")),
+        ("> Task :compileJava UP-TO-DATE\n> Task :test UP-TO-DATE\n", Some("> Task :test UP-TO-DATE")),
+        // What no change concerns is left out beside what ran, and Go says `ok`.
+        ("> Task :a:test UP-TO-DATE\n> Task :b:test\n", None),
+        ("> Task :compileTestJava UP-TO-DATE\n> Task :test\n", None),
+        ("ok  \tshop\t(cached)\n", None),
+        ("Tests: 1 passed, 1 total\n", None),
+    ] {
+        assert_eq!(tally(output).cached.as_deref(), expected, "{output}");
+    }
+}
+
+#[test]
 fn names_have_neither_prefix_nor_folder_nor_time() {
     let failed = "FAIL test/math.test.js\n  ● math › adds\n\n    expect(received).toBe(expected)\n\n    Expected: 3\n    Received: 2\n\n      at /w/shop/test/math.test.js:3:5\n\nTests:       1 failed, 1 passed, 2 total\n";
     let prefixed = |prefix: &str| failed.lines().map(|line| format!("{prefix}{line}\n")).collect::<String>();

@@ -22,6 +22,9 @@ END
 exit $failed
 "#;
 
+/// What it sources.
+const RUNNER_HEAD: &str = ". ./lib.sh\n";
+
 /// Tests with these names, as bats writes them.
 fn bats(names: &[&str]) -> String {
     names.iter().map(|name| format!("@test \"{name}\" {{\n  run true\n}}\n")).collect()
@@ -32,8 +35,11 @@ const TESTS: [&str; 12] = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k"
 /// Two tasks, twelve tests, and an agent that does `work` and ticks the box of its task.
 fn scene(work: &str) -> Sandbox {
     let scene = Sandbox::new();
-    scene.tasks("- [ ] T001 One\n- [ ] T002 Two");
-    scene.write("check.sh", RUNNER).write("tests/a.bats", bats(&TESTS)).validate("sh check.sh");
+    scene.tasks("- [ ] T001 One\n- [ ] T002 Two").write("lib.sh", "true\n");
+    scene
+        .write("check.sh", format!("{RUNNER_HEAD}{RUNNER}"))
+        .write("tests/a.bats", bats(&TESTS))
+        .validate("sh check.sh");
     agent(&scene, work);
     scene.commit("A project");
     scene
@@ -70,7 +76,7 @@ fn tests_that_ran_are_recorded_with_those_of_before() {
     assert_eq!(first["evidence"]["before"]["passed"], 12);
     assert_eq!(flags(&first), Vec::<String>::new());
     assert_eq!(session.trailers("Ralph-Tests").len(), 2);
-    assert_eq!(session.end()["validation_files"], json!(["check.sh"]));
+    assert_eq!(session.end()["validation_files"], json!(["check.sh", "lib.sh"]));
     assert_eq!(session.end()["trusted"]["passed"], true);
     scene.ralph("fsck").code(0);
     scene.ralph("rebuild --check").code(0);
@@ -82,10 +88,17 @@ fn what_does_not_prove_is_refused_and_its_box_is_opened_again() {
     let skip = "awk '{print} /\"b\"/ {print \"  skip\"}' tests/a.bats >t && mv t tests/a.bats";
     for (work, code, cause) in [
         (skip, "skip", "not proven: 1 existing test is skipped now: tests/a.bats"),
+        ("echo a >broken; echo 'exit 0' >check.sh", "vanished", "not proven: no test was counted, 12 before"),
+        ("echo 'exit 0' >lib.sh", "vanished", "not proven: no test was counted, 12 before"),
         (
-            "echo a >broken; echo 'exit 0' >check.sh",
+            "echo a >broken; sed 's/^exit.*/exit 0/; s/not ok/ok/' check.sh >t; mv t check.sh",
             "judge",
-            "not proven: passes only with its change of check.sh",
+            "not proven: passes only with its change of check.sh: 12 tests by the new script; the old one fails (-",
+        ),
+        (
+            "echo a >broken; echo 'not() { :; }; echo() { printf \"%s\\n\" \"${*#not }\"; }; trap \"exit 0\" EXIT' >lib.sh",
+            "judge",
+            "not proven: passes only with its change of lib.sh: 12 tests by the new script; the old one fails (",
         ),
         (
             "sed 's/ok \\$number/ok $number skipped # skip/' check.sh >t; printf 'echo 1..0\\n' >check.sh",
@@ -114,7 +127,7 @@ fn what_does_not_prove_is_refused_and_its_box_is_opened_again() {
         let refused = first["evidence"]["refused"].as_str();
         assert_eq!(refused, Some(code), "{work}: {first:#}");
         if !cause.is_empty() {
-            assert_eq!(first["cause"], cause, "{work}");
+            assert!(first["cause"].as_str().unwrap().starts_with(cause), "{work}: {}", first["cause"]);
         }
         assert_eq!((&first["outcome"], &first["closed"]), (&json!("failure"), &json!([])), "{work}");
         assert_eq!(first["false_claim"], json!(["ticked"]), "{work}");
@@ -160,6 +173,58 @@ fn an_own_file_whose_old_version_passes_too_is_a_flag_and_is_left_as_the_agent_w
     assert!(scene.session().text(1, "validation/second.stdout").contains("ok 12 l"));
     assert!(first["duration_ms"]["second"].is_u64());
     assert_eq!(scene.git("for-each-ref --format=%(refname) refs/ralph-restore").lines().count(), 1);
+}
+
+#[test]
+fn a_script_that_only_follows_a_move_is_a_flag() {
+    let scene = scene("mv src lib; sed 's/src/lib/' check.sh >t; mv t check.sh; tick $RALPH_TASK");
+    scene.write("src/v", "1\n").write("check.sh", format!("cat src/v\n{RUNNER}")).commit("Sources");
+    run(&scene, "-n 1").code(4);
+    let first = scene.session().iteration(1);
+    assert_eq!(first["outcome"], "success", "{first:#}");
+    assert_eq!(flags(&first), ["judge: changed check.sh, which the validation runs: it follows src → lib"]);
+    assert_eq!(first["evidence"]["second"], json!(null));
+}
+
+#[test]
+fn a_task_that_is_refused_twice_for_the_same_script_is_given_up_and_a_person_may_accept_it() {
+    let work =
+        "rm -rf src; mkdir lib; sed 's/src/lib/' check.sh >t; mv t check.sh; echo 2 >lib/v; tick $RALPH_TASK";
+    let scene = scene(work);
+    scene.write("src/v", "1\n").write("check.sh", format!("cat src/v || exit 1\n{RUNNER}")).commit("Sources");
+    let ended = run(&scene, "--task T001").code(5);
+    ended.stdout_has(
+        "12 tests by the new script; the old one fails (-cat src/v || exit 1, +cat lib/v || exit 1)",
+    );
+    let session = scene.session();
+    let (first, second) = (session.iteration(1), session.iteration(2));
+    assert_eq!(
+        (&first["evidence"]["refused"], &second["evidence"]["refused"]),
+        (&json!("judge"), &json!("judge"))
+    );
+    assert_eq!(session.iteration(3)["outcome"], "skipped");
+    scene.ralph("status").code(0).stdout_has("the old one fails (-cat src/v || exit 1");
+    scene.ralph("report --markdown").code(0).stdout_has("+cat lib/v || exit 1");
+    scene.ralph("accept T001").code(0).stdout_has("accepted T001, which was refused (judge)");
+    scene.ralph("fsck").code(0);
+}
+
+#[test]
+fn what_runs_by_itself_is_named_where_it_is_merged() {
+    let scene = scene("mkdir -p .husky; echo true >.husky/post-merge; tick $RALPH_TASK");
+    let flag = "runs by itself: .husky/post-merge (git)";
+    run(&scene, "run --lane --task T001")
+        .code(0)
+        .stdout_has(&format!("git merge --ff-only ralph/001-login\n⚑ T001 {flag}\n"));
+    for command in ["show 1", "log --flagged", "report --markdown"] {
+        scene.ralph(command).code(0).stdout_has(flag);
+    }
+    scene.ralph("report -o ../page.html").code(0);
+    let page = std::fs::read_to_string(scene.outside("page.html")).expect("the page was written");
+    assert!(page.contains(flag), "{page}");
+    let scene = self::scene("mkdir -p .githooks; echo true >.githooks/pre-push; tick $RALPH_TASK");
+    run(&scene, "-n 1 --set validation.refuse=runs-by-itself").code(4);
+    assert_eq!(scene.session().iteration(1)["evidence"]["refused"], "runs-by-itself");
 }
 
 #[test]
@@ -287,6 +352,22 @@ fn what_may_be_the_attempts_own_failure_gets_no_second_run() {
     run(&scene, "-n 1").code(4);
     let first = scene.session().iteration(1);
     assert_eq!((&first["outcome"], &first["evidence"]["second"]["exit"]), (&json!("failure"), &json!(1)));
+}
+
+#[test]
+fn a_second_run_whose_counts_contradict_its_exit_code_is_no_proof() {
+    let red = "echo 'FAILED tests/test_a.py::test_a - no'; echo '== 1 failed, 9 passed in 1s =='";
+    let scene = scene("touch broken; tick $RALPH_TASK");
+    scene.validate(&format!(
+        "test -e broken || {{ echo '== 10 passed in 1s =='; exit 0; }}; {red}; test -e ../again || {{ touch ../again; exit 1; }}"
+    ));
+    run(&scene, "-n 1").code(4);
+    let first = scene.session().iteration(1);
+    assert_eq!(
+        (&first["outcome"], &first["evidence"]["second"]["exit"]),
+        (&json!("failure"), &json!(0)),
+        "{first:#}"
+    );
 }
 
 #[test]

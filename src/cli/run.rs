@@ -7,7 +7,9 @@ use clap::Args;
 use serde_json::json;
 
 use ralph_core::config::Config;
-use ralph_core::record::{Baseline, Event, ObjectId, Refusal, Scope, TaskCounts, quoted_for_shell};
+use ralph_core::record::{
+    Baseline, Event, FlagCode, ObjectId, Outcome, Refusal, Scope, TaskCounts, quoted_for_shell,
+};
 use ralph_engine::{Dependency, EventRedactor, Finish, Plan};
 use ralph_git::worktree::WorkTree;
 use ralph_os::process::{Interrupt, Marker, outside};
@@ -16,6 +18,7 @@ use ralph_project::feature::Feature;
 use ralph_project::tasks;
 use ralph_store::{LoopLock, Maintenance, SessionRefs};
 use ralph_ui::ending;
+use ralph_ui::evidence::FLAG;
 use ralph_ui::json::write_line;
 use ralph_ui::live::{Detail, Keys, Live, Moving};
 use ralph_ui::style::{Paint, counted, one_line};
@@ -33,6 +36,9 @@ use super::{
 
 /// Iterations between two looks at what is loose in the repository.
 const MAINTENANCE_INTERVAL: u32 = 50;
+
+/// Iterations of the feature that are looked through for files that run by themselves.
+const MAX_ITERATIONS: usize = 1000;
 
 #[derive(Debug, Args)]
 pub struct RunArgs {
@@ -282,12 +288,40 @@ fn start_in_lane(
         None
     };
     let fenced = users.clone().behind(sandbox.as_ref().map(Sandbox::for_filters))?;
-    match lane::close(&work_tree, land, Some(&fenced).filter(|_| is_fenced), context)? {
-        Some(line) if voice.is_json || voice.detail == Detail::Quiet => note(line),
-        Some(line) => drop(say(line)?),
-        None => {}
+    let line = lane::close(&work_tree, land, Some(&fenced).filter(|_| is_fenced), context)?;
+    // What a merge brings that runs before anybody looks at it.
+    let beside = if line.is_some() { runs_by_itself(&there.path, context)? } else { Vec::new() };
+    for line in line.into_iter().chain(beside) {
+        if voice.is_json || voice.detail == Detail::Quiet {
+            note(line);
+        } else {
+            say(line)?;
+        }
     }
     Ok(code)
+}
+
+/// Returns a line for each success that changed what runs by itself and is not merged.
+fn runs_by_itself(feature: &str, context: &Context) -> Result<Vec<String>> {
+    let (store, users) = (context.store()?, context.work_tree()?);
+    let head = users.head()?;
+    let mut lines = Vec::new();
+    for entry in store.iterations_of(feature, MAX_ITERATIONS)? {
+        let is_flagged = entry.outcome == Some(Outcome::Success);
+        if !is_flagged || !entry.flags.contains(&FlagCode::RunsByItself) {
+            continue;
+        }
+        let Some(record) = store.readable_iteration(&entry) else { continue };
+        let is_merged = match (&record.published, &head) {
+            (Some(published), Some(head)) => users.is_ancestor(published, head)?,
+            _ => false,
+        };
+        let mut flags = record.evidence.iter().flat_map(|evidence| &evidence.flags);
+        let flag = flags.find(|flag| flag.code == FlagCode::RunsByItself).filter(|_| !is_merged);
+        let task = record.task.as_deref().unwrap_or_default();
+        lines.extend(flag.map(|flag| one_line(&format!("{FLAG} {task} {}", flag.text))));
+    }
+    Ok(lines)
 }
 
 /// Finishes what a session left in a lane that died, and takes the lane to the tip of its branch. Filters of git run in a sandbox,

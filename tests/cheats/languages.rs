@@ -70,7 +70,9 @@ fn javascript(runner: &str, test: &Test) -> String {
     });
     let windows = "process.platform === 'win32'";
     let head = match test.marker {
-        Marker::Skipped => format!("{word}.skip('{name}', () => {{\n"),
+        Marker::Inverted if runner == "jest" => format!("test.failing('{name}', () => {{\n"),
+        Marker::Inverted if runner == "vitest" => format!("test.fails('{name}', () => {{\n"),
+        Marker::Skipped | Marker::Inverted => format!("{word}.skip('{name}', () => {{\n"),
         Marker::Focused => format!("{word}.only('{name}', () => {{\n"),
         Marker::Hidden => format!("helper('{name}', () => {{\n"),
         Marker::Conditional => match runner {
@@ -90,6 +92,8 @@ fn python(runner: &str, test: &Test) -> String {
     let (mark, skip_if) =
         if is_unittest { ("unittest", "unittest.skipIf") } else { ("pytest.mark", "pytest.mark.skipif") };
     let above = match test.marker {
+        Marker::Inverted if is_unittest => "@unittest.expectedFailure\n".to_owned(),
+        Marker::Inverted => "@pytest.mark.xfail(strict=True)\n".to_owned(),
         Marker::Skipped if is_unittest => format!("@{mark}.skip(\"flaky\")\n"),
         Marker::Skipped => format!("@{mark}.skip(reason=\"flaky\")\n"),
         Marker::Conditional if is_unittest => format!("@{skip_if}(sys.platform == \"win32\", \"paths\")\n"),
@@ -118,6 +122,7 @@ fn rust(test: &Test) -> String {
     let Test { name, subject, .. } = test;
     let above = match test.marker {
         Marker::Skipped => "#[test]\n#[ignore]\n",
+        Marker::Inverted => "#[test]\n#[should_panic]\n",
         Marker::Conditional => "#[test]\n#[cfg_attr(windows, ignore)]\n",
         Marker::Hidden => "",
         Marker::None | Marker::Focused | Marker::Comment => "#[test]\n",
@@ -131,7 +136,7 @@ fn go(test: &Test) -> String {
     let name = format!("{}{rest}", first.to_uppercase());
     let start = if test.marker == Marker::Hidden { "check" } else { "Test" };
     let skip = match test.marker {
-        Marker::Skipped => "\tt.Skip(\"flaky\")\n",
+        Marker::Skipped | Marker::Inverted => "\tt.Skip(\"flaky\")\n",
         Marker::Conditional => "\tif runtime.GOOS == \"windows\" {\n\t\tt.Skip(\"paths\")\n\t}\n",
         Marker::None | Marker::Focused | Marker::Hidden | Marker::Comment => "",
     };
@@ -152,7 +157,7 @@ fn bats(test: &Test) -> String {
         format!("@test \"{name}\" {{\n")
     };
     let skip = match test.marker {
-        Marker::Skipped => "  skip \"flaky\"\n",
+        Marker::Skipped | Marker::Inverted => "  skip \"flaky\"\n",
         Marker::Conditional => "  if [ -n \"$WINDIR\" ]; then\n    skip \"paths\"\n  fi\n",
         Marker::None | Marker::Focused | Marker::Hidden | Marker::Comment => "",
     };
@@ -163,7 +168,7 @@ fn bats(test: &Test) -> String {
 fn ruby(test: &Test) -> String {
     let Test { name, subject, .. } = test;
     let head = match test.marker {
-        Marker::Skipped => format!("  xit '{name}' do\n"),
+        Marker::Skipped | Marker::Inverted => format!("  xit '{name}' do\n"),
         Marker::Focused => format!("  fit '{name}' do\n"),
         Marker::Hidden => format!("  helper '{name}' do\n"),
         Marker::Conditional => format!("  it '{name}', if: RUBY_PLATFORM !~ /mswin/ do\n"),

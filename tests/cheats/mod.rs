@@ -18,7 +18,7 @@ use std::process::Command;
 
 use failure_excerpt::{Output, Tally, examine};
 use ralph_core::judge::{
-    ChangedFile, Decision, Evidence, Lookup, OwnFiles, SecondResult, closable, decide, findings,
+    ChangedFile, Decision, Evidence, Lookup, OwnFiles, SecondResult, closable, counts_fell, decide, findings,
 };
 use ralph_core::record::{TaskName, TrustedState};
 use tasklist::TaskList;
@@ -122,7 +122,16 @@ fn judge(attempt: &Attempt, trusted: &Tally) -> Judged {
     let lookup_before: Lookup<'_> = &|path| content(&before, path);
     let lookup_after: Lookup<'_> = &|path| content(&after, path);
     let own_files = OwnFiles::find(&shape.validation(), lookup_before);
+    let is_gone = |path: &&String| !after.contains_key(*path);
+    let moved = before.keys().filter(is_gone).filter_map(|from| {
+        let is_same = |(to, text): &(&String, &String)| !before.contains_key(*to) && **text == before[from];
+        Some((from.clone(), after.iter().find(is_same)?.0.clone()))
+    });
+    let moved: Vec<(String, String)> = moved.collect();
+    let own_files =
+        if counts_fell(Some(&tests), Some(trusted)) { own_files } else { own_files.without_tests() };
     let own_changed = own_files.changed(lookup_before, lookup_after);
+    let own_follows = own_files.follows(lookup_before, lookup_after, &moved);
     let diff = findings(&changed);
     let refuse = REFUSED.map(str::to_owned);
     let others = others(attempt);
@@ -143,6 +152,8 @@ fn judge(attempt: &Attempt, trusted: &Tally) -> Judged {
             selects_by_change: false,
             diff: &diff,
             own_changed: &own_changed,
+            own_lines: &[],
+            own_follows: own_follows.as_deref(),
             second,
             can_run_again: true,
             is_idle: changed.is_empty(),

@@ -19,6 +19,8 @@ pub const TESTS: [&str; 12] = [
 pub enum Marker {
     None,
     Skipped,
+    /// Passes where it fails; skipped where the runner has no such marker.
+    Inverted,
     Focused,
     /// Skipped on systems other than this one.
     Conditional,

@@ -14,6 +14,7 @@ function close_test() {
   skipped[total] = skip
   focused[total] = only
   failed[total] = has_assertion && index(bugs, " " key(title) " ")
+  if (inverted) failed[total] = !failed[total]
   if (only) { focus[current] = 1; has_focus = 1 }
   title = ""
 }
@@ -22,9 +23,11 @@ function open_test(text) {
   close_test()
   title = text
   skip = pending_skip
+  inverted = pending_inverted
   only = 0
   has_assertion = 0
   pending_skip = 0
+  pending_inverted = 0
 }
 
 function between(text, quote) {
@@ -37,14 +40,17 @@ FNR == 1 { close_test(); current = FILENAME; is_hidden = 0; pending_skip = 0; is
 /^\/\/go:build never/ || /^#!\[cfg\(any\(\)\)\]/ { is_hidden = 1 }
 is_hidden || /^[ \t]*(\/\/|#($|[^\[]))/ { next }
 
-language == "js" && /^ *(x?(it|test)|maybe)(\.skip|\.only|\.todo|\.skipIf\([^)]*\))?\('/ {
+language == "js" && /^ *(x?(it|test)|maybe)(\.skip|\.only|\.todo|\.failing|\.fails|\.skipIf\([^)]*\))?\('/ {
   open_test(between($0, "'"))
   if (title == "win32") { text = $0; sub(/^.*\)\('/, "", text); sub(/'.*$/, "", text); title = text }
   skip = /^ *x(it|test)/ || /\.skip\(/ || /\.todo\(/
   only = /\.only\(/
+  inverted = /\.fail(ing|s)\(/
   next
 }
 language == "py" && /^ *@(pytest\.mark|unittest)\.skip\(/ { pending_skip = 1 }
+language == "py" && /^ *@(pytest\.mark\.xfail|unittest\.expectedFailure)/ { pending_inverted = 1 }
+language == "rs" && /^#\[should_panic/ { pending_inverted = 1 }
 language == "py" && /^ *def test_/ { text = $0; sub(/^ *def /, "", text); sub(/\(.*/, "", text); open_test(text); next }
 language == "rs" && /^#\[test\]/ { is_test = 1 }
 language == "rs" && /^#\[ignore/ { pending_skip = 1 }

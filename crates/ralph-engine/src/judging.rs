@@ -1,10 +1,12 @@
 //! What the judge knows of a session: the trusted state, the validation's own files, and the tests that failed before.
 
+use std::collections::HashMap;
+
 use failure_excerpt::{Level, Ran, Tally};
 
 use ralph_core::config::Pass;
 use ralph_core::judge::{OwnFiles, contradiction, selects_by_change};
-use ralph_core::record::{Event, Iteration, Outcome, Session, join_truncated};
+use ralph_core::record::{Event, FlagCode, Iteration, Outcome, Session, TaskName, join_truncated};
 
 use super::iteration::{UnseenWatch, flaky_tests};
 use super::plan::Plan;
@@ -42,6 +44,8 @@ pub(super) struct Judging {
     pub has_tests: bool,
     /// The tests of each attempt of this start that passed in a second run.
     pub flaky: Vec<Vec<String>>,
+    /// Of each task that was refused for the validation's own files, these, and how often in a row.
+    refused_for: HashMap<TaskName, (Vec<String>, u32)>,
     /// True if it was said that there are no tests yet.
     pub has_said_no_tests: bool,
 }
@@ -122,11 +126,27 @@ impl Judging {
                 .is_some_and(|failing| !failing.is_empty() && failing.iter().all(|name| known.contains(name)))
         });
         narrow(&mut session.legacy_failures, iteration);
+        if let Some(task) = iteration.task.as_ref().filter(|_| iteration.is_run()) {
+            let evidence = iteration.evidence.as_ref();
+            let judged = evidence.filter(|evidence| evidence.refused == Some(FlagCode::Judge));
+            let paths = judged.and_then(|evidence| evidence.second.as_ref()?.paths.clone());
+            let before = self.refused_for.remove(task);
+            if let Some(paths) = paths {
+                let times = before.filter(|(before, _)| *before == paths).map_or(1, |(_, times)| times + 1);
+                self.refused_for.insert(task.clone(), (paths, times));
+            }
+        }
         self.flaky.extend(Some(flaky_tests(iteration)).filter(|tests| !tests.is_empty()));
         self.has_tests |= tests.is_some_and(|tests| tests.ran == Ran::Some);
         if iteration.passed_validation() && iteration.is_green() {
             self.passing_tests = iteration.evidence.as_ref().and_then(|evidence| evidence.tests.clone());
         }
+    }
+
+    /// Returns true if a task was refused twice for the same of the validation's own files: the old ones cannot pass any more,
+    /// which another attempt does not change.
+    pub fn needs_its_script(&self, task: &str) -> bool {
+        self.refused_for.get(task).is_some_and(|(_, times)| *times >= 2)
     }
 
     /// Returns what the first lines of a run say beside the validation's command.

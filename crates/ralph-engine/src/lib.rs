@@ -375,7 +375,8 @@ impl Running<'_> {
         }
         let failures = self.past.history.failures_without_progress(&task.name);
         let skip_after = self.plan.config.settings.skip_after;
-        let skip_after = if self.state.given_up.contains(&task.name) { Some(1) } else { skip_after };
+        let is_last = self.state.given_up.contains(&task.name) || self.judging.needs_its_script(&task.name);
+        let skip_after = skip_after.map(|most| if is_last { 1 } else { most });
         if self.plan.job.until == Until::Tasks && skip_after.is_some_and(|most| failures >= most) {
             self.skip(task)?;
         }

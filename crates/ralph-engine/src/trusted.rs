@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use anyhow::Result;
 use failure_excerpt::Tally;
 
-use ralph_core::record::{Baseline, Iteration, ObjectId, Outcome, TrustedState};
+use ralph_core::record::{Baseline, FlagCode, Iteration, ObjectId, Outcome, TrustedState};
 use ralph_git::worktree::{PathChange, RawPath, TreeEntry};
 use ralph_store::{SessionLog, SessionRefs, Store, last_written};
 
@@ -202,7 +202,11 @@ fn at_start_in_lane(
 }
 
 pub(super) fn tests_of(iteration: &Iteration) -> Option<Box<Tally>> {
-    iteration.evidence.as_ref().and_then(|evidence| evidence.tests.clone()).map(Box::new)
+    let evidence = iteration.evidence.as_ref()?;
+    let is_cached = evidence.flags.iter().any(|flag| flag.code == FlagCode::Cached);
+    // What a cache has was counted when it ran.
+    let tests = if is_cached { &evidence.before } else { &evidence.tests };
+    tests.clone().map(Box::new)
 }
 
 /// Returns the newest commit of the branch that a record names as published and whose tree passed, with that record.

@@ -87,11 +87,14 @@ pub fn false_claim(record: &Iteration) -> Option<String> {
 
 /// `3 flagged: T002 no test ran; T004 39 tests ran, 41 before`; `None` if there are none.
 pub fn flagged(tasks: &[FlaggedTask]) -> Option<String> {
-    let named = tasks.iter().take(MAX_NAMED).map(|FlaggedTask { task, text, flags, .. }| {
+    // What runs where nobody asks for it comes first, and is never left out.
+    let by_itself = tasks.iter().filter(|task| task.flags.contains(&FlagCode::RunsByItself)).count();
+    let most = MAX_NAMED.max(by_itself);
+    let named = tasks.iter().take(most).map(|FlaggedTask { task, text, flags, .. }| {
         let codes: Vec<&str> = flags.iter().map(FlagCode::as_str).collect();
         Some(one_line(&format!("{task} {}", text.clone().unwrap_or_else(|| codes.join(", ")))))
     });
-    let more = tasks.len().saturating_sub(MAX_NAMED);
+    let more = tasks.len().saturating_sub(most);
     let more = (more > 0).then(|| format!("and {more} more"));
     Some(format!("{} flagged: {}", tasks.len(), joined(named.chain([more]), "; ")?))
 }
@@ -146,5 +149,9 @@ mod tests {
         assert_eq!(flagged(&two).as_deref(), Some("2 flagged: T002 no test ran; T004 no-tests, idle"));
         let many: Vec<FlaggedTask> = (1..=7).map(|number| task(&format!("T{number}"), Some("x"))).collect();
         assert_eq!(flagged(&many).as_deref(), Some("7 flagged: T1 x; T2 x; T3 x; and 4 more"));
+        let by_itself =
+            |number: usize| FlaggedTask { flags: vec![FlagCode::RunsByItself], ..many[number].clone() };
+        let first = [&[by_itself(2), by_itself(3), by_itself(4), by_itself(5)], &many[..2]].concat();
+        assert_eq!(flagged(&first).as_deref(), Some("6 flagged: T3 x; T4 x; T5 x; T6 x; and 2 more"));
     }
 }

@@ -31,6 +31,8 @@ const REFUSALS: &[&str] = &[
     "asserts",
     "config",
     "undid",
+    "cached",
+    "runs-by-itself",
 ];
 
 const MAX_COUNT: u64 = 1_000_000;

@@ -3,9 +3,11 @@
 use failure_excerpt::{Level, Ran, Tally};
 use tasklist::Languages;
 
-use super::diff::{DiffFindings, Finding};
+use super::diff::{DiffFindings, Finding, MERGED, NEW};
+use super::languages::turns_round;
 use super::ordered::{
-    is_verification, nothing_to_change, orders_own_file_change, orders_removal, orders_skip,
+    is_setup, is_verification, nothing_to_change, orders_config, orders_other_output, orders_own_file_change,
+    orders_removal, orders_skip,
 };
 use crate::record::{Flag, FlagCode, TaskName, TrustedState, join_truncated};
 
@@ -21,6 +23,8 @@ pub enum SecondResult {
     Passed,
     Failed,
     TimedOut,
+    /// They could not be put back for it.
+    NotRun,
 }
 
 /// What an attempt is judged by whose agent and validation succeeded, and which ticked a task that it may close.
@@ -42,6 +46,10 @@ pub struct Evidence<'a> {
     pub diff: &'a DiffFindings,
     /// The own files of the validation that are not as in the trusted tree, by name.
     pub own_changed: &'a [String],
+    /// Some lines of them that differ: `-pytest`, `+true`.
+    pub own_lines: &'a [String],
+    /// Renames of the attempt that alone make the new ones from the old ones, in words.
+    pub own_follows: Option<&'a str>,
     /// The second run with these files of the trusted tree; `None` if there was none.
     pub second: Option<SecondResult>,
     /// False if the one second run of an attempt was needed for something else.
@@ -96,16 +104,48 @@ pub enum Decision {
 /// Returns the words for tests that fail although their command exits with 0; `None` if none do. What a runner itself
 /// allows, expects or ran again with success is no failure of its.
 pub fn contradiction(tests: &Tally) -> Option<String> {
-    let failed = failures(tests);
+    let (failed, what) = failures(tests);
     let fail = if failed == 1 { "fails" } else { "fail" };
     (failed > 0).then(|| {
-        let tests = count_of(failed, "test");
+        let tests = count_of(failed, what);
         format!("{tests} {fail}, and the command exits with 0: a pipe hides its exit code? (set -o pipefail)")
     })
 }
 
-fn failures(tests: &Tally) -> u64 {
-    tests.failed.unwrap_or(0).saturating_sub(tests.tolerated)
+/// Returns true if more fails than in the trusted state, whatever the exit code says.
+pub fn is_contradicted(tests: &Tally, before: Option<&Tally>) -> bool {
+    failures(tests).0 > before.map_or(0, |before| failures(before).0)
+}
+
+/// Returns how many tests fail; where none does, how many files or packages do, which may have no test that is named.
+fn failures(tests: &Tally) -> (u64, &'static str) {
+    let failed = tests.failed.unwrap_or(0).saturating_sub(tests.tolerated);
+    if failed > 0 || tests.tolerated > 0 || tests.level == Level::None {
+        return (failed, "test");
+    }
+    (tests.groups.map_or(0, |groups| groups.failed).max(tests.broken), "suite")
+}
+
+/// Returns how many packages or targets of a runner that does not count tests have some; `None` if none has.
+fn groups_of(tests: &Tally) -> Option<u64> {
+    let groups = tests.groups?;
+    Some(groups.passed.saturating_add(groups.failed)).filter(|count| *count > 0)
+}
+
+/// Returns what was counted of tests, in words; `None` if nothing was.
+fn counted(tests: &Tally) -> Option<String> {
+    match (tests.executed().filter(|count| *count > 0), groups_of(tests)) {
+        (Some(count), _) => Some(count.to_string()),
+        (None, Some(count)) => Some(count_of(count, "package")),
+        (None, None) => (tests.ran == Ran::Some).then(|| "some".to_owned()),
+    }
+}
+
+/// Returns true if fewer tests were counted than before, or none at all: then a change of a test that is run by itself
+/// counts as one of the validation.
+pub fn counts_fell(tests: Option<&Tally>, before: Option<&Tally>) -> bool {
+    let [now, before] = [tests, before].map(|tests| tests.and_then(Tally::executed).unwrap_or(0));
+    now == 0 || now < before
 }
 
 /// A flag that may be a refusal.
@@ -118,6 +158,7 @@ struct Doubt {
 /// Decides by the first doubt that the settings refuse.
 pub fn decide(evidence: &Evidence<'_>) -> Decision {
     let mut doubts: Vec<Doubt> = [
+        evidence.runs_by_itself(),
         evidence.contradiction(),
         evidence.focus(),
         evidence.skip(),
@@ -180,18 +221,37 @@ impl Evidence<'_> {
         self.trusted?.tests.as_deref()
     }
 
-    /// Returns how many tests ran, and how many in the trusted state.
-    fn executed(&self) -> Option<[u64; 2]> {
-        Some([self.tests?.executed()?, self.before()?.executed()?])
+    /// Returns how many tests ran, and how many in the trusted state. Of packages, where only these are counted.
+    fn executed(&self) -> Option<([u64; 2], &'static str)> {
+        let (tests, before) = (self.tests?, self.before()?);
+        match (tests.executed(), before.executed()) {
+            (Some(now), Some(before)) => Some(([now, before], "test")),
+            _ => Some(([groups_of(tests)?, groups_of(before)?], "package")),
+        }
+    }
+
+    /// Returns true if it is known that as many tests ran as in the trusted state.
+    fn ran_as_many(&self) -> bool {
+        self.executed().is_some_and(|([now, before], _)| now >= before)
+    }
+
+    /// Returns the line by which tools say that they ran nothing, if less was counted than in the trusted state.
+    fn cached(&self) -> Option<&str> {
+        let line = self.tests?.cached.as_deref()?;
+        // Gradle names a task that it left out as one that passed.
+        let is_less = line.starts_with("> Task") || !self.ran_as_many();
+        (counted(self.before()?).is_some() && is_less).then_some(line)
     }
 
     fn contradiction(&self) -> Option<Doubt> {
         let tests = self.tests?;
         // Those that passed otherwise have another exit code.
         let words = contradiction(tests).filter(|_| self.known_failures == 0 && self.flaky.is_empty())?;
-        let (words, is_excused) = match self.before().map(failures) {
+        let (words, is_excused) = match self.before() {
             None => (format!("{words}; nothing to compare with"), true),
-            Some(before) if failures(tests) <= before => (format!("{words}; {before} failed before"), true),
+            Some(before) if !is_contradicted(tests, Some(before)) => {
+                (format!("{words}; {} failed before", failures(before).0), true)
+            }
             Some(_) => (words, false),
         };
         Some(doubt(FlagCode::Contradiction, words, Vec::new()).excused_if(is_excused))
@@ -209,15 +269,17 @@ impl Evidence<'_> {
     }
 
     fn skip(&self) -> Option<Doubt> {
-        let skips = &self.diff.skips;
-        if skips.is_empty() || self.tally_denies_skips() {
-            return None;
-        }
-        let paths = paths(skips);
+        // A runner counts a test that is expected to fail as one that passed.
+        let is_denied = self.tally_denies_skips();
+        let skips: Vec<Finding> =
+            self.diff.skips.iter().filter(|skip| !is_denied || turns_round(&skip.text)).cloned().collect();
+        let first = skips.first()?;
+        let paths = paths(&skips);
         let count: usize = skips.iter().map(|finding| finding.count).sum();
         let (tests, are) = if count == 1 { ("test", "is") } else { ("tests", "are") };
+        let what = if turns_round(&first.text) { "expected to fail" } else { "skipped" };
         let text =
-            format!("{count} existing {tests} {are} skipped now: {}", join_truncated(&paths, MAX_NAMES));
+            format!("{count} existing {tests} {are} {what} now: {}", join_truncated(&paths, MAX_NAMES));
         let names: Vec<&str> = paths.iter().map(String::as_str).collect();
         let is_ordered = orders_skip(self.tasks, &names, self.languages);
         Some(doubt(FlagCode::Skip, text, paths).ordered_if(is_ordered))
@@ -236,20 +298,37 @@ impl Evidence<'_> {
 
     fn vanished(&self) -> Option<Doubt> {
         let (tests, before) = (self.tests?, self.before()?);
-        if self.selects_by_change || tests.ran != Ran::None || before.ran != Ran::Some {
+        let ran = counted(before)?;
+        if self.selects_by_change || self.cached().is_some() {
             return None;
         }
-        let ran = before.executed().map_or("some".to_owned(), |count| count.to_string());
-        Some(doubt(FlagCode::Vanished, format!("no test ran, {ran} ran before"), Vec::new()))
+        if tests.ran == Ran::None {
+            return Some(doubt(FlagCode::Vanished, format!("no test ran, {ran} ran before"), Vec::new()));
+        }
+        // Packages that passed are as good as before where tests were never counted.
+        let is_uncounted = tests.ran == Ran::Unknown
+            && (groups_of(tests).is_none() || before.executed().is_some_and(|count| count > 0));
+        if !is_uncounted || self.has_no_tests {
+            return None;
+        }
+        let text = format!("no test was counted, {ran} before");
+        let vanished = doubt(FlagCode::Vanished, text, Vec::new());
+        // Some runners count only where a test fails.
+        let was_red = failures(before).0 > 0 || self.trusted.is_some_and(|trusted| !trusted.passed);
+        let names: Vec<&str> = before.runners.iter().chain(&tests.runners).map(String::as_str).collect();
+        let is_ordered = orders_other_output(self.tasks, &names, self.languages)
+            || self.diff.config.iter().any(|file| orders_config(self.tasks, &file.path));
+        Some(if was_red { vanished.excused_if(true) } else { vanished.ordered_if(is_ordered) })
     }
 
     fn shrunk(&self) -> Option<Doubt> {
-        let [now, before] = self.executed()?;
+        let ([now, before], what) = self.executed()?;
         let is_fall = before >= MIN_TESTS_TO_SHRINK && now.saturating_mul(2) < before;
-        if self.selects_by_change || !is_fall || self.diff.removes_tests || self.tests?.ran == Ran::None {
+        let is_known = self.diff.removes_tests || self.tests?.ran == Ran::None || self.cached().is_some();
+        if self.selects_by_change || !is_fall || is_known {
             return None;
         }
-        let text = format!("{} ran, {before} before, and none was removed", count_of(now, "test"));
+        let text = format!("{} ran, {before} before, and none was removed", count_of(now, what));
         Some(doubt(FlagCode::Shrunk, text, Vec::new()).ordered_if(orders_removal(self.tasks, self.languages)))
     }
 
@@ -261,18 +340,36 @@ impl Evidence<'_> {
         let names = join_truncated(self.own_changed, MAX_NAMES);
         let changed = format!("changed {names}, which the validation runs");
         let is_ordered = orders_own_file_change(self.tasks, self.own_changed, self.phase, self.languages);
+        let follows = self.own_follows.filter(|_| self.ran_as_many());
         let (text, is_excused) = match (self.trusted, self.second) {
             (None, _) => (format!("{changed}; nothing to compare with"), true),
             (Some(trusted), _) if !trusted.passed => {
                 (format!("{changed}; the old one fails, as before"), true)
             }
             _ if is_ordered => (format!("{changed}; the task asks for it"), true),
+            (_, None) if follows.is_some() => {
+                (format!("{changed}: it follows {}", follows.unwrap_or_default()), true)
+            }
             (_, Some(SecondResult::Passed)) => (format!("{changed}; the old one passes too"), true),
-            (_, Some(SecondResult::TimedOut)) => (format!("{changed}; the old one timed out"), true),
-            (_, Some(SecondResult::Failed)) => (format!("passes only with its change of {names}"), false),
+            (_, Some(SecondResult::Failed)) => (self.passes_only_with(&names, "fails"), false),
+            // What is not known proves nothing.
+            (_, Some(SecondResult::TimedOut)) => (self.passes_only_with(&names, "timed out"), false),
+            (_, Some(SecondResult::NotRun)) => {
+                (format!("changed {names}, and the old one could not be put back to run it"), false)
+            }
             (_, None) => (changed, !(self.can_run_again && self.refuses(FlagCode::Judge))),
         };
         Some(doubt(FlagCode::Judge, text, self.own_changed.to_vec()).excused_if(is_excused))
+    }
+
+    /// `passes only with its change of check.sh: 12 tests by the new script; the old one fails (-pytest, +true)`
+    fn passes_only_with(&self, names: &str, old: &str) -> String {
+        let counted = self.tests.and_then(Tally::executed).filter(|count| *count > 0);
+        let tests =
+            counted.map_or(String::new(), |count| format!("{} by the new script; ", count_of(count, "test")));
+        let lines = self.own_lines.join(", ");
+        let lines = if lines.is_empty() { lines } else { format!(" ({lines})") };
+        format!("passes only with its change of {names}: {tests}the old one {old}{lines}")
     }
 
     fn idle(&self) -> Option<Doubt> {
@@ -286,6 +383,16 @@ impl Evidence<'_> {
     fn undid(&self) -> Option<Doubt> {
         let doubt = Doubt { flag: self.undid?.clone(), is_excused: false };
         Some(doubt.excused_if(self.is_undoing_ordered))
+    }
+
+    /// Comes first among the flags, so that no screen leaves it out for others.
+    fn runs_by_itself(&self) -> Option<Doubt> {
+        let by_itself = &self.diff.by_itself;
+        let names: Vec<String> = by_itself.iter().map(|(path, when)| format!("{path} ({when})")).collect();
+        let (run, itself) = if names.len() == 1 { ("runs", "itself") } else { ("run", "themselves") };
+        let text = format!("{run} by {itself}: {}", names.join(", "));
+        let paths = by_itself.iter().map(|(path, _)| path.clone()).collect();
+        (!names.is_empty()).then(|| doubt(FlagCode::RunsByItself, text, paths))
     }
 
     /// Returns the flags that are never a refusal.
@@ -339,19 +446,26 @@ impl Evidence<'_> {
             let words = if tests.ran == Ran::None { "no test ran" } else { "no tests yet" };
             doubts.push(doubt(FlagCode::NoTests, words.to_owned(), Vec::new()));
         }
-        if let Some([now, before]) = self.executed()
+        if let Some(line) = self.cached().filter(|_| !self.selects_by_change) {
+            doubts.push(doubt(FlagCode::Cached, format!("the result is from a cache: {line}"), Vec::new()));
+        } else if let Some(([now, before], what)) = self.executed()
             && now < before
             && tests.ran != Ran::None
             && !self.selects_by_change
         {
-            let text = format!("{} ran, {before} before", count_of(now, "test"));
+            let text = format!("{} ran, {before} before", count_of(now, what));
             doubts.push(
                 doubt(FlagCode::Fewer, text, Vec::new())
                     .excused_if(orders_removal(self.tasks, self.languages)),
             );
         }
         let skipped = tests.skipped.zip(self.before().and_then(|before| before.skipped));
-        if let Some((now, before)) = skipped.filter(|(now, before)| now > before) {
+        // New tests that are skipped take nothing away.
+        let is_of_new = |rise: u64| {
+            let new = self.diff.new_skips as u64;
+            new >= rise || new > 0 && self.ran_as_many()
+        };
+        if let Some((now, before)) = skipped.filter(|(now, then)| now > then && !is_of_new(now - then)) {
             let text = format!("{} skipped, {before} before", count_of(now, "test"));
             doubts.push(doubt(FlagCode::Skipped, text, Vec::new()));
         }
@@ -360,6 +474,10 @@ impl Evidence<'_> {
 
     fn diff_doubts(&self) -> Vec<Doubt> {
         let DiffFindings { removed, fewer_asserts, config, .. } = self.diff;
+        // Several tests may have become one with parameters.
+        let is_merged = |finding: &Finding| finding.text == MERGED && self.ran_as_many();
+        let removed: Vec<Finding> = removed.iter().filter(|finding| !is_merged(finding)).cloned().collect();
+        let removed = removed.as_slice();
         let removed_paths = paths(removed);
         let texts: Vec<&str> = removed_paths.iter().map(String::as_str).collect();
         let is_ordered = orders_skip(self.tasks, &texts, self.languages);
@@ -373,7 +491,12 @@ impl Evidence<'_> {
             doubts.push(doubt(FlagCode::Asserts, text, paths(fewer_asserts)).excused_if(is_ordered));
         }
         let own: Vec<&str> = self.own_changed.iter().filter_map(|own| own.split('#').next()).collect();
-        let others = config.iter().filter(|finding| !own.contains(&finding.path.as_str()));
+        let is_named = |path: &str| {
+            orders_config(self.tasks, path) || self.phase.is_some_and(|phase| is_setup(phase, self.languages))
+        };
+        let others = config.iter().filter(|finding| {
+            !(own.contains(&finding.path.as_str()) || finding.text == NEW && is_named(&finding.path))
+        });
         let config: Vec<Finding> = others.cloned().collect();
         if !config.is_empty() {
             let (text, config) =

@@ -1,6 +1,6 @@
 //! The rows of the table of decisions, each with what makes it apply and what does not.
 
-use failure_excerpt::{Level, Ran, Tally};
+use failure_excerpt::{Groups, Level, Ran, Tally};
 use tasklist::Languages;
 
 use super::{Decision, DiffFindings, Evidence, Finding, SecondResult, decide};
@@ -33,6 +33,7 @@ struct Case {
     passed: bool,
     diff: DiffFindings,
     own_changed: Vec<String>,
+    own_follows: Option<&'static str>,
     second: Option<SecondResult>,
     text: &'static str,
     phase: Option<&'static str>,
@@ -70,6 +71,7 @@ fn case() -> Case {
         passed: true,
         diff: DiffFindings::default(),
         own_changed: Vec::new(),
+        own_follows: None,
         second: None,
         text: "Implement login",
         phase: None,
@@ -101,6 +103,8 @@ fn shown(case: &Case) -> String {
         selects_by_change: case.settings.selects_by_change,
         diff: &case.diff,
         own_changed: &case.own_changed,
+        own_lines: &["-pytest".to_owned(), "+true".to_owned()],
+        own_follows: case.own_follows,
         second: case.second,
         can_run_again: case.settings.can_run_again,
         is_idle: case.is_idle,
@@ -153,6 +157,19 @@ fn row_3a_more_failures_than_before_are_refused_whatever_the_exit_code_says() {
         &case(red(1, 0), Some(Tally::default())),
         "contradiction! not proven: 1 test fails, and the command exits with 0: a pipe hides its exit code? (set -o pipefail)",
     );
+    let suites = |broken: u64| Tally { broken, ..tally(41, 1) };
+    check(
+        &case(suites(2), Some(suites(0))),
+        "contradiction! not proven: 2 suites fail, and the command exits with 0: a pipe hides its exit code? (set -o pipefail)",
+    );
+    let packages = |failed: u64| Tally {
+        level: Level::Groups,
+        groups: Some(Groups { passed: 2, failed, none: 0 }),
+        failed: Some(0),
+        ..Tally::default()
+    };
+    let shown = shown(&case(packages(1), Some(packages(0))));
+    assert!(shown.starts_with("contradiction! not proven: 1 suite fails"), "{shown}");
     // As many as before, and what the runner itself allows.
     check(&case(red(3, 0), Some(red(3, 0))), &format!("contradiction: {words}; 3 failed before"));
     check(&case(red(3, 0), None), &format!("contradiction: {words}; nothing to compare with"));
@@ -214,6 +231,21 @@ fn row_6_a_skip_is_refused_unless_the_tally_denies_it_or_it_is_ordered() {
 }
 
 #[test]
+fn row_6_a_test_that_is_expected_to_fail_is_refused_whatever_the_counts_say() {
+    for marker in [".failing", ".fails", "#[should_panic", "@unittest.expectedFailure"] {
+        let diff = DiffFindings { skips: finding("a.test.js", marker, 1), ..DiffFindings::default() };
+        let refused = "skip! not proven: 1 existing test is expected to fail now: a.test.js";
+        check(&Case { diff: diff.clone(), ..case() }, refused);
+        let shown = shown(&Case { diff, text: "Mark the test of a.test.js as xfail", ..case() });
+        assert!(shown.starts_with("skip: ") && shown.ends_with("the task asks for it"), "{shown}");
+    }
+    // A skip that the counts deny is none.
+    let skips = [finding("a.test.js", ".skip", 1), finding("b.test.js", ".failing", 2)].concat();
+    let diff = DiffFindings { skips, ..DiffFindings::default() };
+    check(&Case { diff, ..case() }, "skip! not proven: 2 existing tests are expected to fail now: b.test.js");
+}
+
+#[test]
 fn row_7_tests_that_vanished_are_refused() {
     let vanished = Case { tests: Some(tally(0, 1)), ..case() };
     check(&vanished, "vanished! not proven: no test ran, 41 ran before");
@@ -224,7 +256,6 @@ fn row_7_tests_that_vanished_are_refused() {
     );
     check(&Case { tests: Some(tally(0, 0)), before: Some(tally(0, 0)), ..case() }, "no-tests: no test ran");
     check(&Case { tests: Some(tally(0, 0)), before: None, ..case() }, "no-tests: no test ran");
-    check(&Case { tests: Some(Tally::default()), ..case() }, "");
     check(
         &Case { tests: Some(tally(0, 1)), passed: false, ..case() },
         "vanished! not proven: no test ran, 41 ran before",
@@ -233,6 +264,63 @@ fn row_7_tests_that_vanished_are_refused() {
     check(&Case { settings, ..vanished }, "no-tests: no test ran");
     let settings = Settings { refuse: &[], ..SETTINGS };
     check(&Case { tests: Some(tally(0, 1)), settings, ..case() }, "vanished: no test ran, 41 ran before");
+}
+
+#[test]
+fn row_7_tests_that_are_not_counted_any_more_are_refused_unless_the_output_was_to_change() {
+    let refused = "vanished! not proven: no test was counted, 41 before";
+    let uncounted = || Case { tests: Some(Tally::default()), ..case() };
+    check(&uncounted(), refused);
+    let groups = |passed: u64, none: u64| Tally {
+        level: Level::Groups,
+        groups: Some(Groups { passed, failed: 0, none }),
+        ..Tally::default()
+    };
+    check(&Case { tests: Some(groups(3, 0)), ..case() }, refused);
+    let packages = || Case { before: Some(groups(3, 1)), ..case() };
+    check(
+        &Case { tests: Some(Tally::default()), ..packages() },
+        "vanished! not proven: no test was counted, 3 packages before",
+    );
+    check(
+        &Case { tests: Some(tally(0, 0)), ..packages() },
+        "vanished! not proven: no test ran, 3 packages ran before",
+    );
+    check(&Case { tests: Some(groups(2, 2)), ..packages() }, "fewer: 2 packages ran, 3 before");
+    // As many packages, whose tests were never counted, and a validation that never counted.
+    check(&Case { tests: Some(groups(3, 1)), ..packages() }, "");
+    check(&Case { before: Some(Tally::default()), ..uncounted() }, "");
+    check(&Case { before: None, ..uncounted() }, "");
+    let settings = Settings { selects_by_change: true, ..SETTINGS };
+    check(&Case { settings, ..uncounted() }, "");
+    // Who asks for another output gets it. Some runners count only what fails.
+    let flag = "vanished: no test was counted, 41 before";
+    for text in ["Use the dot reporter", "Print less output of the tests", "Replace jest"] {
+        let before = Some(Tally { runners: vec!["jest".to_owned()], ..tally(41, 1) });
+        check(&Case { before, text, ..uncounted() }, &format!("{flag}; the task asks for it"));
+    }
+    let diff = DiffFindings { config: finding("jest.config.js", "", 1), ..DiffFindings::default() };
+    let text = "Change jest.config.js";
+    let shown = shown(&Case { diff, text, ..uncounted() });
+    assert!(shown.starts_with(&format!("{flag}; the task asks for it")), "{shown}");
+    let red = Tally { failed: Some(2), ..tally(39, 1) };
+    check(&Case { before: Some(red), passed: false, ..uncounted() }, flag);
+}
+
+#[test]
+fn a_result_from_a_cache_is_a_flag() {
+    let cached = |tests: Tally| Tally { cached: Some(">>> FULL TURBO".to_owned()), ..tests };
+    let flag = "cached: the result is from a cache: >>> FULL TURBO";
+    check(&Case { tests: Some(cached(Tally::default())), ..case() }, flag);
+    check(&Case { tests: Some(cached(tally(3, 1))), ..case() }, flag);
+    // With all its counts, and where nothing was counted before.
+    check(&Case { tests: Some(cached(tally(41, 1))), ..case() }, "");
+    check(&Case { tests: Some(cached(Tally::default())), before: Some(Tally::default()), ..case() }, "");
+    let settings = Settings { refuse: &["cached"], ..SETTINGS };
+    check(
+        &Case { tests: Some(cached(Tally::default())), settings, ..case() },
+        "cached! not proven: the result is from a cache: >>> FULL TURBO",
+    );
 }
 
 #[test]
@@ -262,7 +350,16 @@ fn row_9_a_change_of_the_validation_must_not_be_what_it_passes_by() {
     check(&own(), "second run");
     check(
         &Case { second: Some(SecondResult::Failed), ..own() },
-        "judge! not proven: passes only with its change of check.sh",
+        "judge! not proven: passes only with its change of check.sh: 41 tests by the new script; the old one fails (-pytest, +true)",
+    );
+    check(
+        &Case {
+            second: Some(SecondResult::Failed),
+            tests: Some(Tally::default()),
+            before: Some(Tally::default()),
+            ..own()
+        },
+        "judge! not proven: passes only with its change of check.sh: the old one fails (-pytest, +true)",
     );
     check(
         &Case { second: Some(SecondResult::Passed), ..own() },
@@ -270,8 +367,17 @@ fn row_9_a_change_of_the_validation_must_not_be_what_it_passes_by() {
     );
     check(
         &Case { second: Some(SecondResult::TimedOut), ..own() },
-        &format!("{changed}; the old one timed out"),
+        "judge! not proven: passes only with its change of check.sh: 41 tests by the new script; the old one timed out (-pytest, +true)",
     );
+    check(
+        &Case { second: Some(SecondResult::NotRun), ..own() },
+        "judge! not proven: changed check.sh, and the old one could not be put back to run it",
+    );
+    // What only follows a rename needs no second run, if as many tests ran.
+    let follows = || Case { own_follows: Some("src → lib"), ..own() };
+    check(&follows(), &format!("{changed}: it follows src → lib"));
+    check(&Case { tests: Some(tally(40, 1)), ..follows() }, "second run");
+    check(&Case { tests: Some(Tally::default()), before: Some(Tally::default()), ..follows() }, "second run");
     check(&Case { passed: false, ..own() }, &format!("{changed}; the old one fails, as before"));
     check(&Case { before: None, ..own() }, &format!("{changed}; nothing to compare with"));
     check(&Case { text: "Extend check.sh", ..own() }, &format!("{changed}; the task asks for it"));
@@ -344,6 +450,48 @@ fn other_doubts_are_flags_unless_they_are_to_be_refused() {
 }
 
 #[test]
+fn merged_tests_and_new_ones_that_are_skipped_take_nothing_away() {
+    let merged = || DiffFindings {
+        removed: finding("a.py", "merged", 2),
+        removes_tests: true,
+        ..DiffFindings::default()
+    };
+    check(&Case { diff: merged(), ..case() }, "");
+    let fewer = "fewer: 40 tests ran, 41 before | removed: 2 tests removed: a.py";
+    check(&Case { tests: Some(tally(40, 1)), diff: merged(), ..case() }, fewer);
+    let removed = DiffFindings { removed: finding("a.py", "", 2), ..DiffFindings::default() };
+    check(&Case { diff: removed, ..case() }, "removed: 2 tests removed: a.py");
+    let new_skip = || DiffFindings { new_skips: 1, ..DiffFindings::default() };
+    check(&Case { tests: Some(tally(40, 2)), diff: new_skip(), ..case() }, "fewer: 40 tests ran, 41 before");
+    check(&Case { tests: Some(tally(41, 4)), diff: new_skip(), ..case() }, "");
+    check(
+        &Case { tests: Some(tally(39, 4)), diff: new_skip(), ..case() },
+        "fewer: 39 tests ran, 41 before | skipped: 4 tests skipped, 1 before",
+    );
+}
+
+#[test]
+fn what_runs_by_itself_is_named_in_full() {
+    let by_itself = [".husky/post-merge", ".vscode/tasks.json", "a/.envrc", "build.rs"];
+    let by_itself = by_itself.map(|path| (path.to_owned(), "git")).to_vec();
+    let diff = DiffFindings { by_itself, ..DiffFindings::default() };
+    let words = "run by themselves: .husky/post-merge (git), .vscode/tasks.json (git), a/.envrc (git), build.rs (git)";
+    check(&Case { diff: diff.clone(), ..case() }, &format!("runs-by-itself: {words}"));
+    let settings = Settings { refuse: &["runs-by-itself"], ..SETTINGS };
+    check(&Case { diff, settings, ..case() }, &format!("runs-by-itself! not proven: {words}"));
+}
+
+#[test]
+fn a_new_setting_is_a_flag_unless_a_task_names_it() {
+    let diff = || DiffFindings { config: finding("jest.config.js", "new", 1), ..DiffFindings::default() };
+    check(&Case { diff: diff(), ..case() }, "config: changed jest.config.js, which decides what runs");
+    for text in ["Set up jest", "Add jest.config.js"] {
+        check(&Case { diff: diff(), text, ..case() }, "");
+    }
+    check(&Case { diff: diff(), phase: Some("Phase 1: Setup"), ..case() }, "");
+}
+
+#[test]
 fn what_is_said_of_an_own_file_is_not_said_again_of_a_setting() {
     let diff = DiffFindings { config: finding("package.json", "", 1), ..DiffFindings::default() };
     let own_changed = vec!["package.json#scripts.test".to_owned()];
@@ -368,6 +516,8 @@ fn flags_have_one_order() {
         selects_by_change: false,
         diff: &diff,
         own_changed: &own_changed,
+        own_lines: &[],
+        own_follows: None,
         second: Some(SecondResult::Passed),
         can_run_again: true,
         is_idle: true,

@@ -1,10 +1,13 @@
 //! What a change does to the tests: which run alone or not at all now, which are gone, and what decides it.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::definitions::{Definition, read};
-use super::languages::{Language, language};
-use super::paths::{config_line, has_inline_tests, is_test_config, is_test_file};
+use super::languages::{Language, hidden_by, language, parameters, turns_round};
+use super::paths::{
+    acts_when_new, config_line, has_inline_tests, is_in_pattern, is_test_config, is_test_file, runs_by_itself,
+};
 
 /// Larger files are not read.
 const MAX_FILE_BYTES: usize = 1 << 20;
@@ -23,11 +26,15 @@ pub struct ChangedFile {
     pub after: Option<Vec<u8>>,
 }
 
+/// The text of a finding about tests that may be one with parameters now, and of one about a file that is new.
+pub(super) const MERGED: &str = "merged";
+pub(super) const NEW: &str = "new";
+
 /// Something that stands out in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
     pub path: String,
-    /// The marker: `test.only`. Empty for what is only counted.
+    /// The marker: `test.only`. For what is only counted empty, or a word about it.
     pub text: String,
     /// How many tests or assertions it is about.
     pub count: usize,
@@ -44,10 +51,14 @@ pub struct DiffFindings {
     pub removed: Vec<Finding>,
     /// Assertions that are gone, if no test is: the same languages.
     pub fewer_asserts: Vec<Finding>,
-    /// Files that decide which tests run, without new ones.
+    /// Files that decide which tests run.
     pub config: Vec<Finding>,
-    /// True if a test of any language is gone, as far as that can be seen.
+    /// Files that run when the project is opened, installed or merged, and what runs them.
+    pub by_itself: Vec<(String, &'static str)>,
+    /// True if a test of any language is gone, as far as that can be seen. One that only left the runner's sight is not.
     pub removes_tests: bool,
+    /// How many new tests are skipped.
+    pub new_skips: usize,
 }
 
 /// Reads the changed files.
@@ -56,16 +67,23 @@ pub fn findings(changed: &[ChangedFile]) -> DiffFindings {
     let mut tests = Vec::new();
     for file in changed.iter().filter(|file| !is_too_large(file)) {
         if is_config_change(file) {
-            findings.config.push(finding(&file.path, "", 1));
+            let text = if file.before.is_none() { NEW } else { "" };
+            findings.config.push(finding(&file.path, text, 1));
         }
+        findings.by_itself.extend(runs_when(file).map(|when| (file.path.clone(), when)));
         let is_test = is_test_file(&file.path);
-        match language(&file.path).filter(|_| is_test || has_inline_tests(&file.path)) {
-            Some(language) => tests.push(FileTests::read(file, language, is_test)),
+        // Tests may have moved to where no runner looks.
+        let is_outside = !is_test && !has_inline_tests(&file.path);
+        let is_new = file.before.is_none() && file.after.is_some();
+        match language(&file.path).filter(|_| !is_outside || is_new) {
+            Some(language) => {
+                tests.push(FileTests { is_outside, ..FileTests::read(file, language, is_test) });
+            }
             None => findings.removes_tests |= is_test && file.before.is_some() && file.after.is_none(),
         }
     }
     follow_moves(&mut tests);
-    for file in &tests {
+    for file in tests.iter().filter(|file| !file.is_outside) {
         findings.add(file);
     }
     if !findings.removed.is_empty() {
@@ -86,16 +104,22 @@ impl DiffFindings {
         if let Some((marker, count)) = new_focus {
             self.focus.push(finding(&file.path, &marker, count));
         }
-        if let Some(first) = file.skipped.first() {
-            self.skips.push(finding(&file.path, first, file.skipped.len()));
+        for is_turned in [false, true] {
+            let skipped = file.skipped.iter().filter(|marker| turns_round(marker) == is_turned);
+            if let Some(first) = skipped.clone().next() {
+                self.skips.push(finding(&file.path, first, skipped.count()));
+            }
         }
         let lost = file.lost.iter().filter(|definition| !definition.is_group).count();
-        self.removes_tests |= lost > 0;
+        self.removes_tests |= lost > file.hidden;
+        let skipped = |gained: &&Definition| gained.skip.is_some() && !gained.is_group;
+        self.new_skips += file.gained.iter().filter(skipped).count();
         if file.language.assertion.is_none() {
             return;
         }
         if lost > 0 {
-            self.removed.push(finding(&file.path, "", lost));
+            let text = if file.is_merged && file.hidden == 0 { MERGED } else { "" };
+            self.removed.push(finding(&file.path, text, lost));
         }
         let has_all = after.len() >= before.len();
         if file.fewer_asserts > 0 && has_all && !after.is_empty() {
@@ -114,17 +138,42 @@ fn is_too_large(file: &ChangedFile) -> bool {
 }
 
 fn is_config_change(file: &ChangedFile) -> bool {
-    let Some(before) = &file.before else { return false };
+    if file.before.is_none() && !acts_when_new(&file.path) {
+        return false;
+    }
     let Some(pattern) = config_line(&file.path) else { return is_test_config(&file.path) };
-    let [before, after] =
-        [before.as_slice(), file.after.as_deref().unwrap_or_default()].map(String::from_utf8_lossy);
+    let [before, after] = texts(file);
+    changed_lines(&before, &after).iter().any(|(line, count)| *count != 0 && pattern.is_match(line))
+}
+
+/// Returns what runs a changed file by itself; `None` if nothing does.
+fn runs_when(file: &ChangedFile) -> Option<&'static str> {
+    let after = file.after.as_ref()?;
+    let (when, is_new_alone, line) = runs_by_itself(&file.path)?;
+    let is_seen = match line {
+        _ if is_new_alone => file.before.is_none(),
+        None => file.before.as_ref() != Some(after),
+        Some(line) => {
+            let [before, after] = texts(file);
+            changed_lines(&before, &after).iter().any(|(text, count)| *count > 0 && line.is_match(text))
+        }
+    };
+    is_seen.then_some(when)
+}
+
+fn texts(file: &ChangedFile) -> [Cow<'_, str>; 2] {
+    [&file.before, &file.after].map(|bytes| String::from_utf8_lossy(bytes.as_deref().unwrap_or_default()))
+}
+
+/// Returns the lines of both texts without white space around them, and how much more often each is in the second one.
+pub(super) fn changed_lines<'t>(before: &'t str, after: &'t str) -> BTreeMap<&'t str, i64> {
     let mut lines: BTreeMap<&str, i64> = BTreeMap::new();
-    for (text, change) in [(&before, -1), (&after, 1)] {
+    for (text, change) in [(before, -1), (after, 1)] {
         for line in text.lines() {
             *lines.entry(line.trim().trim_end_matches(',')).or_default() += change;
         }
     }
-    lines.iter().any(|(line, count)| *count != 0 && pattern.is_match(line))
+    lines
 }
 
 /// The tests of a file in both trees.
@@ -140,19 +189,43 @@ struct FileTests {
     /// Definitions that have no counterpart after, and before.
     lost: Vec<Definition>,
     gained: Vec<Definition>,
+    /// True if it is no test file: what was lost elsewhere may be there.
+    is_outside: bool,
+    /// How many of those that are lost are only where the runner does not look.
+    hidden: usize,
+    /// True if there is more by which one test runs with several values.
+    is_merged: bool,
 }
 
 impl FileTests {
     fn read(file: &ChangedFile, language: &'static Language, is_test: bool) -> Self {
-        let [(before, asserts_before), (after, asserts)] =
-            [&file.before, &file.after].map(|bytes| match bytes {
-                Some(bytes) => read(&String::from_utf8_lossy(bytes), language, is_test),
-                None => (Vec::new(), 0),
-            });
+        let texts = texts(file);
+        let [(before, asserts_before), (mut after, asserts)] =
+            texts.each_ref().map(|text| read(text, language, is_test));
+        let [table_before, table] = texts.each_ref().map(|text| parameters(text));
+        let mut hidden = 0;
+        // A line at the top may leave out the whole file.
+        let [hidden_before, hidden_now] = texts.each_ref().map(|text| hidden_by(text, language));
+        if hidden_now.is_some() && hidden_now != hidden_before {
+            hidden = before.iter().filter(|definition| !definition.is_group).count();
+            after.clear();
+        }
         let (definitions, fewer_asserts) = ([before, after], asserts_before.saturating_sub(asserts));
         let path = file.path.clone();
         let (skipped, lost, gained) = (Vec::new(), Vec::new(), Vec::new());
-        let mut file = Self { path, language, definitions, fewer_asserts, skipped, lost, gained };
+        let is_merged = table > table_before;
+        let mut file = Self {
+            path,
+            language,
+            definitions,
+            fewer_asserts,
+            skipped,
+            lost,
+            gained,
+            is_outside: false,
+            hidden,
+            is_merged,
+        };
         file.compare_titles();
         file.pair(|lost, gained| lost.body.len() >= MIN_BODY_CHARS && lost.body == gained.body);
         file
@@ -215,6 +288,12 @@ fn follow_moves(files: &mut [FileTests]) {
                 continue;
             };
             let gained = files[to].gained.swap_remove(at);
+            let is_left = is_in_pattern(&files[from].path) && !is_in_pattern(&files[to].path);
+            if is_left || files[to].is_outside {
+                files[from].hidden += usize::from(!definition.is_group);
+                files[from].lost.push(definition);
+                continue;
+            }
             // Each file has one definition that stands for all of it.
             let is_test = !definition.title.is_empty();
             files[to].skipped.extend(newly_skipped(&definition, gained).filter(|_| is_test));

@@ -163,6 +163,22 @@ const SKIPS: &[(&str, &str, &str, &str)] = &[
         "}, skip: '",
     ),
     ("a_test.cc", "TEST(A, B) {\n}\n", "TEST(A, DISABLED_B) {\n}\n", "DISABLED_"),
+    ("a.test.ts", "test('x', () => 1)", "test.fails('x', () => 1)", ".fails"),
+    ("a.test.ts", "test('x', () => {\n  a()\n})", "test('x', () => {\n  test.fail()\n  a()\n})", "test.fail"),
+    ("a.spec.ts", "test('x', () => 1)", "test.fail('x', () => 1)", ".fail"),
+    ("src/a.rs", "#[test]\nfn x() {}\n", "#[test]\n#[should_panic]\nfn x() {}\n", "#[should_panic"),
+    (
+        "test_a.py",
+        "def test_x():\n    a()\n",
+        "@pytest.mark.xfail(strict=True)\ndef test_x():\n    a()\n",
+        "@pytest.mark.xfail",
+    ),
+    (
+        "ATest.kt",
+        "  @Test\n  fun x() {}\n",
+        "  @Test(expected = IllegalStateException::class)\n  fun x() {}\n",
+        "@Test(expected =",
+    ),
 ];
 
 #[test]
@@ -325,6 +341,81 @@ fn removed_tests_are_counted_and_moved_or_renamed_ones_are_not() {
 }
 
 #[test]
+fn tests_that_leave_the_sight_of_their_runner_are_removed_and_no_excuse() {
+    let python = "def test_a():\n    a()\n";
+    let go = "func TestA(t *testing.T) {\n}\n";
+    let js = "it('a', () => { one(1) })\n";
+    for (path, before, to, after) in [
+        ("tests/test_x.py", python, "tests/helper_x.py", python),
+        ("test_x.py", python, "helper_x.py", python),
+        ("x_test.go", go, "x_windows_test.go", go),
+        ("x_test.go", go, "x.go", go),
+        ("tests/a.test.js", js, "tests/a.helper.js", js),
+        ("x_test.go", go, "x_test.go", &format!("//go:build never\n\n{go}")),
+        ("tests/test_x.py", python, "tests/test_x.py", &format!("__test__ = False\n{python}")),
+        ("tests/a.rs", "#[test]\nfn a() {}\n", "tests/a.rs", "#![cfg(any())]\n#[test]\nfn a() {}\n"),
+    ] {
+        let files = if path == to {
+            vec![file(path, before, after)]
+        } else {
+            vec![file(path, before, ""), file(to, "", after)]
+        };
+        let found = findings(&files);
+        assert_eq!(
+            (shown(&found.removed), found.removes_tests),
+            (format!("1  {path}"), false),
+            "{path} -> {to}"
+        );
+    }
+    // To another file that the runner finds, out of a folder of helpers, and a condition that was there.
+    let tagged = format!("//go:build linux\n\n{go}");
+    for files in [
+        vec![file("tests/test_x.py", python, ""), file("tests/test_y.py", "", python)],
+        vec![file("tests/checks.py", python, ""), file("tests/test_y.py", "", python)],
+        vec![file("x_test.go", &tagged, &format!("{tagged}// more\n"))],
+    ] {
+        assert_eq!(findings(&files), DiffFindings::default(), "{files:?}");
+    }
+}
+
+#[test]
+fn tests_that_become_one_with_parameters_are_merged() {
+    let before = "def test_a():\n    a(1)\n\ndef test_b():\n    a(2)\n";
+    let after = "@pytest.mark.parametrize('x', [1, 2])\ndef test_c(x):\n    a(x)\n";
+    assert_eq!(shown(&findings(&[file("test_a.py", before, after)]).removed), "2 merged test_a.py");
+    assert_eq!(shown(&findings(&[file("test_a.py", before, "x = 1\n")]).removed), "2  test_a.py");
+}
+
+#[test]
+fn files_that_run_by_themselves_are_named_with_what_runs_them() {
+    for (path, before, after, expected) in [
+        (".husky/post-merge", "", "x", "git"),
+        (".pre-commit-config.yaml", "a", "b", "git"),
+        (".gitattributes", "*.png binary\n", "*.png binary\n*.c filter=x\n", "git"),
+        (".vscode/tasks.json", "", "{}", "editors"),
+        (".claude/settings.local.json", "", "{}", "agents"),
+        (".mcp.json", "", "{}", "agents"),
+        ("web/.envrc", "", "x", "the shell"),
+        (".devcontainer/devcontainer.json", "", "{}", "containers"),
+        (".cargo/config.toml", "a", "b", "cargo"),
+        ("build.rs", "", "fn main() {}", "cargo"),
+        ("package.json", "{\n}", "{\n  \"postinstall\": \"node x\"\n}", "npm"),
+        // As it was, gone, and daily work.
+        (".husky/post-merge", "x", "", ""),
+        ("build.rs", "fn main() {}", "fn main() { a() }", ""),
+        (".gitattributes", "", "*.sh text eol=lf\n", ""),
+        ("package.json", "{\n}", "{\n  \"build\": \"tsc\",\n  \"dependencies\": {}\n}", ""),
+        (".github/workflows/ci.yml", "", "x", ""),
+        (".vscode/settings.json", "", "{}", ""),
+        ("node_modules/a/.envrc", "", "x", ""),
+    ] {
+        let found = findings(&[file(path, before, after)]).by_itself;
+        assert_eq!(found.first().map_or("", |(_, when)| when), expected, "{path}: {after}");
+        assert!(expected.is_empty() || super::is_worth_reading(path), "{path}");
+    }
+}
+
+#[test]
 fn fewer_assertions_count_where_no_test_was_removed() {
     let case =
         |path: &str, before: &str, after: &str| shown(&findings(&[file(path, before, after)]).fewer_asserts);
@@ -351,11 +442,19 @@ fn fewer_assertions_count_where_no_test_was_removed() {
 }
 
 #[test]
-fn files_that_decide_what_runs_are_named_if_they_were_there() {
+fn files_that_decide_what_runs_are_named() {
     for (path, before, after, expected) in [
         ("jest.config.js", "a", "b", true),
         ("jest.config.js", "a", "", true),
-        ("jest.config.js", "", "a", false),
+        ("jest.config.js", "", "a", true),
+        ("examples/a/jest.config.js", "", "a", false),
+        ("tests/fixtures/tox.ini", "", "a", false),
+        ("web/package.json", "", "{\n  \"test\": \"jest\"\n}", false),
+        ("tests/conftest.py", "", "def pytest_sessionfinish(session):\n    os._exit(0)\n", true),
+        ("tests/conftest.py", "", "@pytest.fixture\ndef client():\n    return 1\n", false),
+        (".npmrc", "", "script-shell=./sh\n", true),
+        (".npmrc", "", "save-exact=true\n", false),
+        ("bunfig.toml", "[install]\n", "[install]\npreload = [\"./x.ts\"]\n", true),
         ("package.json", "{\n  \"test\": \"jest\"\n}", "{\n  \"test\": \"jest -t x\"\n}", true),
         ("package.json", "{\n  \"test\": \"jest\"\n}", "{\n  \"test\": \"jest\",\n  \"x\": \"1\"\n}", false),
         (

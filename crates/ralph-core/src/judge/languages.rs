@@ -53,13 +53,13 @@ const ROWS: &[Row] = &[
     Row {
         extensions: &["js", "jsx", "ts", "tsx", "mjs", "cjs", "mts", "cts"],
         syntax: SCRIPT,
-        definition: r"(?:^|[^\w.$])(?P<word>(?:[xf]?(?:it|test|describe|context|specify)|suite|bench|Deno\.test)(?:\s*\.\s*(?:skip|only|todo|fails|failing|fixme|ignore|concurrent|sequential|shuffle|serial|parallel|each|for|skipIf|runIf|todoIf|if|describe)\b)*)\s*[(`<]",
+        definition: r"(?:^|[^\w.$])(?P<word>(?:[xf]?(?:it|test|describe|context|specify)|suite|bench|Deno\.test)(?:\s*\.\s*(?:skip|only|todo|fails|failing|fail|fixme|ignore|concurrent|sequential|shuffle|serial|parallel|each|for|skipIf|runIf|todoIf|if|describe)\b)*)\s*[(`<]",
         attribute: NONE,
         required: "",
         header_end: r"=>|\bfunction\b|\bfn\b|;",
-        skip: r"\bx(?:it|test|describe|context|specify)\b|\.\s*(?:skip|todo|fixme|fails|failing|ignore)\b|\b(?:skip|todo|ignore|fails)\s*:\s*(?:true\b|['\x22`])|\.skipIf\(\s*true\b|\.runIf\(\s*false\b",
+        skip: r"\bx(?:it|test|describe|context|specify)\b|\.\s*(?:skip|todo|fixme|fails|failing|fail|ignore)\b|\b(?:skip|todo|ignore|fails|expectFailure)\s*:\s*(?:true\b|['\x22`])|\.skipIf\(\s*true\b|\.runIf\(\s*false\b",
         condition: r"\.\s*(?:skipIf|runIf|todoIf|if)\b|\b(?:skip|todo|ignore)\s*:",
-        statement: r"(?:return\s+)?(?:(?:this|t|ctx|context|test)\.(?:skip|todo|fixme)\(\s*(?:true\b|\)|['\x22`]))",
+        statement: r"(?:return\s+)?(?:(?:this|t|ctx|context|test)\.(?:skip|todo|fixme|fail)\(\s*(?:true\b|\)|['\x22`]))",
         focus: r"\bf(?:it|test|describe|context|specify)\b|\b[\w.]+\.only\b|\bonly\s*:\s*true\b",
         file_skip: NONE,
         assertion: Some(
@@ -87,7 +87,7 @@ const ROWS: &[Row] = &[
         attribute: "#[",
         required: r"#\[\s*(?:\w+::)*(?:test|rstest|test_case|quickcheck|wasm_bindgen_test)\b",
         header_end: r"\n",
-        skip: r"#\[\s*ignore\b",
+        skip: r"#\[\s*(?:ignore|should_panic)\b",
         condition: r"\bcfg_attr\b[^\]]*\bignore\b",
         statement: NONE,
         focus: NONE,
@@ -143,7 +143,7 @@ const ROWS: &[Row] = &[
         attribute: "@",
         required: r"@(?:\w*Test|TestFactory|TestTemplate|Property)\b",
         header_end: r"\n",
-        skip: r"@(?:[\w.]+\.)?(?:Disabled|Ignore)\b|\benabled\s*=\s*false\b",
+        skip: r"@(?:[\w.]+\.)?(?:Disabled|Ignore|ExpectedToFail)\b|\benabled\s*=\s*false\b|@Test\s*\([^)\n]*\bexpected(?:Exceptions)?\s*=",
         condition: r"@(?:Disabled|Enabled)\w+",
         statement: r"(?:Assum\w+\.)?assume(?:True\(\s*false|False\(\s*true)\b",
         focus: NONE,
@@ -157,7 +157,7 @@ const ROWS: &[Row] = &[
         attribute: "[",
         required: r"[\[,]\s*(?:Fact|Theory|Test|TestMethod|DataTestMethod|TestCase)\b",
         header_end: r"\n",
-        skip: r"\bSkip\s*=\s*[@$]?\x22|[\[,]\s*(?:Ignore|Explicit)\b",
+        skip: r"\bSkip\s*=\s*[@$]?\x22|[\[,]\s*(?:Ignore|Explicit|ExpectedException)\b",
         condition: r"\bSkip\w*\s*=",
         statement: r"Assert\.(?:Ignore|Inconclusive)\(",
         focus: NONE,
@@ -173,7 +173,7 @@ const ROWS: &[Row] = &[
         header_end: r"\n",
         skip: r"\.disabled\(\s*(?:\)|\x22[^)]*\)$|\x22\s*\x22\s*\))",
         condition: r"\.(?:disabled|enabled)\(",
-        statement: r"throw\s+XCTSkip\(",
+        statement: r"throw\s+XCTSkip\(|XCTExpectFailure\b|(?:await\s+)?withKnownIssue\b",
         focus: NONE,
         file_skip: NONE,
         assertion: None,
@@ -274,6 +274,39 @@ static LANGUAGES: LazyLock<Vec<Language>> = LazyLock::new(|| {
     });
     languages.collect()
 });
+
+/// Returns true if a marker makes a test pass where it fails: the counts show nothing of it.
+pub(super) fn turns_round(marker: &str) -> bool {
+    static TURNS: LazyLock<Regex> =
+        LazyLock::new(|| pattern(r"(?i)fail|should_panic|\bexpected|knownissue|^pending"));
+    TURNS.is_match(marker)
+}
+
+/// Returns the line by which a compiler or runner leaves out a file: a build constraint of Go, `#![cfg(...)]` of Rust,
+/// `__test__ = False` of Python.
+pub(super) fn hidden_by<'s>(source: &'s str, language: &Language) -> Option<&'s str> {
+    static LINE: LazyLock<[(&str, Regex); 3]> = LazyLock::new(|| {
+        [
+            ("go", r"(?m)^//\s*(?:go:build|\+build)\s.*$"),
+            ("rs", r"(?m)^#!\[cfg\(.*$"),
+            ("py", r"(?m)^__test__\s*=\s*False\b"),
+        ]
+        .map(|(extension, line)| (extension, pattern(line)))
+    });
+    let (_, line) = LINE.iter().find(|(extension, _)| language.extensions.contains(extension))?;
+    line.find(source).map(|found| found.as_str())
+}
+
+/// Returns how often a source has what runs one test with several values.
+pub(super) fn parameters(source: &str) -> usize {
+    static PARAMETERS: LazyLock<Regex> = LazyLock::new(|| {
+        pattern(
+            r"(?x)\bparametrize\b | \bsubTest\b | \.(?:each|for)\b\s*[(`\[] | \brstest\b | \btest_case\b
+              | \#\[case\b | \bt\.Run\( | \bParameterizedTest\b | \bDescribeTable\b",
+        )
+    });
+    PARAMETERS.find_iter(source).count()
+}
 
 /// Returns the language of a file by its name.
 pub(super) fn language(path: &str) -> Option<&'static Language> {

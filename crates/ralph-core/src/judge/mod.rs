@@ -15,11 +15,12 @@ mod nothing_to_run;
 mod ordered;
 mod own_files;
 mod paths;
+mod recipes;
 mod shell;
 mod ticks;
 mod unseen;
 
-pub use decision::{Decision, Evidence, SecondResult, contradiction, decide};
+pub use decision::{Decision, Evidence, SecondResult, contradiction, counts_fell, decide, is_contradicted};
 pub use diff::{ChangedFile, DiffFindings, Finding, findings};
 pub use flaky::{is_cheap, lies_in_changed, may_be_flaky};
 pub use known_failures::{KnownFailures, confirm, known_failures, still_known};
@@ -28,6 +29,6 @@ pub use ordered::{
     is_verification, nothing_to_change, orders_own_file_change, orders_removal, orders_reversal, orders_skip,
 };
 pub use own_files::{Lookup, OwnFiles, selects_by_change};
-pub use paths::{is_test_file, is_worth_reading};
+pub use paths::{is_test_file, is_worth_reading, may_have_moved};
 pub use ticks::closable;
 pub use unseen::{is_made_by_tools, unseen_words, without_numbers, written_outside};

@@ -4,13 +4,112 @@ use tasklist::Languages;
 
 /// First words of a task that may be done without any change.
 const VERIFICATIONS: &[&str] = &[
-    "run", "verify", "validate", "check", "confirm", "ensure", "review", "test", "measure", "audit",
-    "execute", "install", "start", "deploy", "apply", "migrate", "commit", "tag", "push", "publish",
+    "run",
+    "verify",
+    "validate",
+    "check",
+    "confirm",
+    "ensure",
+    "review",
+    "test",
+    "measure",
+    "audit",
+    "execute",
+    "install",
+    "start",
+    "deploy",
+    "apply",
+    "migrate",
+    "commit",
+    "tag",
+    "push",
+    "publish",
     "download",
+    "investigate",
+    "decide",
+];
+
+/// First words that are a verification only before one of these, as they begin names of things, too: `Explore page`.
+const VERIFICATIONS_BEFORE: &[(&str, &[&str])] = &[
+    ("make", &["sure"]),
+    (
+        "explore",
+        &[
+            "the",
+            "a",
+            "an",
+            "how",
+            "whether",
+            "if",
+            "what",
+            "which",
+            "where",
+            "why",
+            "our",
+            "this",
+            "that",
+            "these",
+            "existing",
+            "current",
+            "possible",
+            "available",
+            "different",
+            "other",
+            "options",
+            "alternatives",
+            "approaches",
+            "ways",
+        ],
+    ),
+    (
+        "try",
+        &[
+            "the", "a", "an", "out", "how", "whether", "if", "all", "each", "every", "both", "this", "these",
+            "our",
+        ],
+    ),
+    ("look", &["at", "into", "through", "over", "whether", "how", "if", "closely"]),
+];
+
+/// What such a word is only a name of: `Decide button`.
+const THINGS: &[&str] = &[
+    "button",
+    "page",
+    "tab",
+    "view",
+    "screen",
+    "link",
+    "panel",
+    "mode",
+    "menu",
+    "section",
+    "feed",
+    "icon",
+    "action",
+    "endpoint",
+    "route",
+    "api",
+    "function",
+    "method",
+    "handler",
+    "component",
+    "step",
+    "form",
+    "flow",
+    "command",
 ];
 
 /// Words by which a task asks for fewer tests.
 const REMOVALS: &[&str] = &["skip", "disable", "quarantine", "xfail", "remove", "delete", "drop"];
+
+/// Verbs that ask for it only with the tests as their object: much else is muted.
+const SILENCINGS: &[&str] = &["silence", "mute", "retire"];
+
+/// What tests are marked as, and the words before and between: `mark slow tests as ignored`.
+const MARKINGS: &[&str] = &["mark", "set", "tag", "flag", "make", "keep", "leave"];
+const MARKED: &[&str] =
+    &["ignored", "skipped", "muted", "silenced", "quarantined", "disabled", "todo", "pending"];
+const BETWEEN: &[&str] = &["as", "to", "be", "a", "the", "is", "are"];
 
 /// Words by which a task asks for a change that takes work of earlier ones away.
 const REVERSALS: &[&str] =
@@ -391,15 +490,31 @@ const NOTHING_TO_CHANGE: &str = "nothing to change:";
 
 /// Returns true if the work of a task is to look at something or to run it, so that no file needs to change.
 pub fn is_verification(text: &str, languages: Languages) -> bool {
+    let rest = without_tags(text).to_lowercase();
+    // `Try/catch` is one word.
+    let mut words = rest.split(|c: char| !c.is_alphanumeric() && !matches!(c, '-' | '_' | '/'));
+    let first = words.next().unwrap_or_default();
+    let first = first.split('/').next().filter(|word| VERIFICATIONS.contains(word)).unwrap_or(first);
+    let second = words.next().unwrap_or_default();
+    let is_verb = match first {
+        // `Manually entered orders`
+        "manually" => !second.is_empty() && !second.ends_with("ed"),
+        "investigate" | "decide" => !THINGS.contains(&second),
+        _ => {
+            let before = VERIFICATIONS_BEFORE.iter().find(|(word, _)| *word == first);
+            before.map_or_else(|| VERIFICATIONS.contains(&first), |(_, next)| next.contains(&second))
+        }
+    };
+    is_verb || others(languages).any(|words| words.is_verification(&rest, first))
+}
+
+/// Returns the text of a task behind `[P]`, `[US1]` and markup.
+fn without_tags(text: &str) -> &str {
     let mut rest = text.trim_start();
     while let Some((_, behind)) = rest.strip_prefix('[').and_then(|tag| tag.split_once(']')) {
         rest = behind.trim_start();
     }
-    let rest = rest.trim_start_matches(|c: char| !c.is_alphanumeric());
-    let rest = rest.to_lowercase();
-    let first =
-        rest.split(|c: char| !c.is_alphanumeric() && !matches!(c, '-' | '_')).next().unwrap_or_default();
-    VERIFICATIONS.contains(&first) || others(languages).any(|words| words.is_verification(&rest, first))
+    rest.trim_start_matches(|c: char| !c.is_alphanumeric())
 }
 
 /// Returns the reason in a line `Nothing to change: REASON`.
@@ -416,7 +531,10 @@ pub fn nothing_to_change(final_text: &str) -> Option<&str> {
 pub fn orders_removal(texts: &[&str], languages: Languages) -> bool {
     texts.iter().any(|text| {
         let other = text.to_lowercase();
+        let is_retired = words(without_tags(text)).next().is_some_and(|word| word == "retire");
         words(text).any(|word| is_removal(&word))
+            || is_retired
+            || silences_tests(text, &[])
             || others(languages).any(|words| words.has(words.removals, &other))
     })
 }
@@ -425,8 +543,9 @@ pub fn orders_removal(texts: &[&str], languages: Languages) -> bool {
 pub fn orders_skip(texts: &[&str], paths: &[&str], languages: Languages) -> bool {
     texts.iter().any(|text| {
         let other = text.to_lowercase();
-        if others(languages).any(|words| words.has(words.removals, &other) && words.has(words.tests, &other))
-        {
+        let is_other = others(languages)
+            .any(|words| words.has(words.removals, &other) && words.has(words.tests, &other));
+        if is_other || silences_tests(text, paths) {
             return true;
         }
         let words: Vec<String> = words(text).collect();
@@ -448,17 +567,56 @@ pub fn orders_own_file_change(
     phase: Option<&str>,
     languages: Languages,
 ) -> bool {
-    let is_setup = |phase: &str| {
-        let other = phase.to_lowercase();
-        words(phase).any(|word| word == "setup")
-            || others(languages).any(|words| words.has(words.setup, &other))
-    };
-    phase.is_some_and(is_setup)
+    phase.is_some_and(|phase| is_setup(phase, languages))
         || texts.iter().any(|text| words(text).any(|word| word == "validation"))
         || names.iter().all(|name| {
             let path = name.split('#').next().unwrap_or(name);
             texts.iter().any(|text| words(text).any(|word| names_file(&word, path)))
         })
+}
+
+/// Returns true if a phase is the one in which a project is set up.
+pub fn is_setup(phase: &str, languages: Languages) -> bool {
+    let other = phase.to_lowercase();
+    words(phase).any(|word| word == "setup") || others(languages).any(|words| words.has(words.setup, &other))
+}
+
+/// Returns true if one of the tasks names a file that decides what runs, or the tool that it is of: `jest` of
+/// `jest.config.js`.
+pub fn orders_config(texts: &[&str], path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path).to_lowercase();
+    let tool = name.trim_start_matches('.').split('.').next().unwrap_or_default();
+    let tool = tool.strip_suffix("rc").unwrap_or(tool);
+    texts.iter().any(|text| {
+        words(text).any(|word| names_file(&word, path) || word == tool && !matches!(tool, "package" | "vite"))
+    })
+}
+
+/// Returns true if one of the tasks asks that the validation prints something else: it names one of the runners, or speaks
+/// of a runner or reporter, or of the output of tests.
+pub fn orders_other_output(texts: &[&str], runners: &[&str], languages: Languages) -> bool {
+    texts.iter().any(|text| {
+        let other = text.to_lowercase();
+        let is_of_tests = |word: &str| {
+            matches!(word, "test" | "tests" | "validation" | "check" | "checks")
+                || others(languages).any(|words| words.has(words.tests, &other))
+        };
+        let words: Vec<String> = words(text).collect();
+        let has_tests = words.iter().any(|word| is_of_tests(word));
+        words.iter().any(|word| {
+            let is_runner = runners.iter().any(|runner| runner.split(' ').next() == Some(word));
+            match word.as_str() {
+                "runner" | "runners" | "reporter" | "reporters" => true,
+                // Names that other things have, too.
+                "output" | "outputs" | "quiet" | "quietly" | "verbose" | "verbosity" => has_tests,
+                // Names that other things have, too.
+                "cargo" | "go" | "node" | "dart" | "bun" | "deno" | "tap" | "summary" => {
+                    has_tests && is_runner
+                }
+                _ => is_runner,
+            }
+        })
+    })
 }
 
 /// Returns true if one of the tasks asks to take away or to change what there is, or names one of these files.
@@ -469,6 +627,28 @@ pub fn orders_reversal(texts: &[&str], paths: &[String], languages: Languages) -
             .any(|word| REVERSALS.contains(&word.to_lowercase().as_str()))
             || others(languages).any(|words| words.has(words.reversals, &other))
             || words(text).any(|word| paths.iter().any(|path| names_file(&word, path)))
+    })
+}
+
+/// Returns true if a task asks to silence tests, or to mark them so: the verb begins it, or what is behind `and`.
+fn silences_tests(text: &str, paths: &[&str]) -> bool {
+    let words: Vec<String> = words(without_tags(text)).filter(|word| !word.is_empty()).collect();
+    let is_test = |word: &String| {
+        matches!(word.as_str(), "test" | "tests" | "spec" | "specs" | "suite")
+            || word.starts_with("test_")
+            || paths.iter().any(|path| names_file(word, path))
+    };
+    let is_in = |words: &[&str], word: &String| words.contains(&word.as_str());
+    words.iter().enumerate().any(|(at, word)| {
+        let begins = at == 0 || is_in(&["and", "then", "or", "to"], &words[at - 1]);
+        let rest = &words[at + 1..words.len().min(at + MAX_WORDS_BETWEEN)];
+        let object = rest.iter().take_while(|word| !is_in(&["and", "with", "or", "then", "when"], word));
+        let is_marking = is_in(MARKINGS, word)
+            && rest.iter().position(is_test).is_some_and(|test| {
+                let mut behind = words[at + test + 2..].iter().skip_while(|word| is_in(BETWEEN, word));
+                behind.next().is_some_and(|word| is_in(MARKED, word))
+            });
+        begins && is_in(SILENCINGS, word) && object.clone().any(is_test) || is_marking
     })
 }
 
@@ -507,6 +687,14 @@ mod tests {
             "`Ensure` it",
             "[US-2] - commit and push",
             "TEST everything",
+            "Manually test the login",
+            "[P] Make sure that the login works",
+            "Explore the code and list open questions",
+            "Try the new flow on a phone",
+            "Look into the slow query",
+            "Investigate slow startup",
+            "Decide whether to keep the cache",
+            "Run/verify the quickstart",
         ] {
             assert!(is_verification(text, of(text)), "{text}");
         }
@@ -516,6 +704,17 @@ mod tests {
             "Test-driven rewrite",
             "Tests for login",
             "[P] Checkout page",
+            "Explore page",
+            "Explore tab with a grid",
+            "Try/catch around fetch",
+            "Try-again button",
+            "Look and feel",
+            "Look up the user by email",
+            "Make a login",
+            "Manually entered orders can be edited",
+            "Manual entry form",
+            "Investigate button on alerts",
+            "Decide endpoint",
             "",
             "[P]",
         ] {
@@ -551,9 +750,54 @@ mod tests {
             ("Disable `other.test.js`", true, false),
             ("Add a test for dropdowns and skipping", false, false),
             ("Deleted users cannot log in", false, false),
+            ("Silence the flaky test test_b until 12 is fixed", true, true),
+            ("[P] Mute tests/a.test.js", false, true),
+            ("Speed up the test run: mark slow tests as ignored", true, true),
+            ("Fix the clock and retire its old tests", true, true),
+            ("Retire the legacy parser", true, false),
+            ("Add a mute button", false, false),
+            ("Add a mute button and a test for it", false, false),
+            ("Mute notifications, and test that none is sent", false, false),
+            ("Add tests for ignored files", false, false),
+            ("Add a silence detection test", false, false),
+            ("Show retired users", false, false),
         ] {
             assert_eq!(orders_removal(&["x", text], of(text)), removal, "{text}");
             assert_eq!(orders_skip(&["x", text], &["tests/a.test.js"], of(text)), skip, "{text}");
+        }
+    }
+
+    #[test]
+    fn another_output_is_ordered_by_the_runner_its_settings_or_its_reporter() {
+        for (text, expected) in [
+            ("Use the dot reporter", true),
+            ("Switch from jest to tape", true),
+            ("Make the output of the tests quiet", true),
+            ("Run the go tests with less noise", true),
+            ("Write the output to a file", false),
+            ("Add a node to the tree", false),
+            ("Go to the next page", false),
+            ("Add the login", false),
+        ] {
+            assert_eq!(
+                orders_other_output(&["x", text], &["jest", "go test", "node"], of(text)),
+                expected,
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_setting_is_ordered_by_its_file_or_its_tool() {
+        for (text, path, expected) in [
+            ("Set up jest", "jest.config.js", true),
+            ("Add .mocharc.json", ".mocharc.json", true),
+            ("Configure mocha", ".mocharc.json", true),
+            ("Add pytest.ini", "pytest.ini", true),
+            ("Ship the package", "package.json", false),
+            ("Add the login", "jest.config.js", false),
+        ] {
+            assert_eq!(orders_config(&["x", text], path), expected, "{text}");
         }
     }
 

@@ -7,7 +7,11 @@ use std::sync::LazyLock;
 use regex::Regex;
 use serde_json::{Map, Value};
 
-use super::paths::{is_manifest, is_test_file, pattern};
+use super::definitions::read;
+use super::diff::changed_lines;
+use super::languages::language;
+use super::paths::{is_in_pattern, is_manifest, is_test_file, pattern, runs_tests};
+use super::recipes::Recipes;
 use super::shell::{commands, option_value, unwrapped, without_options};
 
 /// Reads a file of the project by its path from the project's root; `None` if it is not there.
@@ -15,6 +19,10 @@ pub type Lookup<'a> = &'a dyn Fn(&str) -> Option<Vec<u8>>;
 
 /// Maximum number of scripts within scripts that are followed.
 const MAX_DEPTH: u8 = 8;
+
+/// Maximum number of changed lines of each side that are shown, and of their characters.
+const MAX_LINES: usize = 3;
+const MAX_LINE_CHARS: usize = 60;
 
 /// Programs that run a script: their options with a value, and options after which no script follows.
 const INTERPRETERS: &[(&str, &[&str], &[&str])] = &[
@@ -116,23 +124,42 @@ static SELECTS: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
+/// Paths of shell scripts in what is no shell script.
+static SHELL_PATHS: LazyLock<Regex> = LazyLock::new(|| pattern(r"[\w./-]+\.(?:sh|bash)\b"));
+
 /// A file of the project, or a script of a package.json.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Part {
     File(String),
-    Script { manifest: String, name: String },
+    /// A file that holds tests itself.
+    Test(String),
+    Script {
+        manifest: String,
+        name: String,
+    },
+}
+
+/// How a file is run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Call {
+    /// By a shell.
+    Shell,
+    /// Within the shell that names it.
+    Sourced,
+    /// By another interpreter, or by itself.
+    Program,
 }
 
 impl Part {
     fn path(&self) -> &str {
         match self {
-            Self::File(path) | Self::Script { manifest: path, .. } => path,
+            Self::File(path) | Self::Test(path) | Self::Script { manifest: path, .. } => path,
         }
     }
 
     fn label(&self) -> String {
         match self {
-            Self::File(path) => path.clone(),
+            Self::File(path) | Self::Test(path) => path.clone(),
             Self::Script { manifest, name } => format!("{manifest}#scripts.{name}"),
         }
     }
@@ -140,7 +167,7 @@ impl Part {
     /// Returns what it consists of in a tree.
     fn contents(&self, lookup: Lookup<'_>) -> Option<Vec<u8>> {
         match self {
-            Self::File(path) => lookup(path),
+            Self::File(path) | Self::Test(path) => lookup(path),
             Self::Script { manifest, name } => {
                 script(&manifest_json(manifest, lookup)?, name).map(Into::into)
             }
@@ -158,9 +185,64 @@ pub struct OwnFiles {
 impl OwnFiles {
     /// Returns the own files of a validation command, which runs in the project's root.
     pub fn find(command: &str, lookup: Lookup<'_>) -> Self {
-        let mut finder = Finder { lookup, parts: Vec::new(), depth: 0 };
+        let mut finder = Finder { lookup, parts: Vec::new(), depth: 0, script_folder: None };
         finder.line(command, "");
         Self { parts: finder.parts }
+    }
+
+    /// Returns those that do not hold tests themselves: a test that is run by itself may change as others do.
+    #[must_use]
+    pub fn without_tests(mut self) -> Self {
+        self.parts.retain(|part| !matches!(part, Part::Test(_)));
+        self
+    }
+
+    /// Returns some lines of the changed ones that are only in one of two trees: `-pytest`, `+true`.
+    pub fn changed_lines(&self, before: Lookup<'_>, after: Lookup<'_>) -> Vec<String> {
+        let mut lines = Vec::new();
+        for part in self.differing(before, after) {
+            let [old, new] = [before, after].map(|lookup| part.contents(lookup).unwrap_or_default());
+            let [old, new] = [&old, &new].map(|bytes| String::from_utf8_lossy(bytes));
+            let changed = changed_lines(&old, &new);
+            // In the order of the texts, what is gone first.
+            for (text, sign, is_there) in [(&old, '-', -1), (&new, '+', 1)] {
+                let differing = text.lines().map(|line| line.trim().trim_end_matches(','));
+                let differing =
+                    differing.filter(|line| !line.is_empty() && changed[line].signum() == is_there);
+                let short = |line: &str| line.chars().take(MAX_LINE_CHARS).collect::<String>();
+                lines.extend(differing.take(MAX_LINES).map(|line| format!("{sign}{}", short(line))));
+            }
+        }
+        lines.truncate(2 * MAX_LINES);
+        lines
+    }
+
+    /// Returns the renames that alone make the new own files from the old ones: `src → lib`. `moved` are files that are the same
+    /// under another path.
+    pub fn follows(
+        &self,
+        before: Lookup<'_>,
+        after: Lookup<'_>,
+        moved: &[(String, String)],
+    ) -> Option<String> {
+        let renames = renames(moved);
+        let mut used: Vec<String> = Vec::new();
+        for part in self.differing(before, after) {
+            let [old, new] = [before, after].map(|lookup| String::from_utf8(part.contents(lookup)?).ok());
+            let mut text = old?;
+            for (from, to) in &renames {
+                let renamed = with_path(&text, from, to);
+                let words = format!("{from} → {to}");
+                if renamed != text && !used.contains(&words) {
+                    used.push(words);
+                }
+                text = renamed;
+            }
+            if new? != text {
+                return None;
+            }
+        }
+        (!used.is_empty()).then(|| used.join(", "))
     }
 
     /// Returns the names of those that are there: `check.sh`, `package.json#scripts.test`.
@@ -193,7 +275,7 @@ impl OwnFiles {
         let mut restored: BTreeMap<String, Option<Vec<u8>>> = BTreeMap::new();
         for part in self.differing(before, after) {
             let contents = match part {
-                Part::File(path) => before(path),
+                Part::File(path) | Part::Test(path) => before(path),
                 Part::Script { manifest, name } => {
                     let present = restored.get(manifest).cloned().unwrap_or_else(|| after(manifest));
                     let old = manifest_json(manifest, before);
@@ -217,6 +299,41 @@ pub fn selects_by_change<S: AsRef<str>>(command: &str, own_contents: &[S]) -> bo
     let mut lines = own_contents.iter().flat_map(|contents| contents.as_ref().lines());
     SELECTS.is_match(command)
         || lines.any(|line| !line.trim_start().starts_with(['#', '/']) && SELECTS.is_match(line))
+}
+
+/// Returns the shortest paths that were renamed, the longest first: of `src/a/x.js` and `lib/a/x.js` the folders.
+fn renames(moved: &[(String, String)]) -> Vec<(String, String)> {
+    let mut renames: Vec<(String, String)> = moved
+        .iter()
+        .map(|(from, to)| {
+            let [mut old, mut new] = [from, to].map(|path| path.split('/').collect::<Vec<_>>());
+            while old.len() > 1 && new.len() > 1 && old.last() == new.last() {
+                old.pop();
+                new.pop();
+            }
+            (old.join("/"), new.join("/"))
+        })
+        .collect();
+    renames.sort_by(|a, b| b.0.len().cmp(&a.0.len()).then_with(|| a.cmp(b)));
+    renames.dedup();
+    renames
+}
+
+/// Returns a text with another path in the place of one, and of what is below it.
+fn with_path(text: &str, from: &str, to: &str) -> String {
+    let is_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
+    let mut replaced = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(from) {
+        let (before, behind) = (&rest[..at], &rest[at + from.len()..]);
+        let is_end = !behind.starts_with(is_name);
+        let is_start =
+            before.ends_with("./") || !before.ends_with(|c: char| is_name(c) || matches!(c, '/' | '.'));
+        replaced.push_str(before);
+        replaced.push_str(if is_start && is_end { to } else { from });
+        rest = behind;
+    }
+    replaced + rest
 }
 
 fn manifest_json(path: &str, lookup: Lookup<'_>) -> Option<Value> {
@@ -246,29 +363,66 @@ struct Finder<'a> {
     lookup: Lookup<'a>,
     parts: Vec<Part>,
     depth: u8,
+    /// The folder of the script that is read, whose own scripts are not.
+    script_folder: Option<String>,
 }
 
 impl Finder<'_> {
-    fn line(&mut self, line: &str, folder: &str) {
+    /// Reads a line. Returns the folder in which the next one runs.
+    fn line(&mut self, line: &str, folder: &str) -> String {
+        let mut folder = folder.to_owned();
         if self.depth >= MAX_DEPTH {
-            return;
+            return folder;
         }
         self.depth += 1;
-        let mut folder = folder.to_owned();
         for words in commands(line) {
             let words = unwrapped(&words);
             match words {
-                [program, to, ..] if program == "cd" => folder = join(&folder, to).unwrap_or_default(),
+                [program, to, ..] if program == "cd" => {
+                    folder = self.places(to, &folder).into_iter().next().unwrap_or_default();
+                }
                 _ => self.command(words, &folder),
             }
         }
         self.depth -= 1;
+        folder
+    }
+
+    /// Reads what a file consists of that the command itself names. One level: what its scripts run is not looked at.
+    fn within(&mut self, path: &str, read: impl FnOnce(&mut Self)) {
+        if self.script_folder.is_none() {
+            self.script_folder = Some(path.rsplit_once('/').map_or("", |(folder, _)| folder).to_owned());
+            read(self);
+            self.script_folder = None;
+        }
+    }
+
+    /// Returns the paths that a word may be, the likeliest first: scripts name others from the folder in which they run, or
+    /// from their own, as `"$(dirname "$0")/lib.sh"`.
+    fn places(&self, word: &str, folder: &str) -> Vec<String> {
+        let Some(of_script) = &self.script_folder else { return join(folder, word).into_iter().collect() };
+        let word = word.trim_start_matches('<');
+        let (word, folders) = match word.strip_prefix('$') {
+            None => (word, [folder, of_script, ""]),
+            Some(rest) => {
+                let end = rest
+                    .rfind([')', '}'])
+                    .map_or_else(|| rest.find('/').unwrap_or(rest.len()), |end| end + 1);
+                (rest[end..].trim_start_matches('/'), [of_script, folder, ""])
+            }
+        };
+        folders.into_iter().filter_map(|folder| join(folder, word)).collect()
     }
 
     fn command(&mut self, words: &[String], folder: &str) {
         let Some((program, rest)) = words.split_first() else { return };
         if program.contains('/') {
-            self.file(program, folder);
+            self.file(program, folder, Call::Program);
+        }
+        if let (true, Some(script)) =
+            (program.starts_with('$'), rest.iter().find(|word| !word.starts_with('-')))
+        {
+            self.file(script, folder, Call::Program);
         }
         let name = program.rsplit('/').next().unwrap_or(program);
         let name = if name.starts_with("python3") {
@@ -280,7 +434,12 @@ impl Finder<'_> {
             return;
         }
         if let Some((_, valued, ends)) = INTERPRETERS.iter().find(|(known, _, _)| *known == name) {
-            self.interpreter(valued, ends, rest, folder);
+            let call = match name {
+                "." | "source" => Call::Sourced,
+                _ if *ends == ["-c"] => Call::Shell,
+                _ => Call::Program,
+            };
+            self.interpreter(valued, ends, rest, folder, call);
         } else if let Some(runner) = runner(name) {
             self.runner(runner, rest, folder);
         } else if SCRIPT_RUNNERS.contains(&name) {
@@ -293,7 +452,7 @@ impl Finder<'_> {
         }
     }
 
-    fn interpreter(&mut self, valued: &[&str], ends: &[&str], rest: &[String], folder: &str) {
+    fn interpreter(&mut self, valued: &[&str], ends: &[&str], rest: &[String], folder: &str, call: Call) {
         let rest = rest.strip_prefix(&["run".to_owned()]).unwrap_or(rest);
         let options = &rest[..rest.len() - without_options(rest, valued).len()];
         // `-c`, and together with others as in `-euc`.
@@ -302,15 +461,15 @@ impl Finder<'_> {
             ends.contains(&word.as_str()) || word.starts_with('-') && is_group
         });
         let Some(end) = end else {
-            if let Some(script) = without_options(rest, valued).first() {
-                self.file(script, folder);
+            if let Some(script) = without_options(rest, valued).iter().find(|word| *word != "<") {
+                self.file(script, folder, call);
             }
             return;
         };
         let behind = &rest[end + 1..];
         match (rest[end].as_str(), behind) {
             ("-m", [module, ..]) if runner(module).is_some() => self.command(behind, folder),
-            (option, [line, ..]) if option.ends_with('c') && ends == ["-c"] => self.line(line, folder),
+            (option, [line, ..]) if option.ends_with('c') && ends == ["-c"] => drop(self.line(line, folder)),
             _ => {}
         }
     }
@@ -320,14 +479,57 @@ impl Finder<'_> {
             Some(to) => join(folder, to).unwrap_or_default(),
             None => folder.to_owned(),
         };
-        if let Some(file) = option_value(rest, runner.file_options) {
-            return self.file(file, &folder);
-        }
-        let paths: Vec<String> = runner.files.iter().filter_map(|name| join(&folder, name)).collect();
+        let named = option_value(rest, runner.file_options);
+        let names = named.map_or_else(|| runner.files.to_vec(), |name| vec![name]);
+        let paths: Vec<String> = names.into_iter().filter_map(|name| join(&folder, name)).collect();
         // Those before it would be read in its place.
-        let found = paths.iter().position(|path| (self.lookup)(path).is_some());
-        for path in paths.into_iter().take(found.map_or(0, |found| found + 1)) {
-            self.push(Part::File(path));
+        let Some(found) = paths.iter().position(|path| (self.lookup)(path).is_some()) else { return };
+        for path in &paths[..=found] {
+            self.push(Part::File(path.clone()));
+        }
+        let valued = [runner.file_options, runner.folder_options].concat();
+        let goals = rest.iter().enumerate().filter(|(at, word)| {
+            let is_value = at.checked_sub(1).is_some_and(|before| valued.contains(&rest[before].as_str()));
+            !is_value && !word.starts_with('-') && !word.contains('=')
+        });
+        let goals: Vec<&str> = goals.map(|(_, word)| word.as_str()).collect();
+        let path = paths[found].clone();
+        self.within(&path, |it| it.recipes(runner, &path, &goals, &folder));
+    }
+
+    /// Reads what a file of `make`, `just` and the like runs for these targets.
+    fn recipes(&mut self, runner: &Runner, path: &str, goals: &[&str], folder: &str) {
+        let lookup = self.lookup;
+        let text = |path: &str| lookup(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        let mut texts: Vec<String> = text(path).into_iter().collect();
+        let is_just = runner.names == ["just"];
+        if !is_just && runner.names != ["make", "gmake"] {
+            for script in texts.iter().flat_map(|text| SHELL_PATHS.find_iter(text)) {
+                self.file(script.as_str(), folder, Call::Shell);
+            }
+            return;
+        }
+        let mut recipes = Recipes::new(is_just);
+        while let Some(read) = texts.pop() {
+            for included in recipes.read(&read) {
+                let Some(included) = join(folder, &included).filter(|path| !path.contains(['$', '*'])) else {
+                    continue;
+                };
+                // Also one that is not there yet.
+                if self.push(Part::File(included.clone())) {
+                    texts.extend(text(&included));
+                }
+            }
+        }
+        let (lines, shadowed) = recipes.runs(goals);
+        for line in lines {
+            self.line(&line, folder);
+        }
+        for path in shadowed.iter().filter_map(|target| join(folder, target)) {
+            // If there is a file of that name, make takes it for what the target makes.
+            if (self.lookup)(&path).is_none() {
+                self.push(Part::File(path));
+            }
         }
     }
 
@@ -366,11 +568,42 @@ impl Finder<'_> {
         true
     }
 
-    fn file(&mut self, path: &str, folder: &str) {
-        let Some(path) = join(folder, path) else { return };
+    fn file(&mut self, word: &str, folder: &str, call: Call) {
+        let places = self.places(word, folder);
+        let Some((path, contents)) =
+            places.into_iter().find_map(|path| Some((path.clone(), (self.lookup)(&path)?)))
+        else {
+            return;
+        };
         let is_foreign = path.split('/').any(|part| FOREIGN_FOLDERS.contains(&part));
-        if !is_foreign && !is_test_file(&path) && !is_manifest(&path) && (self.lookup)(&path).is_some() {
-            self.push(Part::File(path));
+        if is_foreign || is_manifest(&path) {
+            return;
+        }
+        let text = String::from_utf8_lossy(&contents).into_owned();
+        let is_shell = call != Call::Program || is_shell_script(&path, &text);
+        // What a script starts may be what it tests: of programs only scripts of a shell are taken for a part of it.
+        let is_test = is_test_file(&path) && !runs_tests(&path);
+        if self.script_folder.is_some() && call != Call::Sourced && (is_test || !is_shell) {
+            return;
+        }
+        let holds_tests = is_in_pattern(&path)
+            || language(&path).is_some_and(|language| !read(&text, language, true).0.is_empty());
+        let part = if holds_tests { Part::Test(path.clone()) } else { Part::File(path.clone()) };
+        if self.push(part) {
+            self.within(&path, |it| it.script(&text, is_shell, folder));
+        }
+    }
+
+    fn script(&mut self, text: &str, is_shell: bool, folder: &str) {
+        if !is_shell {
+            for script in SHELL_PATHS.find_iter(text) {
+                self.file(script.as_str(), folder, Call::Shell);
+            }
+            return;
+        }
+        let mut folder = folder.to_owned();
+        for line in text.replace("\\\n", " ").lines() {
+            folder = self.line(line, &folder);
         }
     }
 
@@ -382,6 +615,12 @@ impl Finder<'_> {
         }
         is_new
     }
+}
+
+fn is_shell_script(path: &str, text: &str) -> bool {
+    let shebang = text.lines().next().filter(|line| line.starts_with("#!"));
+    let is_named = [".sh", ".bash", ".zsh", ".ksh"].iter().any(|end| path.ends_with(end));
+    is_named || shebang.is_some_and(|line| line.trim_end().ends_with("sh"))
 }
 
 /// Returns a path from the project's root; `None` if it is outside.
@@ -411,6 +650,15 @@ mod tests {
         let text = match path {
             "package.json" => PACKAGE,
             "web/package.json" => r#"{"scripts": {"test": "./run"}}"#,
+            "deep/check.sh" => {
+                "#!/bin/sh\nset -e\nhere=$(dirname \"$0\")\nsh \"$(dirname \"$0\")/unit.sh\" --all\n. \"$here/lib.sh\" # don't\n\
+                 cd deep && ./unit.sh; cd ..\nnode main.ts | grep ok\n${PYTHON} main.ts\nbash other.sh <main.ts\n\
+                 sh tests/login.sh\nsh tests/run.sh\n"
+            }
+            "deep/unit.sh" => "sh third.sh",
+            "deep.mk" => "-include local.mk\n.PHONY: test\ntest:\n\t@$(UNIT)\nother:\n\ttrue\n",
+            "local.mk" => "UNIT = sh ci.sh\n",
+            "deep.just" => "unit:\n    bash check.sh\n",
             "check.sh"
             | "scripts/ci"
             | "scripts/size.mjs"
@@ -429,6 +677,11 @@ mod tests {
             | "Rakefile"
             | "node_modules/.bin/jest"
             | "main.ts"
+            | "deep/lib.sh"
+            | "other.sh"
+            | "third.sh"
+            | "tests/login.sh"
+            | "login_test.sh"
             | "yarn.lock" => "text",
             _ => return None,
         };
@@ -474,11 +727,18 @@ mod tests {
             ("tox -e py3", "tox.ini"),
             ("python -m nox", "noxfile.py"),
             ("bundle exec rake", "Rakefile"),
+            // Whatever it is called.
+            ("bash tests/run.sh", "tests/run.sh"),
+            ("bash login_test.sh", "login_test.sh"),
+            // What it runs, sources and includes, one level.
+            ("bash deep/check.sh", "deep/check.sh deep/unit.sh deep/lib.sh other.sh tests/run.sh"),
+            ("make -f deep.mk test", "deep.mk local.mk ci.sh"),
+            ("make -f deep.mk other", "deep.mk local.mk"),
+            ("just -f deep.just unit", "deep.just check.sh"),
             // Nothing of the project's own, or what is no part of the validation.
             ("cargo test", ""),
             ("bun test", ""),
             ("yarn install", ""),
-            ("bash tests/run.sh", ""),
             ("python setup.py test", ""),
             ("python -m pytest check.sh", ""),
             ("python -c 'import check' check.sh", ""),
@@ -507,6 +767,9 @@ mod tests {
         assert_eq!(case("./check.sh", "check.sh", None), "check.sh");
         assert_eq!(case("./check.sh", "ci.sh", None), "");
         assert_eq!(case("make", "GNUmakefile", Some("check:")), "GNUmakefile");
+        // A file that make would take for what the target makes.
+        assert_eq!(case("make -f deep.mk other", "other", Some("")), "other");
+        assert_eq!(case("make -f deep.mk test", "test", Some("")), "");
         let package = PACKAGE.replace("\"x\"", "\"y\"");
         assert_eq!(case("npm test", "package.json", Some(&package)), "");
         let package = PACKAGE.replace("jest", "jest -t x").replace("sh ci.sh", "true");
@@ -514,6 +777,47 @@ mod tests {
         let package = PACKAGE.replace("\"all\"", "\"posttest\": \"x\", \"all\"");
         assert_eq!(case("npm test", "package.json", Some(&package)), "package.json#scripts.posttest");
         assert_eq!(case("npm run lint", "package.json", Some("{")), "package.json#scripts.lint");
+    }
+
+    #[test]
+    fn a_file_of_tests_is_one_of_its_own_that_may_be_left_out() {
+        let project = |path: &str| match path {
+            "tests/checks.py" => Some(b"def test_a():\n    pass\n".to_vec()),
+            path => project(path),
+        };
+        for (command, expected) in [
+            ("bash login_test.sh && ./check.sh", "check.sh"),
+            ("python tests/checks.py", ""),
+            ("bash tests/run.sh", "tests/run.sh"),
+        ] {
+            let own = OwnFiles::find(command, &project);
+            assert_eq!(own.without_tests().names(&project).join(" "), expected, "{command}");
+        }
+    }
+
+    #[test]
+    fn a_script_that_only_follows_renames_is_known() {
+        let moved = |pairs: &[(&str, &str)]| -> Vec<(String, String)> {
+            pairs.iter().map(|(from, to)| ((*from).to_owned(), (*to).to_owned())).collect()
+        };
+        let case = |old: &str, new: &str, pairs: &[(&str, &str)]| {
+            let own = OwnFiles::find("sh check.sh", &with("check.sh", Some(old)));
+            own.follows(&with("check.sh", Some(old)), &with("check.sh", Some(new)), &moved(pairs))
+        };
+        let own = OwnFiles::find("sh check.sh", &with("check.sh", Some("x\n  a\n")));
+        let lines =
+            own.changed_lines(&with("check.sh", Some("x\n  a\n")), &with("check.sh", Some("b\nx\n\n")));
+        assert_eq!(lines, ["-a", "+b"]);
+        let pairs = &[("src/a/v", "lib/a/v"), ("src/w", "lib/w")];
+        let old = "cat src/v ./src/w\npytest src mysrc a/src\n";
+        let new = "cat lib/v ./lib/w\npytest lib mysrc a/src\n";
+        assert_eq!(case(old, new, pairs).as_deref(), Some("src → lib"));
+        assert_eq!(case(old, &new.replace("cat", "true"), pairs), None);
+        assert_eq!(case(old, new, &[("other/v", "lib/v")]), None);
+        assert_eq!(
+            case("sh unit.sh\n", "sh ci.sh\n", &[("unit.sh", "ci.sh")]).as_deref(),
+            Some("unit.sh → ci.sh")
+        );
     }
 
     #[test]

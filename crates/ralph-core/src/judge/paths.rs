@@ -49,6 +49,24 @@ pub fn is_test_file(path: &str) -> bool {
     is_test && !is_none.is_match(path)
 }
 
+/// Endings of systems, which Go reads in a name.
+const GO_SYSTEM: &str = r"_(?:aix|android|darwin|dragonfly|freebsd|illumos|ios|js|linux|netbsd|openbsd|plan9|solaris|wasip1|windows|386|amd64|arm|arm64|loong64|mips\w*|ppc64\w*|riscv64|s390x|wasm)_test\.go$";
+
+/// Returns true if a runner finds the file by its name, as most do.
+pub(super) fn is_in_pattern(path: &str) -> bool {
+    static IS_OF_SYSTEM: LazyLock<Regex> = LazyLock::new(|| pattern(GO_SYSTEM));
+    let [_, by_name, is_script, _] = &*IS_TEST;
+    by_name.is_match(path) && !is_script.is_match(path) && !IS_OF_SYSTEM.is_match(path)
+}
+
+/// Returns true if a script in a folder of tests runs others.
+pub(super) fn runs_tests(path: &str) -> bool {
+    static RUNS: LazyLock<Regex> = LazyLock::new(|| {
+        pattern(r"(?:^|/)(?:run|all|check|ci|main|runner)(?:[-_.]?(?:all|tests?|e2e|unit))*\.(?:sh|bash)$")
+    });
+    RUNS.is_match(path)
+}
+
 /// Returns true if the language has its tests beside the code.
 pub(super) fn has_inline_tests(path: &str) -> bool {
     path.rsplit_once('.').is_some_and(|(_, extension)| extension == "rs")
@@ -63,7 +81,7 @@ const CONFIG: &str = r"(?x)(?:^|/)(?:
     (?:jest|vitest|karma|playwright|cypress|ava|wdio|mocha|web-test-runner)[.\w-]*\.(?:config|conf|setup|workspace)\.\w+
   | (?:jest|vitest)\.(?:setup|workspace)\.\w+ | \.mocharc[.\w]* | \.?jasmine\.json | \.nycrc[.\w]* | \.c8rc[.\w]*
   | \.?pytest\.ini | tox\.ini | noxfile\.py | \.coveragerc | phpunit\.xml(?:\.dist)? | Pest\.php | \.rspec | \.busted
-  | nextest\.toml | turbo\.json | nx\.json | lerna\.json | dart_test\.yaml | testng[\w-]*\.xml )$ ";
+  | \.?pytest\.toml | \.taprc | (?:site|user)customize\.py | nextest\.toml | turbo\.json | nx\.json | lerna\.json | dart_test\.yaml | testng[\w-]*\.xml )$ ";
 
 static IS_CONFIG: LazyLock<Regex> = LazyLock::new(|| pattern(CONFIG));
 
@@ -91,10 +109,9 @@ const CONFIG_PARTS: &[(&str, &str)] = &[
     ),
     (r"(?:^|/)pom\.xml$", r"(?i)skipTests|maven\.test|testFailureIgnore|surefire|failsafe|excludedGroups"),
     (r"(?:^|/)vite\.config\.\w+$", r"\btest\s*:|\b(?:include|exclude|passWithNoTests)\b"),
-    (
-        r"(?:^|/)conftest\.py$",
-        r"\bcollect_ignore|\bpytest_(?:ignore_collect|collection_modifyitems|runtest_setup)\b",
-    ),
+    (r"(?:^|/)conftest\.py$", r"\bcollect_ignore|\bdef\s+pytest_\w|\bos\._exit\b"),
+    (r"(?:^|/)\.npmrc$", r"^\s*(?:script-shell|node-options)\s*="),
+    (r"(?:^|/)bunfig\.toml$", r"^\s*(?:preload\b|\[test\])"),
     (r"(?:^|/)(?:spec|rails|test)_helper\.(?:rb|exs)$", r"\bfilter_run|\bexclu|\bfail_if_no_examples\b"),
 ];
 
@@ -111,9 +128,90 @@ pub(super) fn config_line(path: &str) -> Option<&'static Regex> {
     IS_CONFIG_PART.iter().find(|[of, _]| of.is_match(path)).map(|[_, line]| line)
 }
 
-/// Returns true if the contents of a changed file may show what became of the tests.
+/// Returns true if a file that decides which tests run acts on others when it is new: not the manifest of a new part of the
+/// project, nor what only looks like one.
+pub(super) fn acts_when_new(path: &str) -> bool {
+    static IS_OF_A_PART: LazyLock<Regex> = LazyLock::new(|| {
+        pattern(
+            r"(?x)(?:^|/)(?:package\.json|Cargo\.toml|[^/]+\.mk|[Mm]akefile|\.?[Jj]ustfile|Rakefile|build\.gradle[^/]*|pom\.xml)$
+              | (?:^|/)(?:__)?(?:fixtures?|examples?|testdata)(?:__)?/",
+        )
+    });
+    !IS_OF_A_PART.is_match(path)
+}
+
+/// Files that run when a project is opened, installed or merged: the path, what runs it, true if only a new one counts, and
+/// what a changed line must have.
+const BY_ITSELF: &[(&str, &str, bool, Option<&str>)] = &[
+    (
+        r"(?:^|/)(?:\.husky|\.githooks)/|(?:^|/)(?:\.?lefthook\.\w+|\.pre-commit-config\.ya?ml|\.overcommit\.yml|\.huskyrc[^/]*|\.?simple-git-hooks\.\w+)$",
+        "git",
+        false,
+        None,
+    ),
+    (r"(?:^|/)\.gitattributes$", "git", false, Some(r"\b(?:filter|diff|merge)=")),
+    (
+        r"(?:^|/)(?:\.vscode/tasks\.json|\.zed/tasks\.json|\.exrc|\.nvim\.lua|\.nvimrc|\.dir-locals\.el|\.lldbinit|\.gdbinit)$",
+        "editors",
+        false,
+        None,
+    ),
+    (
+        r"(?:^|/)(?:\.claude/settings[^/]*\.json|\.(?:gemini|qwen|amp)/settings[^/]*\.json|\.codex/[^/]+\.(?:toml|json)|\.(?:cursor|windsurf|vscode)/(?:hooks|mcp)\.json|\.?opencode\.jsonc?|\.?mcp\.json|\.crush\.json|\.aider\.conf\.ya?ml)$|(?:^|/)(?:\.(?:claude|cursor|gemini|kiro|github)/hooks|\.opencode)/",
+        "agents",
+        false,
+        None,
+    ),
+    (r"(?:^|/)(?:\.envrc|\.?mise(?:\.local)?\.toml|\.?mise/config\.toml)$", "the shell", false, None),
+    (r"(?:^|/)(?:\.devcontainer/|\.devcontainer\.json$|\.gitpod\.yml$)", "containers", false, None),
+    (r"(?:^|/)\.cargo/config(?:\.toml)?$", "cargo", false, None),
+    (r"(?:^|/)build\.rs$", "cargo", true, None),
+    (r"(?:^|/)binding\.gyp$", "npm", true, None),
+    (r"(?:^|/)\.pnpmfile\.c?js$", "pnpm", false, None),
+    (
+        r"(?:^|/)package\.json$",
+        "npm",
+        false,
+        Some(r#"^"(?:(?:pre|post)?(?:install|prepare)|prepublish)"\s*:\s*""#),
+    ),
+    (
+        r"(?:^|/)composer\.json$",
+        "composer",
+        false,
+        Some(r#"^"(?:pre|post)-(?:install|update|autoload-dump)(?:-cmd)?"\s*:"#),
+    ),
+];
+
+type ByItself = (Regex, &'static str, bool, Option<Regex>);
+
+static RUNS_BY_ITSELF: LazyLock<Vec<ByItself>> = LazyLock::new(|| {
+    let rows =
+        BY_ITSELF.iter().map(|(path, when, is_new, line)| (pattern(path), *when, *is_new, line.map(pattern)));
+    rows.collect()
+});
+
+/// Returns what runs a file by itself, whether only a new one counts, and what a changed line of it must have.
+pub(super) fn runs_by_itself(path: &str) -> Option<(&'static str, bool, Option<&'static Regex>)> {
+    let (_, when, is_new, line) = RUNS_BY_ITSELF.iter().find(|(of, ..)| of.is_match(path))?;
+    let is_foreign = ["node_modules/", "vendor/", "target/"].iter().any(|folder| path.starts_with(folder));
+    (!is_foreign).then_some((*when, *is_new, line.as_ref()))
+}
+
+/// Returns true if the contents of a changed file may show what became of the tests, or what runs by itself.
 pub fn is_worth_reading(path: &str) -> bool {
-    is_test_file(path) || has_inline_tests(path) || is_test_config(path) || config_line(path).is_some()
+    is_test_file(path)
+        || has_inline_tests(path)
+        || is_test_config(path)
+        || config_line(path).is_some()
+        || runs_by_itself(path).is_some()
+}
+
+/// Returns true if tests may have moved to a new file at `path` from one of these, which are gone: where no runner looks.
+pub fn may_have_moved(path: &str, gone: &[&str]) -> bool {
+    let extension = |path: &str| path.rsplit('/').next()?.rsplit_once('.').map(|(_, end)| end.to_owned());
+    extension(path).is_some_and(|end| {
+        gone.iter().any(|gone| is_test_file(gone) && extension(gone).as_ref() == Some(&end))
+    })
 }
 
 #[cfg(test)]

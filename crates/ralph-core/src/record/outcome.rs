@@ -439,10 +439,14 @@ words! {
         Judge = "judge",
         NoTests = "no-tests",
         Fewer = "fewer",
+        /// Less was counted than before, as tools took results from a cache.
+        Cached = "cached",
         Skipped = "skipped",
         Removed = "removed",
         Asserts = "asserts",
         Config = "config",
+        /// Files were changed that run when a project is opened, installed or merged.
+        RunsByItself = "runs-by-itself",
         /// Boxes of other tasks were ticked, too.
         Others = "others",
         /// Nothing changed.

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use tasklist::{Item, TaskList};
 
 use crate::record::{
-    FailureClass, FlaggedTask, Hint, IterationFacts, Need, NeedKind, Outcome, SessionFacts, SessionId,
-    TaskStates, WaitingTask,
+    FailureClass, FlagCode, FlaggedTask, Hint, IterationFacts, Need, NeedKind, Outcome, SessionFacts,
+    SessionId, TaskStates, WaitingTask,
 };
 
 /// What the records say of the tasks of a list.
@@ -66,21 +66,26 @@ impl<'a> TaskRecords<'a> {
         hints.any(|hint| hint.is_for(&item.name) && (!hint.tasks.is_empty() || self.asked == 1))
     }
 
-    /// Returns the tasks that are done by an attempt with flags, in the order of the list.
+    /// Returns the tasks that are done by an attempt with flags, in the order of the list; first those that changed what runs by
+    /// itself, also while a branch has them that is not merged.
     pub fn flagged(&self, list: &TaskList) -> Vec<FlaggedTask> {
-        list.tasks()
-            .filter_map(|item| {
-                let success = self.successes.get(item.name.as_str()).filter(|_| item.done);
-                let (session, facts) = *success.filter(|(_, facts)| !facts.flags.is_empty())?;
-                Some(FlaggedTask {
-                    task: item.name.clone(),
-                    session: session.clone(),
-                    iteration: Some(facts.iteration),
-                    flags: facts.flags.clone(),
-                    text: facts.first_flag.as_deref().map(str::to_owned),
-                })
+        let flagged = list.tasks().filter_map(|item| {
+            let success = self.successes.get(item.name.as_str());
+            let is_shown = |facts: &IterationFacts<'_>| {
+                !facts.flags.is_empty() && item.done || facts.flags.contains(&FlagCode::RunsByItself)
+            };
+            let (session, facts) = *success.filter(|(_, facts)| is_shown(facts))?;
+            Some(FlaggedTask {
+                task: item.name.clone(),
+                session: session.clone(),
+                iteration: Some(facts.iteration),
+                flags: facts.flags.clone(),
+                text: facts.first_flag.as_deref().map(str::to_owned),
             })
-            .collect()
+        });
+        let mut flagged: Vec<FlaggedTask> = flagged.collect();
+        flagged.sort_by_key(|task| !task.flags.contains(&FlagCode::RunsByItself));
+        flagged
     }
 
     pub fn states(&self, list: &TaskList) -> (TaskStates, Vec<WaitingTask>) {

@@ -10,8 +10,9 @@ use failure_excerpt::Tally;
 use crate::validate;
 use ralph_core::config::{Completion, Pass, Rerun, Until};
 use ralph_core::judge::{
-    ChangedFile, Decision, Evidence, KnownFailures, Lookup, SecondResult, confirm, decide, findings,
-    is_cheap, is_worth_reading, known_failures, lies_in_changed, may_be_flaky, orders_removal,
+    ChangedFile, Decision, Evidence, KnownFailures, Lookup, OwnFiles, SecondResult, confirm, counts_fell,
+    decide, findings, is_cheap, is_contradicted, is_worth_reading, known_failures, lies_in_changed,
+    may_be_flaky, may_have_moved, orders_removal,
 };
 use ralph_core::record::{
     Event, ExitReason, FlagCode, Iteration, ObjectId, RALPH, SecondRun, TaskName, Validation, join_files,
@@ -92,7 +93,8 @@ impl Running<'_> {
         };
         let again = self.run_again(started)?;
         let tests = self.tally(&started.slot, slot_names::SECOND_STDOUT, slot_names::SECOND_STDERR)?;
-        let failing = if again.exit.is_success() { Some(Vec::new()) } else { tests.failing };
+        let is_clean = again.exit.is_success() && !self.is_contradicted(&tests);
+        let failing = if is_clean { Some(Vec::new()) } else { tests.failing };
         let (failing, flaky) = confirm(&new, failing.as_deref());
         let run = SecondRun {
             why: FlagCode::Flaky,
@@ -137,19 +139,24 @@ impl Running<'_> {
             changed_at.zip(began).is_some_and(|(changed, began)| changed > began)
         };
         if failing.iter().any(|name| lies_in_changed(name, &paths, &files))
-            || !self.own_files_changed(&files).is_empty()
+            || !self.own_files_changed(&self.judging.own_files, &files).is_empty()
             || changes.iter().any(is_changed)
         {
             return Ok(Passing::default());
         }
         let again = self.run_again(started)?;
         let tests = self.tally(&started.slot, slot_names::SECOND_STDOUT, slot_names::SECOND_STDERR)?;
-        let passed = again.passed();
+        let passed = again.passed() && !self.is_contradicted(&tests);
         let flaky = if passed { failing } else { Vec::new() };
         let run =
             SecondRun { why: FlagCode::Flaky, exit: again.exit.code, paths: None, flaky: flaky.clone() };
         let tests = passed.then_some(tests);
         Ok(Passing { passed, flaky, tests, second: Some((run, again)), ..Passing::default() })
+    }
+
+    /// Returns true if more tests fail than in the trusted state, whatever the exit code says.
+    fn is_contradicted(&self, tests: &Tally) -> bool {
+        is_contradicted(tests, self.judging.trusted.tests())
     }
 
     /// Returns how often one of these tests was flaky, this time included.
@@ -188,7 +195,17 @@ impl Running<'_> {
             None => Default::default(),
         };
         let diff = findings(&files);
-        let own_changed = self.own_files_changed(&files);
+        let mut own_files = self.judging.own_files.clone();
+        let tests = passing.tests.as_ref().or(ran.tests.as_ref());
+        if !counts_fell(tests, self.judging.trusted.tests()) {
+            own_files = own_files.without_tests();
+        }
+        let own_changed = self.own_files_changed(&own_files, &files);
+        let prefix = self.project_prefix();
+        let before: Lookup<'_> = &|path| own_file(&files, &prefix, path)?.before.clone();
+        let after: Lookup<'_> = &|path| own_file(&files, &prefix, path)?.after.clone();
+        let own_lines = own_files.changed_lines(before, after);
+        let own_follows = own_files.follows(before, after, &moved(&changes, &prefix));
         let texts = texts_of(started);
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
         let refuses = settings.completion == Completion::Verified
@@ -208,6 +225,8 @@ impl Running<'_> {
                 selects_by_change: self.judging.selects_by_change,
                 diff: &diff,
                 own_changed: &own_changed,
+                own_lines: &own_lines,
+                own_follows: own_follows.as_deref(),
                 second: result,
                 can_run_again: passing.second.is_none(),
                 is_idle,
@@ -237,14 +256,16 @@ impl Running<'_> {
             if !matches!(decision, Decision::RunAgain) {
                 return Ok(decision);
             }
-            let Some((again, paths)) = self.validate_with_trusted_files(started, &files, &changes)? else {
-                // The judge goes on without it.
-                result = Some(SecondResult::TimedOut);
+            let Some((again, paths)) =
+                self.validate_with_trusted_files(started, &own_files, &files, &changes)?
+            else {
+                result = Some(SecondResult::NotRun);
                 continue;
             };
+            let tests = self.tally(&started.slot, slot_names::SECOND_STDOUT, slot_names::SECOND_STDERR)?;
             result = Some(match again.exit.reason {
                 Some(ExitReason::Timeout) => SecondResult::TimedOut,
-                _ if again.passed() => SecondResult::Passed,
+                _ if again.passed() && !self.is_contradicted(&tests) => SecondResult::Passed,
                 _ => SecondResult::Failed,
             });
             let was_interrupted = again.exit.reason == Some(ExitReason::Interrupted);
@@ -295,11 +316,15 @@ impl Running<'_> {
         let prefix = self.project_prefix();
         let own: Vec<String> =
             self.judging.own_files.paths().iter().map(|path| format!("{prefix}{path}")).collect();
+        let gone: Vec<String> =
+            changes.iter().filter(|change| change.after.is_none()).map(PathChange::name).collect();
+        let gone: Vec<&str> = gone.iter().map(String::as_str).collect();
         let read: Vec<&PathChange> = changes
             .iter()
             .filter(|change| {
                 let name = change.name();
-                is_worth_reading(&name) || own.contains(&name)
+                let is_new = change.before.is_none();
+                is_worth_reading(&name) || own.contains(&name) || is_new && may_have_moved(&name, &gone)
             })
             .take(MAX_READ_FILES)
             .collect();
@@ -310,11 +335,11 @@ impl Running<'_> {
     }
 
     /// Returns the names of those of the validation's own files that are changed.
-    fn own_files_changed(&self, files: &[ChangedFile]) -> Vec<String> {
+    fn own_files_changed(&self, own_files: &OwnFiles, files: &[ChangedFile]) -> Vec<String> {
         let prefix = self.project_prefix();
         let before: Lookup<'_> = &|path| own_file(files, &prefix, path)?.before.clone();
         let after: Lookup<'_> = &|path| own_file(files, &prefix, path)?.after.clone();
-        self.judging.own_files.changed(before, after)
+        own_files.changed(before, after)
     }
 
     /// Returns what the path of a file in the project's root begins with, from the repository's root.
@@ -355,6 +380,7 @@ impl Running<'_> {
     fn validate_with_trusted_files(
         &mut self,
         started: &StartedIteration<'_>,
+        own_files: &OwnFiles,
         files: &[ChangedFile],
         changes: &[PathChange],
     ) -> Result<Option<(Validation, Vec<String>)>> {
@@ -365,7 +391,7 @@ impl Running<'_> {
         let before: Lookup<'_> = &|path| own_file(files, &prefix, path)?.before.clone();
         let after: Lookup<'_> = &|path| own_file(files, &prefix, path)?.after.clone();
         let mut wanted = Vec::new();
-        for (path, bytes) in self.judging.own_files.restored(before, after) {
+        for (path, bytes) in own_files.restored(before, after) {
             let path = format!("{prefix}{path}");
             let Some(change) = changes.iter().find(|change| change.name() == path) else { continue };
             let change = change.clone().reversed();
@@ -485,6 +511,29 @@ fn changed_file(change: &PathChange, contents: &HashMap<ObjectId, Vec<u8>>) -> C
         Some(if is_read { contents[id].clone() } else { Vec::new() })
     });
     ChangedFile { path: change.name(), before, after }
+}
+
+/// Returns the files of the project that are the same under another path.
+fn moved(changes: &[PathChange], prefix: &str) -> Vec<(String, String)> {
+    let mut new: HashMap<&ObjectId, Vec<String>> = HashMap::new();
+    for change in changes.iter().filter(|change| change.before.is_none()) {
+        let name = change.name();
+        let path = name.strip_prefix(prefix).map(str::to_owned);
+        if let (Some(after), Some(path)) = (&change.after, path) {
+            new.entry(after.id()).or_default().push(path);
+        }
+    }
+    let gone = changes.iter().filter(|change| change.after.is_none());
+    let moved = gone.filter_map(|change| {
+        let name = change.name();
+        let from = name.strip_prefix(prefix)?;
+        // Many small files are the same: the one whose path ends alike.
+        let alike =
+            |to: &&String| from.bytes().rev().zip(to.bytes().rev()).take_while(|(a, b)| a == b).count();
+        let to = new.get(change.before.as_ref()?.id())?.iter().max_by_key(alike)?;
+        Some((from.to_owned(), to.clone()))
+    });
+    moved.collect()
 }
 
 /// Returns the file at this path of the project, whose files have the prefix.

@@ -16,8 +16,8 @@ use ralph_core::history::clusters::message;
 use ralph_core::judge::is_test_file;
 use ralph_core::progress::first_sentence;
 use ralph_core::record::{
-    Cost, DiffStat, FailureClass, Need, NeedKind, Outcome, RALPH_ELSEWHERE, Status, StopReason, TaskStates,
-    hint_command, join_truncated, quoted_for_shell,
+    Cost, DiffStat, FailureClass, FlagCode, Need, NeedKind, Outcome, RALPH_ELSEWHERE, Status, StopReason,
+    TaskStates, hint_command, join_truncated, quoted_for_shell,
 };
 
 use super::attempts::given_up;
@@ -323,7 +323,10 @@ pub(super) fn also(report: &Report) -> Vec<Value> {
         let what = format!("{} wrong “done”", claims.len());
         items.push(context! { what, more => format!("{were} caught and reopened:"), links => claims });
     }
-    for task in report.summary.flagged.iter().take(MAX_NAMES) {
+    let flagged = &report.summary.flagged;
+    // What runs where nobody asks for it comes first, and is never left out.
+    let by_itself = flagged.iter().filter(|task| task.flags.contains(&FlagCode::RunsByItself)).count();
+    for task in flagged.iter().take(MAX_NAMES.max(by_itself)) {
         let own = task.iteration.filter(|_| task.session == report.session.id);
         let more = format!("is done, but look: {}", words(task.text.as_deref().unwrap_or("flagged")));
         let what = format!("⚑ {}", one_line(&task.task));

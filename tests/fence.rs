@@ -231,7 +231,7 @@ const ATTEMPTS: &[(&str, &[(&str, &str)])] = &[
             ("settings of one work tree", "git config --worktree core.hooksPath x"),
             ("stash the user's work", "git stash --include-untracked"),
             ("begin another branch", "git checkout -b evil"),
-            ("write into the loop's own files", "echo x > .git/ralph/x"),
+            ("write into the loop's own files", "echo x > .git/ralph/x; false"),
         ],
     ),
 ];
@@ -336,8 +336,8 @@ fn has_srt() -> bool {
 /// in `/tmp`, they do to that; whether something outside was changed is seen outside.
 const OWN_IN_BWRAP: &[&str] = &["/tmp", "/var/tmp"];
 
-/// What srt lets through of them. docs/sandbox.md says so.
-const THROUGH_SRT: &[&str] = &["see a socket in /tmp"];
+/// What older versions of srt let through of them; 0.0.83 nothing.
+const THROUGH_OLDER_SRT: &[&str] = &["see a socket in /tmp"];
 
 /// Lets an agent in the sandbox that `words` ask for try everything. Returns what it could do. Nothing outside was changed.
 #[track_caller]
@@ -430,6 +430,10 @@ fn escapes(words: &str) -> Vec<&'static str> {
     let escaped = escaped.map(|(_, (name, _))| name).collect();
     assert_eq!(said.lines().count(), attempts().count(), "{said}");
     assert_eq!(contents(disk.path()), before, "nothing outside was changed");
+    assert!(
+        !scene.repo().join(".git/ralph/x").exists(),
+        "srt has an empty folder there, which is thrown away"
+    );
     let processes = fs::read_dir("/proc").unwrap().flatten();
     let running: Vec<_> =
         processes.filter_map(|entry| fs::read_to_string(entry.path().join("cmdline")).ok()).collect();
@@ -461,7 +465,8 @@ fn the_table_of_attempts_is_current() {
 #[test]
 fn attempts_to_escape_from_srt_fail_but_for_those_that_are_known() {
     if has_srt() {
-        assert_eq!(escapes("--sandbox srt --no-lane --set sandbox.network=none"), THROUGH_SRT);
+        let escaped = escapes("--sandbox srt --no-lane --set sandbox.network=none");
+        assert!(escaped.iter().all(|name| THROUGH_OLDER_SRT.contains(name)), "{escaped:?}");
     }
 }
 

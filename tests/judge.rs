@@ -193,7 +193,7 @@ fn a_task_that_is_refused_twice_for_the_same_script_is_given_up_and_a_person_may
     let scene = scene(work);
     scene.write("src/v", "1\n").write("check.sh", format!("cat src/v || exit 1\n{RUNNER}")).commit("Sources");
     let ended = run(&scene, "--task T001").code(5);
-    ended.stdout_has(
+    ended.stdout_has("T001 passes only with its change of check.sh, twice: a person decides").stdout_has(
         "12 tests by the new script; the old one fails (-cat src/v || exit 1, +cat lib/v || exit 1)",
     );
     let session = scene.session();
@@ -207,6 +207,17 @@ fn a_task_that_is_refused_twice_for_the_same_script_is_given_up_and_a_person_may
     scene.ralph("report --markdown").code(0).stdout_has("+cat lib/v || exit 1");
     scene.ralph("accept T001").code(0).stdout_has("accepted T001, which was refused (judge)");
     scene.ralph("fsck").code(0);
+}
+
+#[test]
+fn what_another_command_counted_is_not_missed() {
+    let scene = scene("tick $RALPH_TASK");
+    run(&scene, "-n 1").code(4);
+    scene.validate("true");
+    for words in ["-n 1", "-n 1 --no-baseline"] {
+        run(&scene, words).code(0).stdout_lacks("not proven").stdout_lacks("⚑");
+        scene.tasks("- [ ] T003 Three");
+    }
 }
 
 #[test]

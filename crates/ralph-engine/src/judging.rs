@@ -143,10 +143,10 @@ impl Judging {
         }
     }
 
-    /// Returns true if a task was refused twice for the same of the validation's own files: the old ones cannot pass any more,
-    /// which another attempt does not change.
-    pub fn needs_its_script(&self, task: &str) -> bool {
-        self.refused_for.get(task).is_some_and(|(_, times)| *times >= 2)
+    /// Returns the validation's own files for which a task was refused twice: the old ones cannot pass any more, which another
+    /// attempt does not change.
+    pub fn needs_its_script(&self, task: &str) -> Option<&[String]> {
+        self.refused_for.get(task).filter(|(_, times)| *times >= 2).map(|(paths, _)| paths.as_slice())
     }
 
     /// Returns what the first lines of a run say beside the validation's command.

@@ -322,8 +322,7 @@ pub(super) fn moved_words(error: &anyhow::Error) -> String {
 pub(super) fn tests_of_tip(plan: &Plan<'_>) -> Result<Option<Option<Box<Tally>>>> {
     let Some((commit, checked)) = newest_checked(plan)? else { return Ok(None) };
     let is_tip = plan.work_tree.head()?.as_ref() == Some(&commit);
-    let is_same = checked.validation_command == plan.config.settings.validation_command;
-    Ok((is_tip && is_same).then(|| tests_of(&checked)))
+    Ok(is_tip.then(|| tests_of(&checked)))
 }
 
 /// Returns the task list of a result: with the text that the agent left, and the marks that it found, but for those of the tasks

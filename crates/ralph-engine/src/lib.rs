@@ -56,7 +56,7 @@ use tasklist::TaskList;
 use ralph_core::config::{Settings, Until};
 use ralph_core::record::{
     ArtifactStatus, Baseline, CANNOT_RUN, Closing, Event, ExitReason, GitStateKind, Iteration, Limit,
-    LogEntry, RALPH, Refusal, Scope, Session, Status, StopReason, Task, TaskCounts,
+    LogEntry, RALPH, Refusal, Scope, Session, Status, StopReason, Task, TaskCounts, join_files,
 };
 use ralph_git::worktree::WorkTree;
 use ralph_project::feature::Feature;
@@ -66,6 +66,9 @@ use ralph_store::{LoopLock, SessionRefs, passed_states};
 use decide::{Bounds, Decision, Goal};
 use running::{Ending, NextStep, Running};
 use task_watch::{TaskWatch, lost_words, recorded_losses, restoration};
+
+/// Maximum number of files that a message names.
+const MAX_NAMED_FILES: usize = 5;
 
 pub use accept::{Accepted, accept};
 pub use checks::{check_operation, check_progress_file, check_protected, check_refs, check_validation};
@@ -375,12 +378,30 @@ impl Running<'_> {
         }
         let failures = self.past.history.failures_without_progress(&task.name);
         let skip_after = self.plan.config.settings.skip_after;
-        let is_last = self.state.given_up.contains(&task.name) || self.judging.needs_its_script(&task.name);
+        let needs_script = skip_after.is_some() && self.warn_of_script(&task.name);
+        let is_last = self.state.given_up.contains(&task.name) || needs_script;
         let skip_after = skip_after.map(|most| if is_last { 1 } else { most });
         if self.plan.job.until == Until::Tasks && skip_after.is_some_and(|most| failures >= most) {
             self.skip(task)?;
         }
         Ok(None)
+    }
+
+    /// Says what a person can do about a task that was refused twice for the validation's own files. Returns true if it was.
+    fn warn_of_script(&mut self, task: &str) -> bool {
+        let files = self.judging.needs_its_script(task).map(|files| join_files(files, MAX_NAMED_FILES));
+        let Some(files) = files else { return false };
+        let accept = match &self.session.branch {
+            Some(branch) if self.plan.work_tree.lane().is_some() => {
+                format!("tick its box in a commit on {branch}")
+            }
+            _ => format!("`{RALPH} accept {task}` ticks its box"),
+        };
+        self.warn(format!(
+            "{task} passes only with its change of {files}, twice: a person decides\nhint: {accept}; \
+             `{RALPH} hint --task {task} 'keep {files}'` asks for another way"
+        ));
+        true
     }
 
     /// Returns the task list as it is now.

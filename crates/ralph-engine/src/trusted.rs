@@ -165,11 +165,16 @@ pub(super) fn at_start(
         None => last_written(plan.work_tree, &plan.feature.path)?,
     };
     // A record that cannot be read says nothing; the start has warned of it.
-    let known = last.and_then(|last| of_log(plan.store, &last, start).unwrap_or_default());
+    let command = plan.config.settings.validation_command.as_deref();
+    let known = last.and_then(|last| of_log(plan.store, &last, start, command).unwrap_or_default());
     let tests = baseline.tests.clone();
     Ok(match known {
-        // People may have removed tests, or added some.
-        Some(state) if !state.edited.is_empty() && tests.is_some() && baseline.passes() => {
+        // People may have removed tests, or added some, and another command may count none.
+        Some(state)
+            if (!state.edited.is_empty() || state.tests.is_none())
+                && tests.is_some()
+                && baseline.passes() =>
+        {
             Some(TrustedState { tests, ..state })
         }
         Some(state) => Some(state),
@@ -222,14 +227,22 @@ pub(super) fn newest_checked(plan: &Plan<'_>) -> Result<Option<(ObjectId, Iterat
         let record = entry.and_then(|entry| plan.store.readable_iteration(entry));
         // A commit that a person amended or rebased still says what the first one said.
         if let Some(record) = record.filter(|record| record.published.as_ref() == Some(&commit)) {
-            return Ok(Some((commit, record)));
+            // Another command may count other tests, or none.
+            let is_same = record.validation_command == plan.config.settings.validation_command;
+            return Ok(is_same.then_some((commit, record)));
         }
     }
     Ok(None)
 }
 
 /// Returns the newest success in a session, or else what that session itself began with.
-fn of_log(store: &Store, refs: &SessionRefs, start: Option<&ObjectId>) -> Result<Option<TrustedState>> {
+/// Counts of another command are not compared.
+fn of_log(
+    store: &Store,
+    refs: &SessionRefs,
+    start: Option<&ObjectId>,
+    command: Option<&str>,
+) -> Result<Option<TrustedState>> {
     let Some(log) = store.session(refs)? else { return Ok(None) };
     let successes = log.iterations().rev().filter(|entry| entry.outcome == Some(Outcome::Success));
     let newest = successes.filter_map(|entry| store.readable_iteration(entry)).find_map(|it| of_success(&it));
@@ -239,6 +252,11 @@ fn of_log(store: &Store, refs: &SessionRefs, start: Option<&ObjectId>) -> Result
     }) else {
         return Ok(None);
     };
+    let mut newest = log.iterations().rev().filter_map(|entry| store.readable_iteration(entry));
+    let of_command = newest.find_map(|iteration| iteration.validation_command);
+    if of_command.is_some_and(|of_command| Some(&*of_command) != command) {
+        state.tests = None;
+    }
     let last = match log.entries.iter().rev().find_map(|entry| entry.snapshot.clone()) {
         Some(last) => Some(last),
         None => store.refs().tip(&refs.snapshot())?,

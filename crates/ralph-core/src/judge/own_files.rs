@@ -113,6 +113,9 @@ const BUN_COMMANDS: &[&str] = &["test", "install", "i", "x", "add", "build", "cr
 /// Programs that run several scripts of package.json.
 const SCRIPT_RUNNERS: &[&str] = &["run-s", "run-p", "npm-run-all", "npm-run-all2", "concurrently"];
 
+/// Folders of what is tested.
+const SOURCE_FOLDERS: &[&str] = &["src/", "app/"];
+
 /// Folders of programs that somebody else wrote.
 const FOREIGN_FOLDERS: &[&str] = &["node_modules", ".venv", "venv", "vendor", "target"];
 
@@ -583,7 +586,8 @@ impl Finder<'_> {
         let is_shell = call != Call::Program || is_shell_script(&path, &text);
         // What a script starts may be what it tests: of programs only scripts of a shell are taken for a part of it.
         let is_test = is_test_file(&path) && !runs_tests(&path);
-        if self.script_folder.is_some() && call != Call::Sourced && (is_test || !is_shell) {
+        let is_source = SOURCE_FOLDERS.iter().any(|folder| path.starts_with(folder));
+        if self.script_folder.is_some() && (is_source || call != Call::Sourced && (is_test || !is_shell)) {
             return;
         }
         let holds_tests = is_in_pattern(&path)
@@ -653,7 +657,7 @@ mod tests {
             "deep/check.sh" => {
                 "#!/bin/sh\nset -e\nhere=$(dirname \"$0\")\nsh \"$(dirname \"$0\")/unit.sh\" --all\n. \"$here/lib.sh\" # don't\n\
                  cd deep && ./unit.sh; cd ..\nnode main.ts | grep ok\n${PYTHON} main.ts\nbash other.sh <main.ts\n\
-                 sh tests/login.sh\nsh tests/run.sh\n"
+                 sh tests/login.sh\nsh tests/run.sh\n. src/login.sh\n"
             }
             "deep/unit.sh" => "sh third.sh",
             "deep.mk" => "-include local.mk\n.PHONY: test\ntest:\n\t@$(UNIT)\nother:\n\ttrue\n",
@@ -681,6 +685,7 @@ mod tests {
             | "other.sh"
             | "third.sh"
             | "tests/login.sh"
+            | "src/login.sh"
             | "login_test.sh"
             | "yarn.lock" => "text",
             _ => return None,

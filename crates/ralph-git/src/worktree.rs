@@ -25,6 +25,7 @@ mod uncommitted;
 mod unseen;
 mod users_index;
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -74,7 +75,11 @@ pub struct WorkTree {
     home: Option<String>,
     /// The stamp of the user's index when the private one was copied from it.
     seen: Option<Stamp>,
+    /// The tree that was last written from the private index, the folder of its objects, and whether it is new there.
+    written: Option<(ObjectId, Utf8PathBuf, bool)>,
     has_gitlinks: bool,
+    /// Files of earlier snapshots that a changed `.gitignore` ignores; `None` if none was changed.
+    newly_ignored: Option<BTreeSet<RawPath>>,
     budget: Budget,
     /// Time limit of git for a snapshot: shorter after one timed out, so that no night is spent waiting.
     limit: Duration,
@@ -116,7 +121,9 @@ impl WorkTree {
             allowed_links,
             home,
             seen: None,
+            written: None,
             has_gitlinks: false,
+            newly_ignored: None,
             budget: Budget::default(),
             limit: SNAPSHOT_TIMEOUT,
             marker: None,

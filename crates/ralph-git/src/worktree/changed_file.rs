@@ -8,6 +8,7 @@ use ralph_core::record::{FileChange, FileStatus, ObjectId};
 use ralph_os::process::Tool;
 
 use super::raw_path::{RawPath, split};
+use super::restore::{TreeEntry, tree_entry};
 
 /// The settings `diff.ignoreSubmodules` and `submodule.NAME.ignore` would hide a new commit of a submodule.
 pub(super) const ALL_SUBMODULES: &str = "--ignore-submodules=none";
@@ -24,6 +25,8 @@ pub struct ChangedFile {
     /// What the file held; `None` if there was none, or of a commit of another repository.
     pub before: Option<ObjectId>,
     pub after: Option<ObjectId>,
+    /// The same with modes.
+    pub entries: [Option<TreeEntry>; 2],
 }
 
 impl ChangedFile {
@@ -39,6 +42,7 @@ impl ChangedFile {
             status: FileStatus::Modified,
             before: None,
             after: None,
+            entries: [None, None],
         })
     }
 
@@ -70,7 +74,7 @@ pub fn changed_between(git: Tool, before: &ObjectId, after: &ObjectId) -> Result
 
 /// Reads `:MODE MODE ID ID STATUS NUL PATH NUL` of each file, and after all of these the lines of each.
 fn read(output: &[u8]) -> Vec<ChangedFile> {
-    let mut entries: HashMap<&[u8], (FileStatus, [Option<ObjectId>; 2])> = HashMap::new();
+    let mut known: HashMap<&[u8], (FileStatus, [Option<TreeEntry>; 2])> = HashMap::new();
     let mut files = Vec::new();
     let mut parts = split(output);
     while let Some(part) = parts.next() {
@@ -80,25 +84,24 @@ fn read(output: &[u8]) -> Vec<ChangedFile> {
                 Some(b'D') => FileStatus::Deleted,
                 _ => FileStatus::Modified,
             };
-            entries.extend(parts.next().map(|path| (path, (status, blobs(part)))));
+            known.extend(parts.next().map(|path| (path, (status, entries(part)))));
         } else if let Some(file) = ChangedFile::read(part) {
-            let (status, [before, after]) = entries.remove(file.path.as_slice()).unwrap_or_default();
-            files.push(ChangedFile { status, before, after, ..file });
+            let (status, entries) = known.remove(file.path.as_slice()).unwrap_or_default();
+            let [before, after] = entries.each_ref().map(|entry| {
+                entry.as_ref().filter(|entry| !entry.is_repository()).map(|entry| entry.id().clone())
+            });
+            files.push(ChangedFile { status, before, after, entries, ..file });
         }
     }
     files
 }
 
-/// The mode of a symbolic link.
-const LINK: &str = "120000";
-
-/// Returns what a file or link held before and after, from `:MODE MODE ID ID STATUS`.
-fn blobs(line: &[u8]) -> [Option<ObjectId>; 2] {
+/// Returns what was there before and after, from `:MODE MODE ID ID STATUS`.
+fn entries(line: &[u8]) -> [Option<TreeEntry>; 2] {
     let text = String::from_utf8_lossy(line);
     let fields: Vec<&str> = text.trim_start_matches(':').split(' ').collect();
     let [mode_before, mode_after, before, after, _] = fields.as_slice() else { return [None, None] };
-    [(mode_before, before), (mode_after, after)]
-        .map(|(mode, id)| if mode.starts_with("100") || *mode == LINK { id.parse().ok() } else { None })
+    [(mode_before, before), (mode_after, after)].map(|(mode, id)| tree_entry(mode, id).ok().flatten())
 }
 
 #[cfg(test)]

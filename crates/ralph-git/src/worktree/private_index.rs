@@ -93,7 +93,7 @@ impl WorkTree {
         if self.seen == Some(now) && index.exists() {
             return Ok(());
         }
-        self.budget = Budget::default();
+        (self.budget, self.written) = (Budget::default(), None);
         self.has_gitlinks = users_index::copy(&self.git_dir.join("index"), index)?;
         self.seen = Some(now);
         Ok(())
@@ -102,7 +102,7 @@ impl WorkTree {
     /// Makes the private index from the last commit, with every file to be hashed.
     pub(super) fn begin_from_head(&mut self, private_index: PrivateIndex<'_>) -> Result<()> {
         users_index::remove(private_index.index)?;
-        self.budget = Budget::default();
+        (self.budget, self.written) = (Budget::default(), None);
         self.has_gitlinks = true;
         self.git_private(private_index).args(["read-tree", "HEAD"]).read().map(drop)
     }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::fs::{self, File};
-use std::io::{ErrorKind, Write as _};
+use std::io::{self, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
@@ -49,6 +49,9 @@ impl WorkTree {
             fs::create_dir_all(path.parent().unwrap_or(&path))?;
             self.write_draft(private_index, change, after, draft)?;
         }
+        if change.after.is_some() && path.symlink_metadata().is_ok_and(|found| found.is_dir()) {
+            remove_empty_folders(&path)?;
+        }
         // As late as can be: a person may be editing.
         let found = self.entry_at(private_index, &change.path)?;
         let [is_before, is_after] = [&change.before, &change.after].map(|wanted| match (&found, wanted) {
@@ -69,6 +72,25 @@ impl WorkTree {
             None => remove_if_there(&path)?,
         }
         Ok(true)
+    }
+
+    /// Removes the links on the way to a path, which led it elsewhere; what they lead to stays.
+    pub fn unlink_above(&self, path: &[u8]) -> Result<()> {
+        for (end, _) in path.iter().enumerate().filter(|(_, byte)| **byte == b'/') {
+            let folder = self.path(&path[..end]);
+            if folder.is_symlink() {
+                remove_if_there(&folder)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns true if a path is a file of this work tree, behind no link and in no other repository.
+    pub fn is_plain_file(&self, path: &[u8]) -> bool {
+        let ends = path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(end, _)| end);
+        let mut folders = ends.map(|end| self.path(&path[..end]));
+        let is_file = self.path(path).symlink_metadata().is_ok_and(|found| found.is_file());
+        is_file && !folders.any(|folder| folder.is_symlink() || folder.join(".git").exists())
     }
 
     fn lacks_mode(&self, change: &PathChange) -> bool {
@@ -203,7 +225,18 @@ impl WorkTree {
     }
 }
 
-fn remove_if_there(path: &Path) -> std::io::Result<()> {
+/// Removes a folder that has nothing but folders in it.
+fn remove_empty_folders(folder: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            remove_empty_folders(&entry.path())?;
+        }
+    }
+    fs::remove_dir(folder)
+}
+
+fn remove_if_there(path: &Path) -> io::Result<()> {
     match fs::remove_file(path) {
         Err(error) if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Err(error),
         _ => Ok(()),

@@ -281,7 +281,7 @@ fn length_of_id(change: &PathChange) -> usize {
     change.before.as_ref().map_or(40, |entry| entry.id.as_str().len())
 }
 
-fn tree_entry(mode: &str, id: &str) -> Result<Option<TreeEntry>> {
+pub(super) fn tree_entry(mode: &str, id: &str) -> Result<Option<TreeEntry>> {
     if mode == "000000" {
         return Ok(None);
     }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 
 use anyhow::Result;
+use camino::Utf8PathBuf;
 
 use super::credentials::is_credentials;
 use super::raw_path::{RawPath, leave, split};
@@ -87,7 +88,9 @@ impl WorkTree {
         paths.extend(self.budget.choose(candidates, &mut left_out));
         removed.extend(self.forget_untracked(&oversized, &mut paths, &mut left_out)?);
         if paths.iter().any(|path| path == b".gitignore" || path.ends_with(b"/.gitignore")) {
-            removed.extend(self.newly_ignored(private_index)?);
+            let ignored = self.newly_ignored(private_index)?;
+            self.newly_ignored.get_or_insert_default().extend(ignored.iter().cloned());
+            removed.extend(ignored);
         }
         paths.retain(|path| !removed.contains(path));
         let removed: Vec<_> = removed.into_iter().collect();
@@ -104,7 +107,14 @@ impl WorkTree {
             let dirty = self.dirty_submodules(private_index);
             left_out.extend(dirty.iter().map(|path| leave(path, LeftOut::SUBMODULE_CHANGES)));
         }
-        let tree = self.tree_of_index(private_index)?;
+        // A second look at a work tree that did not change costs the listing alone.
+        let is_same = removed.is_empty() && paths.is_empty();
+        let tree = match self.written.take().filter(|written| is_same && is_of(written, private_index)) {
+            Some((tree, ..)) => tree,
+            None => self.tree_of_index(private_index)?,
+        };
+        let is_new = loose(private_index, &tree).exists();
+        self.written = Some((tree.clone(), private_index.objects.to_owned(), is_new));
         left_out.sort();
         left_out.dedup();
         Ok((tree, left_out, refused))
@@ -204,6 +214,18 @@ impl WorkTree {
         }
         Ok(removed)
     }
+}
+
+/// Returns true if a tree that was written before is still there for this index.
+fn is_of((tree, objects, is_new): &(ObjectId, Utf8PathBuf, bool), private_index: PrivateIndex<'_>) -> bool {
+    // What runs meanwhile may delete the spool.
+    objects == private_index.objects && loose(private_index, tree).exists() == *is_new
+}
+
+/// Returns where an object is that is new in the folder of objects.
+fn loose(private_index: PrivateIndex<'_>, id: &ObjectId) -> Utf8PathBuf {
+    let (folder, name) = id.as_str().split_at(2);
+    private_index.objects.join(folder).join(name)
 }
 
 enum Verdict {

@@ -7,7 +7,7 @@ use anyhow::Result;
 
 use ralph_os::platform::{Identity, bytes_of, changed_at, identity};
 
-use super::raw_path::{lossy, split};
+use super::raw_path::{RawPath, joined, lossy, split};
 use super::{LISTING_TIMEOUT, WorkTree};
 
 /// Maximum number of files and folders that a walk looks at.
@@ -54,6 +54,29 @@ impl WorkTree {
             found.submodules.extend(newest.map(|newest| (submodule.clone(), newest)));
         }
         Ok(found)
+    }
+
+    /// Returns the files of earlier snapshots that a `.gitignore` ignores that was changed since this was last asked; `None` if
+    /// none was changed.
+    pub fn take_newly_ignored(&mut self) -> Option<Vec<String>> {
+        Some(self.newly_ignored.take()?.iter().map(|path| lossy(path)).collect())
+    }
+
+    /// Returns what says beside the `.gitignore` files what git ignores: the list of this clone, and the settings.
+    pub fn exclusions(&self) -> Vec<Option<Vec<u8>>> {
+        let own = fs::read(self.repository.common_dir.join("info/exclude")).ok();
+        self.settings_files().into_iter().chain([own]).collect()
+    }
+
+    /// Returns those of the paths that no `.gitignore` ignores, but this clone alone.
+    pub fn ignored_here_alone(&self, paths: &[String]) -> Result<Vec<String>> {
+        let asked: Vec<RawPath> = paths.iter().map(|path| path.as_bytes().to_vec()).collect();
+        let git = self.git().args(["check-ignore", "-v", "-z", "--no-index", "--stdin"]);
+        let found = git.stdin(joined(&asked)).run()?;
+        // Each path has four fields: source, line, pattern, path.
+        let fields: Vec<&[u8]> = found.stdout.split(|byte| *byte == 0).collect();
+        let here = fields.chunks_exact(4).filter(|entry| !entry[0].ends_with(b".gitignore"));
+        Ok(here.map(|entry| lossy(entry[3])).collect())
     }
 
     /// Returns the files in which a submodule notes what is checked out.

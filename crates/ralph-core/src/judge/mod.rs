@@ -1,5 +1,6 @@
 //! What the evidence of an attempt comes to: its changes and its tests against those of the trusted state. Pure.
 
+mod bare;
 mod decision;
 #[cfg(test)]
 mod decision_tests;
@@ -16,10 +17,12 @@ mod ordered;
 mod own_files;
 mod paths;
 mod recipes;
+mod rewritten;
 mod shell;
 mod ticks;
 mod unseen;
 
+pub use bare::asks_for_bare_file;
 pub use decision::{Decision, Evidence, SecondResult, contradiction, counts_fell, decide, is_contradicted};
 pub use diff::{ChangedFile, DiffFindings, Finding, findings};
 pub use flaky::{is_cheap, lies_in_changed, may_be_flaky};
@@ -29,6 +32,10 @@ pub use ordered::{
     is_verification, nothing_to_change, orders_own_file_change, orders_removal, orders_reversal, orders_skip,
 };
 pub use own_files::{Lookup, OwnFiles, selects_by_change};
-pub use paths::{is_test_file, is_worth_reading, may_have_moved};
+pub use paths::{
+    acts_on_other_tests, is_test_file, is_test_snapshot, is_worth_reading, may_have_moved,
+    without_trailing_blanks,
+};
+pub use rewritten::{PersonsTexts, rewrote_flag};
 pub use ticks::closable;
-pub use unseen::{is_made_by_tools, unseen_words, without_numbers, written_outside};
+pub use unseen::{is_hidden_code, is_made_by_tools, unseen_words, without_numbers, written_outside};

@@ -29,6 +29,50 @@ const NO_TEST_FILE: &str = r"(?x)
 static IS_TEST: LazyLock<[Regex; 4]> =
     LazyLock::new(|| [TEST_FOLDER, TEST_NAME, TEST_SCRIPT, NO_TEST_FILE].map(pattern));
 
+/// Recorded outputs that a runner of tests writes, and removes where no test has them any more.
+const TEST_SNAPSHOT: &str = r"(?x)
+    \.(?:snap(?:\.new|shot)?|pending-snap|ambr|golden|(?:approved|verified)\.\w+)$
+  | (?:^|/)(?:__\w*snapshots__|snapshots?|[^/]+-snapshots|goldens?|golden_files|cassettes)/
+    (?:.*/)?[^/]+\.(?:json|txt|ya?ml|html|xml|svg|png|raw|md|out)$ ";
+
+static IS_TEST_SNAPSHOT: LazyLock<Regex> = LazyLock::new(|| pattern(TEST_SNAPSHOT));
+
+/// Returns true if the file is a recorded output that a runner of tests removes by itself.
+pub fn is_test_snapshot(path: &str) -> bool {
+    IS_TEST_SNAPSHOT.is_match(path)
+}
+
+/// Returns a file without the blanks at the ends of its lines, of whatever kind these are, and without empty lines at its end.
+/// After a backslash a blank says that the line does not go on: it stays.
+pub fn without_trailing_blanks(bytes: &[u8]) -> Vec<u8> {
+    let mut lines: Vec<&[u8]> = bytes.split(|byte| *byte == b'\n').collect();
+    for line in &mut lines {
+        let trimmed = line.trim_ascii_end();
+        if !trimmed.ends_with(b"\\") {
+            *line = trimmed;
+        }
+    }
+    let end = lines.iter().rposition(|line| !line.is_empty()).map_or(0, |last| last + 1);
+    lines[..end].join(&b'\n')
+}
+
+/// Files that a runner loads by itself, before the tests of others.
+const SETUP: &str = r"(?x)(?:^|/)(?:
+    conftest\.py | (?:site|user)customize\.py | __init__\.py | [^/]+\.pth
+  | (?:(?:jest|vitest|mocha|cypress|playwright|test|tests|global|e2e|karma|ava|bun)[._-]?)?(?:setup|teardown|bootstrap)(?:[._-]?(?:tests?|files?|env|after[._-]?env|jest|vitest|common))?\.\w+
+  | (?:test|tests|spec|rails|system)[._-]helper\.\w+ | cypress/support/\w+\.\w+ | support/(?:e2e|commands|index|env)\.\w+
+  | Pest\.php | TestCase\.php | test_main\.\w+ | main_test\.go | common\.bash | __mocks__/.+ | \.env[.\w]*
+  | \.(?:babelrc|swcrc|eslintrc|npmrc|mocharc|nycrc)[.\w]* | [\w.-]+\.(?:config|conf)\.\w+ | tsconfig[.\w-]*\.json | bunfig\.toml
+  | [^/]*\.(?:ini|cfg) )$ ";
+
+static IS_SETUP: LazyLock<Regex> = LazyLock::new(|| pattern(SETUP));
+
+/// Returns true if a new file decides how the tests beside it run: set-up that a runner loads by itself, or configuration.
+pub fn acts_on_other_tests(path: &str) -> bool {
+    let is_data = ["/fixtures/", "/testdata/", "/__fixtures__/"].iter().any(|data| path.contains(data));
+    !is_data && (IS_SETUP.is_match(path) || IS_CONFIG.is_match(path) || is_manifest(path))
+}
+
 /// Files that hold what belongs to a project, of which a validation is no part.
 const MANIFEST: &str = r"(?x)(?:^|/)(?:
     package\.json | pyproject\.toml | setup\.(?:py|cfg) | Cargo\.toml | go\.(?:mod|sum) | Gemfile | composer\.json

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::paths::pattern;
+use super::paths::{acts_on_other_tests, is_test_file, pattern};
 use crate::record::{ToolCall, ToolKind, join_truncated};
 
 /// Maximum number of names in a text.
@@ -36,6 +36,20 @@ static IS_BY_TOOLS: LazyLock<Regex> = LazyLock::new(|| pattern(BY_TOOLS));
 /// Returns true if an ignored file or folder at this path is none of an attempt's work.
 pub fn is_made_by_tools(path: &str) -> bool {
     IS_BY_TOOLS.is_match(path)
+}
+
+/// What a program is made of, and what is generated of it.
+const CODE: &str = r"(?xi)\.(?:py|pyi|pth|[cm]?[jt]sx?|rb|go|rs|java|kts?|scala|groovy|php|c|cc|cpp|h|hpp|cs|fs|swift|mm?|sh|bash|zsh|fish
+  | ps1|bat|cmd|pl|pm|lua|exs?|erl|hs|ml|clj|dart|zig|r|jl|vue|svelte|bats|mk)$ | (?:^|/)(?:makefile|justfile|rakefile|gemfile)$";
+
+static IS_CODE: LazyLock<Regex> = LazyLock::new(|| pattern(CODE));
+
+/// Returns true if an ignored file is code, a test, a script or what decides how tests run, and none that is generated.
+pub fn is_hidden_code(path: &str) -> bool {
+    let is_generated =
+        path.split('/').any(|part| matches!(part, "generated" | "__generated__" | ".generated"));
+    let is_secret = path.rsplit('/').next().is_some_and(|name| name.starts_with(".env"));
+    !is_generated && !is_secret && (IS_CODE.is_match(path) || is_test_file(path) || acts_on_other_tests(path))
 }
 
 /// Returns a path without numbers and hashes in it: tools that name their files anew each time make files of one kind.
@@ -165,6 +179,26 @@ mod tests {
             "env/dev.yaml",
         ] {
             assert!(!is_made_by_tools(path), "{path}");
+        }
+    }
+
+    #[test]
+    fn ignored_code_is_what_a_program_or_its_tests_are_made_of() {
+        for (path, expected) in [
+            ("conftest.py", true),
+            ("tests/helper.js", true),
+            ("src/login.rs", true),
+            ("scripts/run.sh", true),
+            ("jest.config.json", true),
+            ("Makefile", true),
+            (".env", false),
+            (".env.local", false),
+            ("data/dev.sqlite3", false),
+            ("notes.txt", false),
+            ("src/generated/client.ts", false),
+            ("config/local.toml", false),
+        ] {
+            assert_eq!(is_hidden_code(path), expected, "{path}");
         }
     }
 

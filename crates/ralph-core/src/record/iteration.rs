@@ -254,6 +254,21 @@ pub struct RedactionCount {
     pub count: u64,
 }
 
+/// A task of whose words an attempt changed some. Permissions are read from what a person wrote.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rewritten {
+    /// As it is called now.
+    pub task: TaskName,
+    /// Its text as a person wrote it; `None` if the attempt added it.
+    pub before: Option<String>,
+    pub after: String,
+    /// The same of the phase that it belongs to.
+    #[serde(default)]
+    pub phase_before: Option<String>,
+    #[serde(default)]
+    pub phase: Option<String>,
+}
+
 /// A file of the work tree that a snapshot leaves out.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct LeftOut {

@@ -51,7 +51,8 @@ pub use ids::{ObjectId, SessionId};
 pub use if_there::IfThere;
 pub use iteration::{
     AgentRun, Claims, Durations, Exits, Iteration, LeftOut, MAX_CAUSE_CHARS, PromptMemory, RedactionCount,
-    StreamCounts, Tokens, ToolCall, UNFINISHED_COMMAND, Validation, denied_writes, full_branch_name, summary,
+    Rewritten, StreamCounts, Tokens, ToolCall, UNFINISHED_COMMAND, Validation, denied_writes,
+    full_branch_name, summary,
 };
 pub use iteration_name::{IterationName, SessionName, Which};
 pub use join_truncated::{MAX_LISTED_FILES, grouped, join_files, join_truncated, listed_files};

@@ -456,6 +456,14 @@ words! {
         PutBack = "put-back",
         /// Files of an attempt in a lane are in no commit: the validation ran without them.
         LeftOut = "left-out",
+        /// Protected files could not be put back.
+        Protect = "protect",
+        /// A file is new beside protected ones, and acts on these.
+        NewProtected = "new-protected",
+        /// The words of a task were changed so that they permit more.
+        Rewrote = "rewrote",
+        /// Code, tests or scripts are ignored by git that were not before.
+        Ignored = "ignored",
         /// Files of tasks that are done are what they were before these.
         Undid = "undid",
         /// What it changed is in no snapshot: ignored files, empty folders, files of submodules or outside.

@@ -50,6 +50,7 @@ mod resuming;
 mod run;
 mod sandbox;
 mod scope;
+mod sealed;
 mod settings;
 mod setup_faults;
 mod share;

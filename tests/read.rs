@@ -156,6 +156,7 @@ fn one_iteration_is_shown_whole_and_part_by_part() {
             "head_after",
             "commits",
             "snapshot",
+            "sealed",
             "left_out",
             "redactions",
             "hints",

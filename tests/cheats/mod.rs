@@ -173,6 +173,7 @@ fn judge(attempt: &Attempt, trusted: &Tally) -> Judged {
             left_out: &[],
             undid: None,
             is_undoing_ordered: false,
+            found: &[],
         });
         match decision {
             Decision::RunAgain => {

@@ -439,7 +439,8 @@ fn status_names_the_phase_that_runs() {
     scene.commit("Slow");
     scene.git(["config", "filter.slow.clean", &format!("{}; cat", wait("recording"))]);
     let mut running = scene.spawn("");
-    for phase in ["agent", "validation", "recording"] {
+    // What the agent left is read before the validation runs.
+    for phase in ["agent", "recording", "validation"] {
         running.wait_for_file(format!("in-{phase}"));
         let status = scene.ralph("status --json").code(0).json();
         assert_eq!(status["session"]["phase"], phase, "{status}");

@@ -36,7 +36,7 @@ use super::redaction::redacted;
 use super::restoring::last_green::LastGreen;
 use super::running::{LoopState, Past, Running};
 use super::settings::{progress_strategy, redactor};
-use super::task_watch::{TaskWatch, recorded_losses};
+use super::task_watch::{TaskWatch, recorded_losses, recorded_texts};
 use super::trusted;
 use super::trusted::BaselineRun;
 use super::units;
@@ -83,6 +83,7 @@ impl<'a> Running<'a> {
             let entries = running.past.memory.entries();
             running.state.given_up = given_up(plan, session, tree, tasks, entries)?;
         }
+        running.task_watch.persons = recorded_texts(plan.store, running.past.memory.entries());
         if let Some(log) = &earlier {
             running.task_watch.lost = recorded_losses(plan.store, log);
         }

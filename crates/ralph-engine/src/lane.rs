@@ -145,13 +145,17 @@ impl Running<'_> {
         Ok(())
     }
 
-    /// Moves files out of the lane that no snapshot takes, and so no commit: the validation runs without them. Returns their
-    /// names.
-    pub(super) fn move_left_out_aside(&mut self, slot: &Slot) -> Vec<String> {
+    /// Moves files out of the lane that no snapshot takes, and so no commit, those that are `hidden` among them: the validation
+    /// runs without them. Returns their names.
+    pub(super) fn move_left_out_aside(&mut self, slot: &Slot, hidden: &[String]) -> Vec<String> {
         if self.plan.work_tree.lane().is_none() {
             return Vec::new();
         }
-        let moved = self.left_out_of_lane(slot).and_then(|paths| {
+        let moved = self.left_out_of_lane(slot).and_then(|mut paths| {
+            paths.extend_from_slice(hidden);
+            if !paths.is_empty() {
+                self.recorder.note_change();
+            }
             paths.iter().try_for_each(|path| self.plan.work_tree.move_aside(path))?;
             Ok(paths)
         });
@@ -163,7 +167,7 @@ impl Running<'_> {
 
     fn left_out_of_lane(&mut self, slot: &Slot) -> Result<Vec<String>> {
         let rules = [LeftOut::CREDENTIALS, LeftOut::TOO_LARGE, LeftOut::NESTED_REPOSITORY];
-        let (tree, _) = self.recorder.peek(slot)?;
+        let tree = self.recorder.last_read(slot)?;
         let left_out = self.recorder.last_left_out().iter().filter(|left| {
             rules.contains(&left.reason.as_str()) || left.reason.starts_with(LeftOut::TOO_MUCH)
         });

@@ -4,6 +4,7 @@ mod contents;
 mod opening;
 mod snapshots;
 
+use std::collections::HashMap;
 use std::io::ErrorKind;
 
 use anyhow::{Context, Result};
@@ -25,7 +26,7 @@ use super::plan::Plan;
 use super::progress_file::{ProgressFile, ProgressPlan};
 use super::redaction::redacted;
 use super::snapshot_taken::BlobChange;
-use super::watched_work_tree::WatchedWorkTree;
+use super::watched_work_tree::{Look, WatchedWorkTree};
 
 pub use opening::Opening;
 
@@ -44,6 +45,12 @@ pub struct Recorder<'a> {
     progress: ProgressFile,
     /// What was changed between two attempts, since it was last asked for.
     edits: Vec<BlobChange>,
+    /// The work tree as the agent of the attempt left it.
+    sealed: Option<ObjectId>,
+    /// The last look at the work tree, if nothing changed it since.
+    last_look: Option<Look>,
+    /// The trees of the snapshots that were written.
+    trees: HashMap<ObjectId, ObjectId>,
     /// Warnings for the user. The loop prints them.
     pub warnings: Vec<String>,
 }
@@ -72,6 +79,9 @@ impl<'a> Recorder<'a> {
             spool,
             tips,
             edits: Vec::new(),
+            sealed: None,
+            last_look: None,
+            trees: HashMap::new(),
             warnings: Vec::new(),
         })
     }
@@ -107,6 +117,10 @@ impl<'a> Recorder<'a> {
     /// Returns what the last snapshot left out.
     pub fn last_left_out(&self) -> &[LeftOut] {
         &self.work_tree.last_left_out
+    }
+
+    pub(super) fn watched_work_tree(&mut self) -> &mut WatchedWorkTree {
+        &mut self.work_tree
     }
 
     pub fn redactor(&self) -> &Redactor {
@@ -195,6 +209,7 @@ impl<'a> Recorder<'a> {
             return Ok(false);
         }
         let items = &[items, &after.parents_to_open(items)].concat();
+        self.note_change();
         let path = &self.place.tasks_path;
         // The claim must outlive the box: we may die between opening it and recording it.
         let opened = match self.files.read(path, MAX_TASK_LIST_BYTES).context("read the task list") {
@@ -392,6 +407,7 @@ impl<'a> Recorder<'a> {
 
     fn moved(&mut self, draft: &Draft, commit: &ObjectId) {
         self.tips.log = Some(commit.clone());
+        (self.sealed, self.last_look) = (None, None);
         if draft.snapshot.is_some() {
             self.tips.snapshot.clone_from(&draft.snapshot);
         }

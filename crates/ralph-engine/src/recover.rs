@@ -236,9 +236,10 @@ fn finish_put_back(
     let is_done = slot.path(names::PROTECTED).exists();
     let before = begin.tips.snapshot.as_ref().filter(|_| !place.protect.is_empty() && !is_done);
     let Some(before) = before else { return };
-    if let Err(error) = restore_protected(rollback, slot, before, plan.clock.now(), &edited, &mut |message| {
+    let restored = restore_protected(rollback, slot, before, plan.clock.now(), &edited, &mut |message| {
         warn(say, message);
-    }) {
+    });
+    if let Err(error) = restored {
         warn(say, format!("protected files could not be put back: {error:#}"));
     }
 }

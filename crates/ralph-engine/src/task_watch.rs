@@ -2,7 +2,8 @@
 
 use tasklist::{Item, TaskList};
 
-use ralph_core::record::{RALPH, RecordKind, SessionId, TaskName, quoted_for_shell};
+use ralph_core::judge::PersonsTexts;
+use ralph_core::record::{FlagCode, LogEntry, RALPH, RecordKind, SessionId, TaskName, quoted_for_shell};
 use ralph_project::tasks::TaskCache;
 use ralph_store::{SessionLog, Store};
 
@@ -12,6 +13,8 @@ pub(super) struct TaskWatch {
     pub lost: Vec<LostTask>,
     /// True if the list asks for tests that fail until a later task is done.
     pub has_failing_tests: bool,
+    /// What attempts made of the words of a person.
+    pub persons: PersonsTexts,
 }
 
 /// A task that was open and left the list without being done.
@@ -46,6 +49,17 @@ pub(super) fn recorded_losses(store: &Store, log: &SessionLog) -> Vec<LostTask> 
         losses.extend(lost.map(|task| LostTask::of(task, &list, iteration.iteration)));
     }
     losses
+}
+
+/// Returns what attempts of all sessions made of the words of a person, by the records that are flagged for it: what permits
+/// nothing more makes no difference.
+pub(super) fn recorded_texts(store: &Store, entries: &[LogEntry]) -> PersonsTexts {
+    let mut persons = PersonsTexts::default();
+    let flagged = entries.iter().filter(|entry| entry.flags.contains(&FlagCode::Rewrote));
+    for iteration in flagged.filter_map(|entry| store.readable_iteration(entry)) {
+        persons.take_in(&iteration.rewrote);
+    }
+    persons
 }
 
 /// Returns the words for a list that tasks left: `no task is open, but T003 left the list without being done`.

@@ -103,11 +103,12 @@ impl Store {
 
     /// Writes the commit of a snapshot beside the other objects of `slot`. No ref moves yet.
     ///
-    /// Its parents are the previous snapshot and HEAD: so a push sends only what changed, and work that the agent
-    /// resets away stays reachable.
+    /// Its parents are the previous snapshot, HEAD, and what the agent left if the validation changed that: so a push sends
+    /// only what changed, and work that is reset away stays reachable.
     pub fn write_snapshot(&self, slot: &Slot, snapshot: &Snapshot<'_>) -> Result<ObjectId> {
         let quarantine = Quarantine::open(&slot.objects(), self.repository().hash)?;
-        let parents: Vec<ObjectId> = snapshot.previous.into_iter().chain(snapshot.head).cloned().collect();
+        let Snapshot { previous, head, sealed, .. } = snapshot;
+        let parents: Vec<ObjectId> = previous.iter().chain(head).chain(sealed).copied().cloned().collect();
         let signature = Signature {
             author: self.repository().author.clone(),
             authored_at: snapshot.taken_at,

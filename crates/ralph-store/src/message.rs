@@ -31,6 +31,8 @@ pub struct Snapshot<'a> {
     /// The snapshot before this one.
     pub previous: Option<&'a ObjectId>,
     pub head: Option<&'a ObjectId>,
+    /// The one from before its validation ran, if that is another.
+    pub sealed: Option<&'a ObjectId>,
     pub session: &'a SessionId,
     pub feature: &'a str,
     /// `the start`, `iteration 3`.

@@ -75,6 +75,13 @@ pub(super) fn snapshot_before(git: &gix::Repository, id: &ObjectId) -> Result<Op
         .transpose()
 }
 
+/// Returns true if a snapshot is here, with what its agent left, where that is a commit of its own.
+pub(super) fn is_whole(git: &gix::Repository, id: &ObjectId) -> Result<bool> {
+    let Ok(commit) = read_commit(git, &objects::to_gix(id)?) else { return Ok(false) };
+    let sealed = commit.parents.get(2).map(|parent| objects::from_gix(parent)).transpose()?;
+    sealed.map_or(Ok(true), |sealed| has(git, &sealed))
+}
+
 /// Returns true if an object is here.
 pub(super) fn has(git: &gix::Repository, id: &ObjectId) -> Result<bool> {
     let found = git.try_find_header(objects::to_gix(id)?);

@@ -227,7 +227,7 @@ fn verify_log(
         }
         let has_snapshots = is_deep && snapshots.contains_key(&log.refs.snapshot());
         if let Some(snapshot) = entry.snapshot.as_ref().filter(|_| has_snapshots)
-            && !snapshots::has(&reader.git, snapshot)?
+            && !snapshots::is_whole(&reader.git, snapshot)?
         {
             verified.found(log, Some(entry), format!("its snapshot {snapshot} is not here"));
         }

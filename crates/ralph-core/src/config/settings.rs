@@ -31,6 +31,10 @@ const REFUSALS: &[&str] = &[
     "asserts",
     "config",
     "undid",
+    "protect",
+    "new-protected",
+    "rewrote",
+    "ignored",
     "cached",
     "runs-by-itself",
 ];
@@ -193,7 +197,7 @@ settings! {
             "When a validation passes: exit code 0, or also no test that did not fail before the start");
     validation_refuse: Vec<String> =
         Key::new("validation.refuse", Approved, ValueKind::Words(REFUSALS),
-            "contradiction, focus, skip, vanished, shrunk, judge, idle",
+            "contradiction, focus, skip, vanished, shrunk, judge, idle, protect",
             "Findings that refuse a success; all others are flags")
             .or_none();
     validation_rerun: Rerun =

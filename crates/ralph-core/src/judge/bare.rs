@@ -57,7 +57,7 @@ pub fn asks_for_bare_file(texts: &[&str], path: &str) -> bool {
                     let front = place.strip_suffix(word);
                     front.is_some_and(|front| front.is_empty() || front.ends_with('/'))
                 };
-                is_path && !word.is_empty() && places.iter().any(|place| is_end(&place))
+                is_path && !word.is_empty() && places.iter().any(is_end)
             })
     })
 }

@@ -87,6 +87,8 @@ pub struct Evidence<'a> {
     pub undid: Option<&'a Flag>,
     /// True if the task may ask for that.
     pub is_undoing_ordered: bool,
+    /// What was found beside the rows.
+    pub found: &'a [Flag],
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -183,6 +185,7 @@ pub fn decide(evidence: &Evidence<'_>) -> Decision {
     });
     doubts.append(&mut tally_doubts);
     doubts.extend(evidence.diff_doubts());
+    doubts.extend(evidence.found.iter().cloned().map(|flag| Doubt { flag, is_excused: false }));
     let mut refused = doubts.iter().filter(|doubt| !doubt.is_excused && evidence.refuses(doubt.flag.code));
     if let Some(Doubt { flag, .. }) = refused.next() {
         if flag.code == FlagCode::Judge && evidence.second.is_none() {

@@ -124,6 +124,7 @@ fn shown(case: &Case) -> String {
         left_out: &[],
         undid: case.undid.as_ref(),
         is_undoing_ordered: case.text.starts_with("Remove"),
+        found: &[],
     };
     match decide(&evidence) {
         Decision::RunAgain => "second run".to_owned(),
@@ -537,6 +538,7 @@ fn flags_have_one_order() {
         left_out: &[".env".to_owned()],
         undid: None,
         is_undoing_ordered: false,
+        found: &[],
     };
     let shown = |evidence: &Evidence<'_>| {
         let Decision::Accepted(flags) = decide(evidence) else { panic!("it is refused") };

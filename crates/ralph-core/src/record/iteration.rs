@@ -413,8 +413,15 @@ pub struct Iteration {
     /// Commits of the project made while the iteration ran, oldest first.
     pub commits: Vec<ObjectId>,
     pub snapshot: Option<ObjectId>,
+    /// The snapshot when the agent ended, before boxes are opened, files put back, and the validation; the same as `snapshot`
+    /// if nothing changed since. `None` in older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sealed: Option<ObjectId>,
     /// Files that the snapshot leaves out, and why.
     pub left_out: Vec<LeftOut>,
+    /// Tasks whose words this attempt changed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rewrote: Vec<Rewritten>,
     /// Why the work of a success is in no commit of the project, where `commit = "task"` asks for one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uncommitted: Option<String>,

@@ -63,6 +63,8 @@ pub fn iteration(outcome: Outcome) -> Iteration {
         commits: Vec::new(),
         snapshot: None,
         left_out: Vec::new(),
+        sealed: None,
+        rewrote: Vec::new(),
         uncommitted: None,
         restored_to: None,
         kept_paths: Vec::new(),

@@ -10,21 +10,24 @@ use failure_excerpt::Tally;
 use crate::validate;
 use ralph_core::config::{Completion, Pass, Rerun, Until};
 use ralph_core::judge::{
-    ChangedFile, Decision, Evidence, KnownFailures, Lookup, OwnFiles, SecondResult, confirm, counts_fell,
-    decide, findings, is_cheap, is_contradicted, is_worth_reading, known_failures, lies_in_changed,
-    may_be_flaky, may_have_moved, orders_removal,
+    ChangedFile, Decision, Evidence, KnownFailures, Lookup, OwnFiles, SecondResult, asks_for_bare_file,
+    confirm, counts_fell, decide, findings, is_cheap, is_contradicted, is_worth_reading, known_failures,
+    lies_in_changed, may_be_flaky, may_have_moved, orders_removal,
 };
 use ralph_core::record::{
-    Event, ExitReason, FlagCode, Iteration, ObjectId, RALPH, SecondRun, TaskName, Validation, join_files,
+    Event, ExitReason, Flag, FlagCode, Iteration, ObjectId, RALPH, SecondRun, TaskName, Validation,
+    join_files,
 };
 use ralph_git::worktree::PathChange;
 use ralph_store::{PutBack, PutBackKind, Slot, names as slot_names};
 
-use super::super::left_behind::Undone;
+use ralph_core::judge::without_trailing_blanks;
+
+use super::super::left_behind::{EMPTY, Undone};
 use super::super::restoring::put_back::{Side, names};
 use super::super::restoring::rollback::Rollback;
 use super::super::running::Running;
-use super::stages::{Ran, StartedIteration};
+use super::stages::{Ran, Sealed, StartedIteration};
 
 /// Maximum number of changed files that are read.
 const MAX_READ_FILES: usize = 3000;
@@ -81,7 +84,7 @@ impl Running<'_> {
         else {
             return self.passing_in_second_run(started, ran, validation, claims);
         };
-        let removed = self.removed_by_order(started)?;
+        let removed = self.removed_by_order(started, &ran.sealed)?;
         let trusted = self.judging.trusted.tests().and_then(Tally::executed);
         let trusted = trusted.map(|executed| executed.saturating_sub(removed));
         let new = match known_failures(validation.exit, ran.tests.as_ref(), &legacy, trusted) {
@@ -130,7 +133,7 @@ impl Running<'_> {
         {
             return Ok(Passing::default());
         }
-        let (now, _) = self.recorder.peek(&started.slot)?;
+        let now = self.recorder.last_read(&started.slot)?;
         let (files, changes) = self.changed_since_trusted(&started.slot, &now)?;
         let paths: Vec<String> = changes.iter().map(PathChange::name).collect();
         let began = self.state.validation_began;
@@ -173,18 +176,21 @@ impl Running<'_> {
         1 + times.max().unwrap_or(0)
     }
 
-    /// Decides whether an attempt that ticked a box and passed is a success. `now` is the work tree after it, and `others` the
-    /// tasks that it ticked beside its own.
+    /// Decides whether an attempt that ticked a box and passed is a success. `others` are the tasks that it ticked beside its
+    /// own.
     pub(super) fn assess(
         &mut self,
         started: &StartedIteration<'_>,
         ran: &Ran,
-        now: Option<&ObjectId>,
         others: &[TaskName],
         undone: &Undone,
         passing: &mut Passing,
+        found: &[Flag],
     ) -> Result<Decision> {
         let settings = self.plan.config.settings.clone();
+        // What could not be read when the agent ended is judged as it is now.
+        let now = ran.sealed.tree.clone().or_else(|| self.recorder.last_read(&started.slot).ok());
+        let now = now.as_ref();
         let ((files, changes), (is_idle, done_in)) = match now.map(|now| self.compared(started, now)) {
             Some(Ok(compared)) => compared,
             // An agent can delete the snapshots that its work is compared with.
@@ -206,8 +212,9 @@ impl Running<'_> {
         let after: Lookup<'_> = &|path| own_file(&files, &prefix, path)?.after.clone();
         let own_lines = own_files.changed_lines(before, after);
         let own_follows = own_files.follows(before, after, &moved(&changes, &prefix));
-        let texts = texts_of(started);
+        let texts = self.texts_of(started);
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+        let phase = self.task_watch.persons.phase(&started.task.name, started.task.phase.as_deref());
         let refuses = settings.completion == Completion::Verified
             && self.plan.job.until == Until::Tasks
             && settings.snapshots
@@ -235,17 +242,18 @@ impl Running<'_> {
                 final_text: &ran.agent.final_text,
                 tasks: &texts,
                 languages: started.languages,
-                phase: started.task.phase.as_deref(),
+                phase: phase.as_deref(),
                 others,
                 unticks: settings.untick,
                 flaky: &passing.flaky,
                 flaky_times,
                 known_failures: passing.known_failures,
                 has_no_tests: ran.validation.as_ref().is_some_and(|validation| validation.has_no_tests),
-                put_back: &ran.put_back,
+                put_back: &ran.protected.put_back,
                 left_out: &ran.left_out,
                 undid: undone.flag.as_ref(),
                 is_undoing_ordered: undone.is_ordered,
+                found,
             });
             if matches!(decision, Decision::Refused { code: FlagCode::Idle, .. }) {
                 unseen = self.unseen(&started.task.name, &ran.agent.tool_calls)?;
@@ -257,7 +265,7 @@ impl Running<'_> {
                 return Ok(decision);
             }
             let Some((again, paths)) =
-                self.validate_with_trusted_files(started, &own_files, &files, &changes)?
+                self.validate_with_trusted_files(started, &ran.sealed, &own_files, &files, &changes)?
             else {
                 result = Some(SecondResult::NotRun);
                 continue;
@@ -291,20 +299,31 @@ impl Running<'_> {
         let trusted = &self.judging.trusted;
         let is_since_trusted =
             trusted.contents() == started.begin.tips.snapshot.as_ref() && trusted.edits.is_empty();
-        let idle =
-            if is_since_trusted && !changes.1.is_empty() { (false, None) } else { self.idle(started, now)? };
+        let is_work = is_since_trusted && self.is_work(started, &changes.1);
+        let idle = if is_work { (false, None) } else { self.idle(started, now)? };
         Ok((changes, idle))
     }
 
+    /// Returns the texts of the tasks that the attempt was asked for, as a person wrote them.
+    pub(super) fn texts_of(&self, started: &StartedIteration<'_>) -> Vec<String> {
+        let names = &started.begin.unit_tasks;
+        // A long list takes its time, and without a unit the one task says it all.
+        let bytes: &[u8] = if names.is_empty() { &[] } else { started.task_list.as_slice() };
+        let list = tasklist::TaskList::parse(bytes).unwrap_or_default();
+        let unit = names.iter().filter_map(|name| list.find(name));
+        let persons = &self.task_watch.persons;
+        let texts: Vec<String> = unit.map(|item| persons.text(&item.name, &item.text)).collect();
+        if texts.is_empty() { vec![persons.text(&started.task.name, &started.task.text)] } else { texts }
+    }
+
     /// Returns how many tests the attempt removed because its task asks for it.
-    fn removed_by_order(&mut self, started: &StartedIteration<'_>) -> Result<u64> {
-        let texts = texts_of(started);
+    fn removed_by_order(&self, started: &StartedIteration<'_>, sealed: &Sealed) -> Result<u64> {
+        let texts = self.texts_of(started);
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-        if !orders_removal(&texts, started.languages) {
+        let Some(tree) = sealed.tree.as_ref().filter(|_| orders_removal(&texts, started.languages)) else {
             return Ok(0);
-        }
-        let (now, _) = self.recorder.peek(&started.slot)?;
-        let (files, _) = self.changed_since_trusted(&started.slot, &now)?;
+        };
+        let (files, _) = self.changed_since_trusted(&started.slot, tree)?;
         Ok(findings(&files).removed_count() as u64)
     }
 
@@ -337,8 +356,10 @@ impl Running<'_> {
     /// Returns the names of those of the validation's own files that are changed.
     fn own_files_changed(&self, own_files: &OwnFiles, files: &[ChangedFile]) -> Vec<String> {
         let prefix = self.project_prefix();
-        let before: Lookup<'_> = &|path| own_file(files, &prefix, path)?.before.clone();
-        let after: Lookup<'_> = &|path| own_file(files, &prefix, path)?.after.clone();
+        // Blanks and ends of lines, which formatters change, are no change.
+        let trimmed = |bytes: &Option<Vec<u8>>| bytes.as_deref().map(without_trailing_blanks);
+        let before: Lookup<'_> = &|path| trimmed(&own_file(files, &prefix, path)?.before);
+        let after: Lookup<'_> = &|path| trimmed(&own_file(files, &prefix, path)?.after);
         own_files.changed(before, after)
     }
 
@@ -352,7 +373,7 @@ impl Running<'_> {
     /// opened its box again.
     fn idle(&self, started: &StartedIteration<'_>, now: &ObjectId) -> Result<(bool, Option<u32>)> {
         let Some(before) = &started.begin.tips.snapshot else { return Ok((false, None)) };
-        if !self.recorder.differences(Some(&started.slot), before, now)?.is_empty() {
+        if self.is_work(started, &self.recorder.differences(Some(&started.slot), before, now)?) {
             return Ok((false, None));
         }
         let store = self.plan.store;
@@ -368,11 +389,25 @@ impl Running<'_> {
         match store.snapshot_before(snapshot)? {
             Some(first) => {
                 let changes = self.recorder.differences(Some(&started.slot), &first, now)?;
-                Ok((changes.is_empty(), done_in))
+                Ok((!self.is_work(started, &changes), done_in))
             }
             // What it began with is not known any more.
             None => Ok((false, done_in)),
         }
+    }
+
+    /// Returns true if something was changed beyond new empty files and modes, or the tasks ask for just these.
+    fn is_work(&self, started: &StartedIteration<'_>, changes: &[PathChange]) -> bool {
+        let texts = self.texts_of(started);
+        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+        changes.iter().any(|change| {
+            let is_bare = match (&change.before, &change.after) {
+                (None, Some(after)) => EMPTY.contains(&after.id().as_str()),
+                (Some(before), Some(after)) => before.id() == after.id(),
+                _ => false,
+            };
+            !is_bare || asks_for_bare_file(&texts, &change.name())
+        })
     }
 
     /// Runs the validation with its own files as they were in the trusted state, and undoes that. Returns how it ended,
@@ -380,6 +415,7 @@ impl Running<'_> {
     fn validate_with_trusted_files(
         &mut self,
         started: &StartedIteration<'_>,
+        sealed: &Sealed,
         own_files: &OwnFiles,
         files: &[ChangedFile],
         changes: &[PathChange],
@@ -394,7 +430,11 @@ impl Running<'_> {
         for (path, bytes) in own_files.restored(before, after) {
             let path = format!("{prefix}{path}");
             let Some(change) = changes.iter().find(|change| change.name() == path) else { continue };
-            let change = change.clone().reversed();
+            let mut change = change.clone().reversed();
+            // The validation may have put it back itself.
+            if let Some(rewritten) = sealed.rewritten.iter().find(|it| it.path == change.path) {
+                change.before.clone_from(&rewritten.after);
+            }
             wanted.push(match bytes {
                 // A part of a file, the rest of which stays as it is.
                 Some(bytes)
@@ -425,6 +465,7 @@ impl Running<'_> {
         let rollback = Rollback { store: self.plan.store, work_tree: self.plan.work_tree, place: &place };
         let at = self.plan.clock.now();
         let here = rollback.read()?;
+        self.recorder.note_change();
         let put_back = rollback.put_back(&here, wanted, &started.slot, PutBackKind::ForOneRun, what, at);
         let (point, stay) = match put_back {
             Ok(done) => done,
@@ -461,6 +502,7 @@ impl Running<'_> {
         context.stdout = slot.path(slot_names::SECOND_STDOUT);
         context.stderr = slot.path(slot_names::SECOND_STDERR);
         let mut validation = validate::run(&command, &context, self.plan.interrupt)?;
+        self.recorder.note_change();
         let tests = self.tally(slot, slot_names::SECOND_STDOUT, slot_names::SECOND_STDERR)?;
         let names = [slot_names::SECOND_STDOUT, slot_names::SECOND_STDERR];
         validation.has_no_tests = self.has_no_tests(slot, names, &validation, &tests)?;
@@ -480,17 +522,6 @@ impl Running<'_> {
 pub(crate) fn flaky_tests(iteration: &Iteration) -> Vec<String> {
     let second = iteration.evidence.as_ref().and_then(|evidence| evidence.second.as_ref());
     second.map(|second| second.flaky.clone()).unwrap_or_default()
-}
-
-/// Returns the texts of the tasks that the attempt was asked for.
-pub(super) fn texts_of(started: &StartedIteration<'_>) -> Vec<String> {
-    let names = &started.begin.unit_tasks;
-    // A long list takes its time, and without a unit the one task says it all.
-    let bytes: &[u8] = if names.is_empty() { &[] } else { started.task_list.as_slice() };
-    let list = tasklist::TaskList::parse(bytes).unwrap_or_default();
-    let unit = names.iter().filter_map(|name| list.find(name));
-    let texts: Vec<String> = unit.map(|item| item.text.clone()).collect();
-    if texts.is_empty() { vec![started.task.text.clone()] } else { texts }
 }
 
 /// `new failure: NAME`, with the number of further ones.

@@ -5,17 +5,22 @@ use failure_excerpt::Tally;
 
 use crate::validate;
 use ralph_agent::AgentInput;
+use ralph_core::config::Until;
+use ralph_core::judge::{is_test_snapshot, rewrote_flag};
 use ralph_core::record::{
     AgentRun, Event, ExitReason, FailureClass, Phase, StreamCounts, Validation, join_files,
 };
+use ralph_git::worktree::PathChange;
 use ralph_store::{Slot, names};
 
 use super::super::baseline::OUTPUTS;
 use super::super::iteration_context::tally;
 use super::super::judging::NO_TESTS_YET;
 use super::super::prompt_size::what_fills;
+use super::super::restoring::put_back::names as names_of;
 use super::super::running::Running;
-use super::stages::{Ran, StartedIteration};
+use super::protect::Restored;
+use super::stages::{Ran, Sealed, StartedIteration};
 
 /// Maximum number of files that a message names.
 const MAX_NAMED_FILES: usize = 5;
@@ -36,20 +41,34 @@ impl Running<'_> {
         self.note_refusal(&mut agent, &started.task.name);
         self.ran(&agent, nothing_done.is_some());
         self.say_facts(&agent);
-        let (put_back, protect_failure) = match self.put_protected_back(slot, begin) {
-            Ok(put_back) => (put_back, None),
-            Err(error) => {
-                let failure = format!("protected files could not be put back: {error:#}");
-                self.warn(failure.clone());
-                (Vec::new(), Some(failure))
-            }
-        };
+        let mut sealed = self.seal(started)?;
+        let mut restored = self.put_protected_back(slot, begin);
         // What an agent left that could not work, or not to its end, is nothing to be judged.
         let is_worth_it = agent.exit.reason != Some(ExitReason::Interrupted) && !agent.was_cut_short;
-        let left_out = if is_worth_it { self.move_left_out_aside(slot) } else { Vec::new() };
+        let newly_ignored =
+            if is_worth_it { self.newly_ignored(&begin.task.name) } else { Ok(Default::default()) };
+        let newly_ignored = newly_ignored.unwrap_or_else(|error| {
+            self.warn(format!("what git ignores since the start is not known: {error:#}"));
+            Default::default()
+        });
+        let left_out =
+            if is_worth_it { self.move_left_out_aside(slot, &newly_ignored[0]) } else { Vec::new() };
         let validated = if is_worth_it { self.validate(slot, begin.iteration, environment)? } else { None };
         let (validation, tests) = validated.unzip();
         self.restore_spool(started)?;
+        if validation.is_some() {
+            self.recorder.note_change();
+        }
+        let brought_back = if validation.is_some() && sealed.tree.is_some() {
+            // It ran what the agent wrote.
+            let looked = self.look_after_validation(started, &mut sealed, &mut restored);
+            looked.unwrap_or_else(|error| {
+                self.warn(format!("what the validation changed is not known: {error:#}"));
+                Vec::new()
+            })
+        } else {
+            Vec::new()
+        };
         self.begin_phase(begin.iteration, Phase::Recording);
         if let Some(complaint) = agent.stream.and_then(StreamCounts::complaint) {
             self.warn(complaint);
@@ -57,7 +76,75 @@ impl Running<'_> {
         let of_validation = validation.iter().flat_map(|validation| &validation.leftovers);
         let leftovers: Vec<String> = agent.leftovers.iter().chain(of_validation).cloned().collect();
         self.warn_of_leftovers(&leftovers);
-        Ok(Ran { agent, nothing_done, validation, tests, put_back, left_out, protect_failure })
+        Ok(Ran {
+            agent,
+            sealed,
+            nothing_done,
+            validation,
+            tests,
+            protected: restored,
+            brought_back,
+            left_out,
+            newly_ignored,
+        })
+    }
+
+    /// Looks at what the agent left. Settings that it changed are as they were already.
+    fn seal(&mut self, started: &StartedIteration<'_>) -> Result<Sealed> {
+        // Who looks on knows what takes long, if a filter does.
+        let _unpublished = self.control.publish_phase(Phase::Recording.as_str()).is_err();
+        let before = self.task_watch.lists.parse(&started.task_list)?;
+        let (list, list_fault) = self.list_after(&before);
+        // What fails here fails again where the snapshot of the record is taken, and is said there.
+        let tree = self.recorder.seal(&started.slot).ok();
+        let is_of_tasks = self.plan.job.until == Until::Tasks;
+        let rewrote =
+            if is_of_tasks { self.task_watch.persons.rewritten(&before, &list) } else { Vec::new() };
+        let own_files: Vec<String> = self.judging.own_files.paths().into_iter().map(Into::into).collect();
+        let rewrote_flag = rewrote_flag(&rewrote, &own_files, before.languages());
+        Ok(Sealed { tree, list, list_fault, rewrote, rewrote_flag, rewritten: Vec::new() })
+    }
+
+    /// Puts protected files back that the validation changed, and brings back what it deleted of the files that the agent left.
+    /// Returns the names of these.
+    fn look_after_validation(
+        &mut self,
+        started: &StartedIteration<'_>,
+        sealed: &mut Sealed,
+        restored: &mut Restored,
+    ) -> Result<Vec<String>> {
+        let StartedIteration { slot, begin, .. } = started;
+        let Some(tree) = sealed.tree.clone() else { return Ok(Vec::new()) };
+        let mut now = self.recorder.read_again(slot)?;
+        if now == tree && restored.put_back.is_empty() {
+            return Ok(Vec::new());
+        }
+        let again = self.put_protected_back(slot, begin);
+        restored.failure = restored.failure.take().or(again.failure);
+        restored.put_back.extend(again.put_back);
+        restored.put_back.sort();
+        restored.put_back.dedup();
+        now = self.recorder.last_read(slot)?;
+        let changes = self.recorder.differences(Some(slot), &tree, &now)?;
+        // Snapshots of tests that no test has any more are removed by their runner.
+        let (deleted, rewritten): (Vec<_>, Vec<_>) =
+            changes.into_iter().partition(|change| change.is_removal() && !is_test_snapshot(&change.name()));
+        sealed.rewritten = rewritten;
+        // What was in the way of protected files is gone for good.
+        let is_in_the_way =
+            |path: &str| restored.put_back.iter().any(|it| is_below(it, path) || is_below(path, it));
+        let deleted = deleted.into_iter().filter(|change| !is_in_the_way(&change.name()));
+        let wanted: Vec<PathChange> = deleted.map(PathChange::reversed).collect();
+        let stay = self.recorder.bring_back(slot, &wanted)?;
+        let back = wanted.iter().map(|change| &change.path).filter(|path| !stay.contains(path));
+        let names = names_of(back);
+        if !names.is_empty() {
+            self.warn(format!(
+                "put back {}, which the validation deleted",
+                join_files(&names, MAX_NAMED_FILES)
+            ));
+        }
+        Ok(names)
     }
 
     fn run_agent(
@@ -162,4 +249,8 @@ impl Running<'_> {
             self.warn(format!("stopped what was left running in the background: {}", leftovers.join(", ")));
         }
     }
+}
+
+fn is_below(path: &str, folder: &str) -> bool {
+    path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
 }

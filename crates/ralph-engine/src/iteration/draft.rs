@@ -48,7 +48,8 @@ impl Running<'_> {
         // A lock that was left would keep our own commit from being made.
         let is_of_tasks = self.plan.job.until == Until::Tasks;
         let list = is_of_tasks.then(|| (before.as_ref(), !verdict.closed.contains(&task.name)));
-        let (git_state, user_files) = self.look_behind(&slot, &begin, &taken, list)?;
+        let agents = taken.of_agent(&ran.sealed);
+        let (git_state, user_files) = self.look_behind(&slot, &begin, &agents, list)?;
         let rest = self.rest_of_unit(task, &begin.unit_tasks);
         let session = self.session.id.clone();
         let done = CommitSubject {
@@ -75,7 +76,6 @@ impl Running<'_> {
             self.recorder.warnings.push(format!("the record lacks the lines that changed: {error:#}"));
         }
         let changes = std::mem::take(&mut taken.most_changed);
-        let blobs = std::mem::take(&mut taken.blobs);
         let lost = verdict.lost.iter().filter(|task| is_of_tasks && self.is_in_scope(&before, task));
         let lost_tasks = lost.map(|task| task.name.clone()).collect();
         let counts = self.counts();
@@ -84,6 +84,8 @@ impl Running<'_> {
         add_run(&mut iteration, ran);
         iteration.duration_ms.second = judged.second_ms;
         iteration.reopened = reopened;
+        iteration.rewrote.clone_from(&ran.sealed.rewrote);
+        self.task_watch.persons.take_in(&iteration.rewrote);
         iteration.cause = judged.cause.or_else(|| ran.nothing_done.clone());
         if judged.class.is_some() {
             iteration.failure_class = judged.class;
@@ -101,7 +103,8 @@ impl Running<'_> {
         iteration.uncommitted = uncommitted;
         (iteration.git_state, iteration.user_files) = (git_state, user_files);
         (iteration.undone, iteration.lost_tasks) = (undone, lost_tasks);
-        self.note_work(&iteration, &blobs, &before);
+        self.note_work(&iteration, &agents.blobs, &before);
+        self.note_own_changes(&ran.sealed.blobs());
         iteration.facts.changes = changes;
         iteration.memory = Some(memory);
         let stderr = if ran.agent.succeeded { String::new() } else { agent_stderr(&slot)? };
@@ -243,6 +246,7 @@ pub(crate) fn compose(
         closed_parents: verdict.closed_parents,
         files_changed: taken.files_changed(),
         snapshot: taken.snapshot,
+        sealed: taken.sealed,
         left_out: taken.left_out,
         commits,
         ..unfinished(begin, session, ended_at, counts, head_after)
@@ -381,7 +385,9 @@ pub(crate) fn unfinished(
         head_before: begin.head_before,
         commits: Vec::new(),
         snapshot: None,
+        sealed: None,
         left_out: Vec::new(),
+        rewrote: Vec::new(),
         uncommitted: None,
         restored_to: begin.restored_to,
         kept_paths: begin.kept_paths,

@@ -17,7 +17,7 @@ use anyhow::{Context, Result};
 use tasklist::TaskList;
 
 use ralph_core::config::Until;
-use ralph_core::record::{Event, Iteration, ObjectId, Phase, RALPH, Task, TaskCounts};
+use ralph_core::record::{Event, Iteration, ObjectId, Outcome, Phase, RALPH, Task, TaskCounts};
 use ralph_project::project_files::MAX_TASK_LIST_BYTES;
 use ralph_store::{Begin, Slot, names};
 
@@ -30,6 +30,7 @@ use stages::StartedIteration;
 pub(super) use assess::flaky_tests;
 pub(super) use draft::{compose, unfinished};
 pub(super) use protect::restore_protected;
+pub(super) use stages::Sealed;
 pub(super) use unseen::UnseenWatch;
 
 impl Running<'_> {
@@ -44,6 +45,9 @@ impl Running<'_> {
         let iteration = self.record(&slot, drafted)?;
         self.past.last_green.ended(&iteration, before.as_ref());
         self.judging.ended(&mut self.session, &iteration);
+        if iteration.outcome == Outcome::Success {
+            self.recorder.watched_work_tree().accept_hidden();
+        }
         Ok(iteration)
     }
 

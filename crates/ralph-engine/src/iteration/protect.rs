@@ -10,29 +10,45 @@ use ralph_store::{Begin, PutBack, PutBackKind, Slot};
 
 use super::super::restoring::put_back::names;
 use super::super::restoring::rollback::Rollback;
+use super::super::restoring::scratch_work_tree::ScratchWorkTree;
 use super::super::running::Running;
 
 /// Maximum number of files that a message names.
 const MAX_NAMED_FILES: usize = 5;
 
+/// What became of protected files.
+#[derive(Default)]
+pub(crate) struct Restored {
+    pub put_back: Vec<String>,
+    /// New files beside them.
+    pub new: Vec<String>,
+    /// Why some could not be put back: then nothing that the validation says counts.
+    pub failure: Option<String>,
+}
+
 impl Running<'_> {
-    /// Puts protected files back that the agent changed or deleted. Returns their names.
-    pub(super) fn put_protected_back(&mut self, slot: &Slot, begin: &Begin) -> Result<Vec<String>> {
+    /// Puts protected files back that the agent changed or deleted.
+    pub(super) fn put_protected_back(&mut self, slot: &Slot, begin: &Begin) -> Restored {
         let place = self.recorder.place().clone();
         let Some(before) = begin.tips.snapshot.as_ref().filter(|_| !place.protect.is_empty()) else {
-            return Ok(Vec::new());
+            return Restored::default();
         };
         let rollback = Rollback { store: self.plan.store, work_tree: self.plan.work_tree, place: &place };
         let now = self.plan.clock.now();
-        restore_protected(rollback, slot, before, now, &[], &mut |message| {
+        let restored = restore_protected(rollback, slot, before, now, &[], &mut |message| {
             (self.say)(&Event::Warning { message });
+        });
+        self.recorder.note_change();
+        restored.unwrap_or_else(|error| {
+            let failure = format!("protected files could not be put back: {error:#}");
+            self.warn(failure.clone());
+            Restored { failure: Some(failure), ..Restored::default() }
         })
     }
 }
 
 /// Makes protected files again what they were in the snapshot `before`, but for `edited`, which a person is known to edit. New
 /// files that match stay, and are named. What is changed after it is a person's: a mark in `slot` says so to a recovery.
-/// Returns the names of those put back.
 pub(crate) fn restore_protected(
     rollback: Rollback<'_>,
     slot: &Slot,
@@ -40,7 +56,7 @@ pub(crate) fn restore_protected(
     at: Timestamp,
     edited: &[RawPath],
     warn: &mut dyn FnMut(String),
-) -> Result<Vec<String>> {
+) -> Result<Restored> {
     let here = rollback.read()?;
     let top: &Utf8Path = here.work_tree.top();
     let paths = (top, rollback.place.protect.as_slice());
@@ -50,17 +66,26 @@ pub(crate) fn restore_protected(
         .filter(|change| !change.is_of_repository() && !here.work_tree.has_mode_already(change))
         .filter(|change| !edited.contains(&change.path))
         .partition(PathChange::is_new);
-    let (mut put_back, mut stays) = (Vec::new(), None);
+    let (mut restored, mut stays) = (Restored::default(), None);
     if !changed.is_empty() {
         let wanted: Vec<PathChange> = changed.into_iter().map(PathChange::reversed).collect();
+        let in_the_way = in_the_way(&here, before, &wanted)?;
+        // What is removed makes room. A link is only removed itself, whatever it leads to.
+        let all: Vec<PathChange> = in_the_way.into_iter().chain(wanted.iter().cloned()).collect();
+        wanted.iter().try_for_each(|change| here.work_tree.unlink_above(&change.path))?;
         let what = "the protected files as they were before the attempt";
-        let (point, stay) = rollback.put_back(&here, &wanted, slot, PutBackKind::ForGood, what, at)?;
-        put_back = names(wanted.iter().map(|change| &change.path).filter(|path| !stay.contains(path)));
-        stays = Some(stay).filter(|stay| !stay.is_empty()).map(|stay| {
+        let (point, stay) = rollback.put_back(&here, &all, slot, PutBackKind::ForGood, what, at)?;
+        restored.put_back =
+            names(wanted.iter().map(|change| &change.path).filter(|path| !stay.contains(path)));
+        let (edited, stuck): (Vec<&RawPath>, Vec<&RawPath>) =
+            stay.iter().partition(|path| here.work_tree.is_plain_file(path));
+        restored.failure = (!stuck.is_empty())
+            .then(|| format!("protected files could not be put back: {}", named(stuck.iter().copied())));
+        stays = (!edited.is_empty()).then(|| {
             format!(
                 "protected files stay as they are, as somebody edits them: {}\nhint: `{RALPH} restore --undo {}` \
                  brings back what was found",
-                named(&stay),
+                named(edited),
                 point.number
             )
         });
@@ -68,15 +93,34 @@ pub(crate) fn restore_protected(
     // Before the note goes: what is changed from here on must not be taken for the agent's.
     slot.write_once(PROTECTED, b"")?;
     PutBack::forget(slot)?;
-    if !put_back.is_empty() {
-        let is = if put_back.len() == 1 { "is" } else { "are" };
-        warn(format!("put back {}, which {is} protected", join_files(&put_back, MAX_NAMED_FILES)));
+    if !restored.put_back.is_empty() {
+        let is = if restored.put_back.len() == 1 { "is" } else { "are" };
+        let names = join_files(&restored.put_back, MAX_NAMED_FILES);
+        warn(format!("put back {names}, which {is} protected"));
     }
     if !new.is_empty() {
         warn(format!("new files beside protected ones stay: {}", named(new.iter().map(|it| &it.path))));
     }
-    stays.into_iter().for_each(warn);
-    Ok(put_back)
+    restored.new = names(new.iter().map(|change| &change.path));
+    restored.failure.iter().cloned().chain(stays).for_each(warn);
+    Ok(restored)
+}
+
+/// Returns what removes new files that are where the folders of `wanted` ones were, or below their paths.
+fn in_the_way(
+    here: &ScratchWorkTree<'_>,
+    before: &ObjectId,
+    wanted: &[PathChange],
+) -> Result<Vec<PathChange>> {
+    let is_below =
+        |path: &[u8], folder: &[u8]| path.strip_prefix(folder).is_some_and(|rest| rest.starts_with(b"/"));
+    let mut changes = here.differences(before, &here.now)?;
+    changes.retain(|change| {
+        change.is_new()
+            && !change.is_of_repository()
+            && wanted.iter().any(|it| is_below(&it.path, &change.path) || is_below(&change.path, &it.path))
+    });
+    Ok(changes.into_iter().map(PathChange::reversed).collect())
 }
 
 fn named<'a>(paths: impl IntoIterator<Item = &'a RawPath>) -> String {

@@ -6,12 +6,15 @@ use failure_excerpt::Tally;
 use tasklist::{Languages, TaskList};
 
 use ralph_core::record::{
-    AgentRun, Evidence, FailureClass, PromptMemory, Task, TaskName, Timestamp, UndoneTask, Validation,
+    AgentRun, Evidence, FailureClass, Flag, ObjectId, PromptMemory, Rewritten, Task, TaskName, Timestamp,
+    UndoneTask, Validation,
 };
+use ralph_git::worktree::{PathChange, TreeEntry};
 use ralph_store::{Begin, Slot};
 
 use super::super::judge::Verdict;
-use super::super::snapshot_taken::SnapshotTaken;
+use super::super::snapshot_taken::{BlobChange, SnapshotTaken};
+use super::protect::Restored;
 
 /// An iteration whose prompt is in the spool.
 pub(super) struct StartedIteration<'a> {
@@ -29,21 +32,50 @@ pub(super) struct StartedIteration<'a> {
     pub environment: Vec<(String, String)>,
 }
 
+/// What an agent left, looked at before anything else runs: what it wrote may run in the validation, and change it.
+#[derive(Default)]
+pub(crate) struct Sealed {
+    /// `None` if the work tree could not be read.
+    pub tree: Option<ObjectId>,
+    /// The task list.
+    pub list: Rc<TaskList>,
+    /// What is wrong with it: then nothing that it says counts.
+    pub list_fault: Option<String>,
+    /// Tasks of whose words it changed some, and the flag for what would permit more.
+    pub rewrote: Vec<Rewritten>,
+    pub rewrote_flag: Option<Flag>,
+    /// What was changed since, by the validation or as files were put back.
+    pub rewritten: Vec<PathChange>,
+}
+
+impl Sealed {
+    /// Returns what was changed since, by what the files held.
+    pub fn blobs(&self) -> Vec<BlobChange> {
+        let id = |entry: &Option<TreeEntry>| {
+            entry.as_ref().filter(|entry| !entry.is_repository()).map(|entry| entry.id().clone())
+        };
+        let blobs = |change: &PathChange| (change.path.clone(), [id(&change.before), id(&change.after)]);
+        self.rewritten.iter().map(blobs).collect()
+    }
+}
+
 /// What the children of an iteration did.
 pub(super) struct Ran {
     pub agent: AgentRun,
+    pub sealed: Sealed,
     /// How the agent did nothing at all, in words.
     pub nothing_done: Option<String>,
     /// `None` if no validation ran.
     pub validation: Option<Validation>,
     /// What the validation printed of its tests.
     pub tests: Option<Tally>,
-    /// Protected files that the agent changed, and that are again what they were.
-    pub put_back: Vec<String>,
+    pub protected: Restored,
+    /// Files that the validation deleted, and that are there again.
+    pub brought_back: Vec<String>,
     /// Files that were moved out of the lane, as no commit takes them.
     pub left_out: Vec<String>,
-    /// Why such files could not be put back: then nothing that the validation says counts.
-    pub protect_failure: Option<String>,
+    /// Files that no snapshot shows since a rule for what git ignores was changed, and code that is ignored since.
+    pub newly_ignored: [Vec<String>; 2],
 }
 
 /// What an iteration came to, by the task lists before and after it.

@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use crate::validate;
 use ralph_core::judge::Decision;
-use ralph_core::record::{ExitReason, ObjectId, Phase, RALPH, StopReason, TaskName};
+use ralph_core::record::{ExitReason, Flag, Phase, RALPH, StopReason, TaskName};
 use ralph_git::worktree::PathChange;
 use ralph_store::{Slot, names as slot_names};
 
@@ -21,17 +21,17 @@ impl Running<'_> {
         &mut self,
         started: &StartedIteration<'_>,
         ran: &Ran,
-        now: Option<&ObjectId>,
         others: &[TaskName],
         undone: &Undone,
         passing: &mut Passing,
+        found: &[Flag],
     ) -> Result<(Decision, Option<bool>)> {
-        let decision = self.assess(started, ran, now, others, undone, passing)?;
+        let decision = self.assess(started, ran, others, undone, passing, found)?;
         if !matches!(decision, Decision::Refused { .. }) {
             return Ok((decision, None));
         }
         match self.try_tip(started)? {
-            Some(true) => Ok((self.assess(started, ran, now, others, undone, passing)?, Some(true))),
+            Some(true) => Ok((self.assess(started, ran, others, undone, passing, found)?, Some(true))),
             tip => Ok((decision, tip)),
         }
     }
@@ -45,7 +45,7 @@ impl Running<'_> {
         else {
             return Ok(None);
         };
-        let (now, _) = self.recorder.peek(&started.slot)?;
+        let now = self.recorder.last_read(&started.slot)?;
         let changes = self.recorder.differences(Some(&started.slot), &from, &now)?;
         let wanted: Vec<PathChange> = changes.into_iter().map(PathChange::reversed).collect();
         let scratch = Slot::within(&self.spool.scratch());

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use anyhow::Result;
 
-use ralph_core::judge::{is_made_by_tools, unseen_words, without_numbers, written_outside};
+use ralph_core::judge::{is_hidden_code, is_made_by_tools, unseen_words, without_numbers, written_outside};
 use ralph_core::record::{FlagCode, LeftOut, TaskName, ToolCall};
 use ralph_git::worktree::{ChangeTime, UnseenEntries};
 use ralph_os::platform::{changed_at, own_outputs};
@@ -65,6 +65,31 @@ impl Running<'_> {
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
         };
         work_tree.unseen_entries(&|path| is_of_specs(path) || is_made_by_tools(path))
+    }
+
+    /// Returns what is ignored since a rule for that was changed: files that this clone alone ignores or that an earlier snapshot
+    /// has, and code, tests and scripts that the agents of the task wrote. Without such a change nothing is looked for.
+    pub(super) fn newly_ignored(&mut self, task: &TaskName) -> Result<[Vec<String>; 2]> {
+        let Some(mut hidden) = self.recorder.watched_work_tree().newly_ignored() else {
+            return Ok(Default::default());
+        };
+        let work_tree = self.recorder.work_tree();
+        hidden.retain(|path| !is_made_by_tools(path) && work_tree.has_file(path));
+        let runs = self.judging.unseen.runs.get(task).cloned().unwrap_or_default();
+        let is_of_agent =
+            |time: &ChangeTime| runs.iter().any(|[begun, ended]| (begun..=ended).contains(&time));
+        let found = self.unseen_entries()?.ignored;
+        let written = found.into_iter().filter(|(path, changed, _)| {
+            is_of_agent(changed)
+                && !hidden.contains(path)
+                && !self.judging.unseen.by_validation.contains(&without_numbers(path))
+        });
+        let written: Vec<String> = written.map(|(path, ..)| path).collect();
+        let here_alone = self.recorder.work_tree().ignored_here_alone(&written)?;
+        let (here_alone, ignored): (Vec<_>, Vec<_>) =
+            written.into_iter().partition(|path| here_alone.contains(path));
+        hidden.extend(here_alone);
+        Ok([hidden, ignored.into_iter().filter(|path| is_hidden_code(path)).collect()])
     }
 
     /// Returns what the attempts at a task changed that no snapshot shows, in words, and the paths. `None` if nothing is seen.

@@ -6,22 +6,25 @@ use anyhow::Result;
 use tasklist::{Item, Mark, TaskList};
 
 use ralph_core::config::Until;
-use ralph_core::judge::{Decision, closable};
-use ralph_core::record::{self, ExitReason, FailureClass, FlagCode, Outcome};
+use ralph_core::judge::{Decision, acts_on_other_tests, closable};
+use ralph_core::record::{self, ExitReason, FailureClass, Flag, FlagCode, Outcome, TaskName, join_truncated};
 use ralph_project::tasks::set_marks;
 
 use super::super::judge::{self, Goal, Verdict};
 use super::super::left_behind::Undone;
 use super::super::running::Running;
 use super::super::task_watch::LostTask;
-use super::assess::texts_of;
+use super::assess::Passing;
 use super::stages::{Judged, Ran, StartedIteration};
+
+/// Maximum number of names in a text.
+const MAX_NAMES: usize = 3;
 
 impl Running<'_> {
     /// Holds the agent's claims against what was measured, and opens boxes that were ticked too early.
     pub(super) fn judge(&mut self, started: &StartedIteration<'_>, ran: &Ran) -> Result<Judged> {
         let before = self.task_watch.lists.parse(&started.task_list)?;
-        let (after, list_fault) = self.list_after(&before);
+        let (after, list_fault) = (Rc::clone(&ran.sealed.list), ran.sealed.list_fault.clone());
         let is_of_tasks = self.plan.job.until == Until::Tasks;
         let claims = !is_of_tasks || !judge::ticked_items(&before, &after).is_empty();
         let mut passing = self.passing(started, ran, claims)?;
@@ -30,19 +33,15 @@ impl Running<'_> {
             None => Goal::Boxes(&closable),
             Some(exists) => Goal::Artifact { exists },
         };
-        let passes = passing.passed && ran.protect_failure.is_none() && list_fault.is_none();
-        let validation = ran.validation.as_ref();
-        let completion = self.plan.config.settings.completion;
+        let unprotected = self.unprotected(ran);
+        let passes = passing.passed && unprotected.is_none() && list_fault.is_none();
+        let (validation, completion) = (ran.validation.as_ref(), self.plan.config.settings.completion);
         let mut verdict =
             judge::judge([&before, &after], Some(&ran.agent), validation, passes, goal, completion);
-        let mut evidence = record::Evidence {
-            tests: passing.tests.clone().or_else(|| ran.tests.clone()),
-            before: self.judging.trusted.tests().filter(|_| ran.tests.is_some()).cloned(),
-            no_tests: validation.is_some_and(|validation| validation.has_no_tests),
-            ..record::Evidence::default()
-        };
-        let mut cause = list_fault.or_else(|| passing.cause.take()).or_else(|| ran.protect_failure.clone());
-        let (found, texts) = (self.recorder.last_contents().0.cloned(), texts_of(started));
+        let mut evidence = self.evidence(ran, &passing);
+        evidence.refused = unprotected.as_ref().map(|_| FlagCode::Protect);
+        let mut cause = list_fault.or_else(|| passing.cause.take()).or(unprotected);
+        let (found, texts) = (self.recorder.last_contents().0.cloned(), self.texts_of(started));
         let moment = format!("iteration {}", started.begin.iteration);
         let mut ended_at = self.plan.clock.now();
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
@@ -53,10 +52,12 @@ impl Running<'_> {
         let mut tip = if failed_validation { self.try_tip(started)? } else { None };
         if verdict.outcome == Outcome::Success {
             let look = taken.insert(self.recorder.take(&started.slot, &moment, ended_at));
-            let now = if look.failure.is_some() { None } else { self.recorder.last_contents().0.cloned() };
-            undone = self.undone(&started.begin, look, [&before, &after], &texts, failed_validation);
-            let (others, now) = (&verdict.others, now.as_ref());
-            let (decision, tried) = self.assess_on_tip(started, ran, now, others, &undone, &mut passing)?;
+            let agents = look.of_agent(&ran.sealed);
+            undone = self.undone(&started.begin, &agents, [&before, &after], &texts, failed_validation);
+            let flags = self.flags_beside(ran);
+            let others = &verdict.others;
+            let (decision, tried) =
+                self.assess_on_tip(started, ran, others, &undone, &mut passing, &flags)?;
             tip = tried;
             match decision {
                 Decision::RunAgain => {}
@@ -83,7 +84,9 @@ impl Running<'_> {
         }
         let boxes: Vec<&Item> = verdict.to_open.iter().chain(&undone.to_open).collect();
         let has_opened = self.recorder.reopen_boxes(&started.slot, &boxes, &after)?;
-        let has_ticked = self.tick_originals(&verdict, &after) | self.close_parents_with(&mut verdict);
+        let has_ticked = self.tick_originals(&verdict.to_tick, &after)
+            | self.tick_again(&verdict, &after)
+            | self.close_parents_with(&mut verdict);
         if second.is_some() || tip.is_some() {
             ended_at = self.plan.clock.now();
         }
@@ -93,7 +96,8 @@ impl Running<'_> {
             Some(_) => self.recorder.take_again(&started.slot, &moment, ended_at, found),
             None => {
                 let taken = self.recorder.take(&started.slot, &moment, ended_at);
-                undone = self.undone(&started.begin, &taken, [&before, &after], &texts, failed_validation);
+                let agents = taken.of_agent(&ran.sealed);
+                undone = self.undone(&started.begin, &agents, [&before, &after], &texts, failed_validation);
                 let boxes: Vec<&Item> = undone.to_open.iter().collect();
                 if self.recorder.reopen_boxes(&started.slot, &boxes, &after)? {
                     self.recorder.take_again(&started.slot, &moment, ended_at, found)
@@ -105,26 +109,78 @@ impl Running<'_> {
         let is_said = evidence.refused == Some(FlagCode::Undid)
             || evidence.flags.iter().any(|flag| Some(flag) == undone.flag.as_ref());
         evidence.flags.extend(undone.flag.filter(|_| !is_said));
+        if verdict.outcome != Outcome::Success {
+            // Later sessions find by it what counts as a person's words.
+            evidence.flags.extend(ran.sealed.rewrote_flag.clone());
+        }
         if is_of_tasks {
             self.remember_lost(&verdict.lost, &before, started.begin.iteration);
-            let known = before.duplicates().count();
-            self.warn_of_copies(&after, known);
+            self.warn_of_copies(&after, before.duplicates().count());
         }
         self.state.is_promised = verdict.is_complete;
-        let reopened = if has_opened && verdict.outcome == Outcome::Success {
-            verdict.others.clone()
-        } else {
-            Vec::new()
-        };
-        let second_ms = second.as_ref().map(|(_, again)| again.duration_ms);
-        evidence.second = second.map(|(run, _)| run);
+        let is_opened = has_opened && verdict.outcome == Outcome::Success;
+        let reopened = if is_opened { verdict.others.clone() } else { Vec::new() };
+        let (second, second_ms) = second.map(|(run, again)| (run, again.duration_ms)).unzip();
+        evidence.second = second;
         let undone = undone.tasks;
         Ok(Judged { verdict, before, evidence, cause, class, reopened, ended_at, taken, undone, second_ms })
     }
 
+    /// Returns what was measured, before it is held against anything.
+    fn evidence(&self, ran: &Ran, passing: &Passing) -> record::Evidence {
+        record::Evidence {
+            tests: passing.tests.clone().or_else(|| ran.tests.clone()),
+            before: self.judging.trusted.tests().filter(|_| ran.tests.is_some()).cloned(),
+            no_tests: ran.validation.as_ref().is_some_and(|validation| validation.has_no_tests),
+            ..record::Evidence::default()
+        }
+    }
+
+    /// Returns why protected files could not be put back, if that is refused.
+    fn unprotected(&self, ran: &Ran) -> Option<String> {
+        let refuse = &self.plan.config.settings.validation_refuse;
+        let is_refused = refuse.iter().any(|code| code == FlagCode::Protect.as_str());
+        ran.protected.failure.clone().filter(|_| is_refused)
+    }
+
+    /// Returns flags for what is no row of the judge, and may be refused all the same.
+    fn flags_beside(&mut self, ran: &Ran) -> Vec<Flag> {
+        let flag = |code, text, paths| Flag { code, text, paths };
+        let mut flags: Vec<Flag> = ran.sealed.rewrote_flag.iter().cloned().collect();
+        if let Some(failure) = &ran.protected.failure {
+            flags.push(flag(FlagCode::Protect, failure.clone(), Vec::new()));
+        }
+        let new = ran.protected.new.iter().filter(|path| acts_on_other_tests(path));
+        let new: Vec<String> = new.cloned().collect();
+        if !new.is_empty() {
+            let names = join_truncated(&new, MAX_NAMES);
+            flags.push(flag(FlagCode::NewProtected, format!("new beside protected files: {names}"), new));
+        }
+        let [hidden, ignored] = &ran.newly_ignored;
+        // In a lane the validation ran without them, which is said.
+        if self.plan.work_tree.lane().is_none() {
+            let hidden = [self.recorder.watched_work_tree().hidden(), hidden.clone()].concat();
+            if !hidden.is_empty() {
+                let names = join_truncated(&hidden, MAX_NAMES);
+                let text = format!("validated with {names}, which no snapshot shows");
+                flags.push(flag(FlagCode::LeftOut, text, hidden));
+            }
+        }
+        if !ignored.is_empty() {
+            let text = format!("git ignores what is new: {}", join_truncated(ignored, MAX_NAMES));
+            flags.push(flag(FlagCode::Ignored, text, ignored.clone()));
+        }
+        if !ran.brought_back.is_empty() {
+            let names = join_truncated(&ran.brought_back, MAX_NAMES);
+            let text = format!("put back {names}, which the validation deleted");
+            flags.push(flag(FlagCode::PutBack, text, ran.brought_back.clone()));
+        }
+        flags
+    }
+
     /// Returns the list after an attempt, and what is wrong with it: then nothing that it says counts. One that cannot be
     /// read is taken as it was.
-    fn list_after(&mut self, before: &Rc<TaskList>) -> (Rc<TaskList>, Option<String>) {
+    pub(super) fn list_after(&mut self, before: &Rc<TaskList>) -> (Rc<TaskList>, Option<String>) {
         let name = self.plan.feature.tasks_path.file_name().unwrap_or_default().to_owned();
         match self.read_tasks() {
             Ok(after) => {
@@ -144,9 +200,21 @@ impl Running<'_> {
         }
     }
 
+    /// Ticks the tasks whose ticks are proven, and that the validation took back with its change of the list. Returns true if
+    /// it did.
+    fn tick_again(&mut self, verdict: &Verdict, after: &TaskList) -> bool {
+        let Some(now) = self.read_tasks().ok().filter(|_| verdict.outcome == Outcome::Success) else {
+            return false;
+        };
+        let was_ticked = |name: &&TaskName| after.find(name).is_some_and(|item| item.done);
+        let closed = verdict.closed.iter().filter(was_ticked).filter_map(|name| now.find(name));
+        let open: Vec<Item> = closed.filter(|item| !item.done).cloned().collect();
+        self.tick_originals(&open, &now)
+    }
+
     /// Ticks the tasks of which only a copy was ticked. Returns true if it did.
-    fn tick_originals(&mut self, verdict: &Verdict, after: &TaskList) -> bool {
-        let items: Vec<&Item> = verdict.to_tick.iter().collect();
+    fn tick_originals(&mut self, items: &[Item], after: &TaskList) -> bool {
+        let items: Vec<&Item> = items.iter().collect();
         let feature = self.plan.feature;
         match set_marks(&feature.files, &feature.tasks_path, after, &items, Mark::Done) {
             Ok(changes) => !changes.changed.is_empty(),

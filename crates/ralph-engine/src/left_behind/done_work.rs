@@ -190,7 +190,7 @@ impl DoneWork {
 }
 
 /// The blobs of an empty file, which says nothing by its bytes.
-const EMPTY: [&str; 2] = [
+pub(crate) const EMPTY: [&str; 2] = [
     "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391",
     "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813",
 ];

@@ -17,6 +17,7 @@ mod undone;
 mod undone_work;
 mod user_files;
 
+pub(super) use done_work::EMPTY;
 pub use lost_list::lost_list;
 pub(super) use recorded_work::recorded_work;
 pub use still_there::remains;

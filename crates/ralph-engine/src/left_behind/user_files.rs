@@ -191,7 +191,8 @@ impl UserFiles {
         let lost = self.lost.iter().map(|file| file.path.as_bytes().to_vec());
         let touched: BTreeSet<RawPath> =
             taken.changed.iter().cloned().chain(lost).filter(|path| self.files.contains_key(path)).collect();
-        let changes = match (recorder.last_contents().0, &self.tree) {
+        let left = taken.trees.as_ref().map(|(_, left)| left);
+        let changes = match (left.or(recorder.last_contents().0), &self.tree) {
             (Some(now), Some(tree)) if !touched.is_empty() => recorder.differences(Some(slot), tree, now)?,
             _ => Vec::new(),
         };

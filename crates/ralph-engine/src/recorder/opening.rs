@@ -74,7 +74,7 @@ impl Recorder<'_> {
             return Ok(None);
         }
         // No ref leads to the first snapshot yet: this one does.
-        let snapshot = self.commit_contents(slot, &tree, before.snapshot.as_ref(), moment, at)?;
+        let snapshot = self.commit_contents(slot, &tree, [before.snapshot.as_ref(), None], moment, at)?;
         Ok(Some(SnapshotTaken { snapshot, ..taken }))
     }
 

@@ -11,6 +11,7 @@ use ralph_os::process::{create_private_dir, was_cut_short};
 use ralph_store::{SessionRefs, Slot, Snapshot, SpoolMeta};
 
 use super::super::snapshot_taken::SnapshotTaken;
+use super::super::watched_work_tree::Look;
 use super::Recorder;
 
 /// What to do where git had to be ended while it read the work tree.
@@ -36,6 +37,7 @@ impl Recorder<'_> {
 
     /// Takes a snapshot that belongs to no record, if files changed since the last one. Returns their paths.
     pub fn take_between(&mut self, slot: &Slot, moment: &str, taken_at: Timestamp) -> Vec<RawPath> {
+        self.last_look = None;
         let taken = self.take(slot, moment, taken_at);
         let Some(new) = taken.snapshot.filter(|_| taken.failure.is_none() && !taken.changed.is_empty())
         else {
@@ -58,7 +60,10 @@ impl Recorder<'_> {
         from: &ObjectId,
         to: &ObjectId,
     ) -> Result<Vec<PathChange>> {
-        let mut changes = self.all_differences(slot, from, to)?;
+        let mut changes = match self.work_tree.compared(self.trees.get(from).unwrap_or(from), to) {
+            Some(known) => known.to_vec(),
+            None => self.all_differences(slot, from, to)?,
+        };
         let [tasks, progress] =
             [&self.place.tasks_path, &self.place.progress_path].map(|path| self.work_tree().relative(path));
         changes.retain(|change| {
@@ -95,10 +100,50 @@ impl Recorder<'_> {
         self.work_tree().contents_of(private_index, entries, max_bytes)
     }
 
+    /// Reads the work tree as an agent left it: what the attempt is judged by, and a snapshot of its own if anything changes it
+    /// before the one of the record.
+    pub fn seal(&mut self, slot: &Slot) -> Result<ObjectId> {
+        let tree = self.read_again(slot)?;
+        self.sealed = Some(tree.clone());
+        Ok(tree)
+    }
+
+    /// Reads the work tree as it is now. The next snapshot has this, unless files are said to be changed meanwhile.
+    pub fn read_again(&mut self, slot: &Slot) -> Result<ObjectId> {
+        let look = self.read(slot)?;
+        let tree = look.0.clone();
+        self.last_look = Some(look);
+        Ok(tree)
+    }
+
+    /// Writes files again that were deleted since they were looked at for `slot`. Returns the paths where something else is now.
+    pub fn bring_back(&mut self, slot: &Slot, changes: &[PathChange]) -> Result<Vec<RawPath>> {
+        if changes.is_empty() {
+            return Ok(Vec::new());
+        }
+        self.last_look = None;
+        let (index, objects) = self.index_and_objects(Some(slot));
+        let private_index =
+            PrivateIndex { index: &index, objects: &objects, max_file: self.place.snapshot_max_file };
+        self.work_tree().replace(private_index, changes)
+    }
+
+    /// Has the next snapshot read the work tree.
+    pub fn note_change(&mut self) {
+        self.last_look = None;
+    }
+
+    /// Returns the work tree as it was last read, or as it is now.
+    pub fn last_read(&mut self, slot: &Slot) -> Result<ObjectId> {
+        let known = self.last_look.as_ref().map(|look| look.0.clone());
+        known.map_or_else(|| self.read_again(slot), Ok)
+    }
+
     /// Returns the work tree as it is now, and the files that changed since the last look. The next snapshot is compared
     /// with what it would have been without this.
     pub fn peek(&mut self, slot: &Slot) -> Result<(ObjectId, Vec<RawPath>)> {
         let before = self.work_tree.last_contents.clone();
+        self.last_look = None;
         let looked = self.look(slot);
         self.work_tree.last_contents = before;
         looked.map(|(tree, taken)| (tree, taken.changed))
@@ -114,22 +159,44 @@ impl Recorder<'_> {
         before: Option<ObjectId>,
     ) -> SnapshotTaken {
         self.work_tree.last_contents = before;
+        self.last_look = None;
         self.take(slot, moment, taken_at)
     }
 
     fn try_take(&mut self, slot: &Slot, moment: &str, taken_at: Timestamp) -> Result<SnapshotTaken> {
         let (tree, taken) = self.look(slot)?;
-        let snapshot = self.commit_contents(slot, &tree, self.tips.snapshot.as_ref(), moment, taken_at)?;
-        Ok(SnapshotTaken { snapshot, ..taken })
+        let previous = self.tips.snapshot.clone();
+        let sealed = match self.sealed.clone().filter(|sealed| *sealed != tree) {
+            Some(sealed) => {
+                let moment = format!("the agent of {moment}");
+                self.commit_contents(slot, &sealed, [previous.as_ref(), None], &moment, taken_at)?
+            }
+            None => None,
+        };
+        let parents = [previous.as_ref(), sealed.as_ref()];
+        let snapshot = self.commit_contents(slot, &tree, parents, moment, taken_at)?;
+        let sealed = self.sealed.as_ref().and(sealed.or_else(|| snapshot.clone()));
+        Ok(SnapshotTaken { snapshot, sealed, ..taken })
+    }
+
+    fn read(&mut self, slot: &Slot) -> Result<Look> {
+        let (index, objects) = self.private_index(slot)?;
+        let private_index =
+            PrivateIndex { index: &index, objects: &objects, max_file: self.place.snapshot_max_file };
+        self.work_tree.read(private_index, &mut self.warnings)
     }
 
     /// Reads the work tree as it is now, and compares it with what it was at the last look.
     pub(super) fn look(&mut self, slot: &Slot) -> Result<(ObjectId, SnapshotTaken)> {
+        let look = match self.last_look.take() {
+            Some(look) => look,
+            None => self.read(slot)?,
+        };
         let (index, objects) = self.private_index(slot)?;
         let private_index =
             PrivateIndex { index: &index, objects: &objects, max_file: self.place.snapshot_max_file };
         let SpoolMeta { progress_path, tasks_path, .. } = &self.place;
-        self.work_tree.look(private_index, progress_path, tasks_path, &mut self.warnings)
+        self.work_tree.compare(private_index, progress_path, tasks_path, look)
     }
 
     /// Adds the lines of the first short changes to those that `taken` has most of.
@@ -159,12 +226,13 @@ impl Recorder<'_> {
         (scratch.join("index"), objects)
     }
 
-    /// Writes the commit of a snapshot that is taken after `moment`. `None` if snapshots are not kept.
+    /// Writes the commit of a snapshot that is taken after `moment`: it follows the one before, and the sealed one if that is
+    /// another. `None` if snapshots are not kept.
     pub(super) fn commit_contents(
-        &self,
+        &mut self,
         slot: &Slot,
         tree: &ObjectId,
-        previous: Option<&ObjectId>,
+        [previous, sealed]: [Option<&ObjectId>; 2],
         moment: &str,
         taken_at: Timestamp,
     ) -> Result<Option<ObjectId>> {
@@ -176,11 +244,14 @@ impl Recorder<'_> {
             tree,
             previous,
             head: head.as_ref(),
+            sealed,
             session: &self.place.session,
             feature: &self.place.feature,
             moment,
             taken_at,
         };
-        self.store.write_snapshot(slot, &snapshot).map(Some)
+        let commit = self.store.write_snapshot(slot, &snapshot)?;
+        self.trees.insert(commit.clone(), tree.clone());
+        Ok(Some(commit))
     }
 }

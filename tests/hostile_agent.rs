@@ -302,3 +302,26 @@ fn it_takes_the_task_list_away() {
         scene.tasks("- [ ] T004 Four").ralph("").code(0);
     }
 }
+
+#[test]
+fn what_drops_every_mark_of_the_loop_is_stopped_with_the_agent_or_the_validation_that_started_it() {
+    // Elsewhere environments are hidden, and orphans have no owner.
+    if Sandbox::is_portable() {
+        return;
+    }
+    let scene = Sandbox::new();
+    let daemon = |file: &str| {
+        format!(
+            "env -i PATH=$PATH setsid -f sh -c 'echo $$ > {file}; exec sleep 1000' > /dev/null 2>&1 < /dev/null\n\
+             until [ -s {file} ]; do sleep 0.01; done\n"
+        )
+    };
+    scene.tasks("- [ ] T001 One").write(".gitignore", "*.pid\n");
+    scene.agent_sh(&format!("{}echo 1 > work\ntick\n", daemon("agent.pid")));
+    scene.executable("check.sh", &daemon("check.pid")).validate("./check.sh").commit("Ready");
+    let run = scene.ralph("").code(0);
+    for file in ["agent.pid", "check.pid"] {
+        let process = format!("/proc/{}", scene.read(file).trim());
+        assert!(!std::path::Path::new(&process).exists(), "{file}: {run}");
+    }
+}

@@ -109,11 +109,7 @@ impl Launch {
     ) -> Result<AgentRun> {
         let seeded = turn.sandbox.map(|sandbox| sandbox.seed(&self.state)).transpose()?;
         let run = self.follow(turn, seeded.as_ref(), interrupt, say)?;
-        if let Some(seeded) = seeded {
-            for message in seeded.give_back()? {
-                say(AgentEvent::Error { message });
-            }
-        }
+        let warnings = seeded.map(SeededState::give_back).transpose()?.unwrap_or_default();
         let limit = self.limit(&run, turn)?;
         let has_lingered = run.ended.exit.reason == Some(ExitReason::Lingered);
         let has_ended_well = run.ended.exit.is_success() || has_lingered;
@@ -143,6 +139,7 @@ impl Launch {
             facts: report.facts,
             stream,
             leftovers: ended.leftovers,
+            warnings,
         };
         run.was_silent &= run.tool_calls.is_empty() && run.tokens.output.unwrap_or_default() == 0;
         run.was_cut_short = cause.cuts_short(run.has_worked());

@@ -192,6 +192,8 @@ pub struct AgentRun {
     pub was_silent: bool,
     /// Names of the programs that it left running in the background. They are stopped by now.
     pub leftovers: Vec<String>,
+    /// What the user must know beside, as of its login.
+    pub warnings: Vec<String>,
 }
 
 /// How the lines of an agent's stream could be read. `stream` in `iteration.json`.

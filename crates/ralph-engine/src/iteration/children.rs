@@ -73,6 +73,9 @@ impl Running<'_> {
         if let Some(complaint) = agent.stream.and_then(StreamCounts::complaint) {
             self.warn(complaint);
         }
+        for warning in std::mem::take(&mut agent.warnings) {
+            self.warn(warning);
+        }
         let of_validation = validation.iter().flat_map(|validation| &validation.leftovers);
         let leftovers: Vec<String> = agent.leftovers.iter().chain(of_validation).cloned().collect();
         self.warn_of_leftovers(&leftovers);

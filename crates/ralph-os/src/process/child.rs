@@ -104,11 +104,11 @@ impl Child {
         }
         // Only what is adopted can be found after its parent's end.
         let adopts = system::adopt_orphans();
-        let started = match self.start(&stdout, &stderr)? {
+        let started = match self.start(&stdout, &stderr, grace.always_interrupts)? {
             Ok(started) => started,
             Err(why) => return not_started(&stderr, &why),
         };
-        let mut tree = ProcessTree::of(&self.marker, &started);
+        let mut tree = ProcessTree::of(&self.marker, &started, grace.always_interrupts);
         let mut watch = Watch::new(self.limits, [stdout, stderr]);
         let (status, reason) = wait(&started, &mut tree, &mut watch, grace, interrupt, on_tick)?;
         let start_failure = take_failure(status.and_then(|status| status.code()), &self.stderr);
@@ -134,8 +134,8 @@ impl Child {
         Ok(ChildExit { exit: Exit { code, reason }, leftovers })
     }
 
-    /// Starts it. Returns why it could not be started as a value, in words for its stderr.
-    fn start(&self, stdout: &File, stderr: &File) -> Result<Result<ChildProcess, String>> {
+    /// Starts it, marked as a tool if it is a git of ours. Returns why it could not be started as a value, in words for its stderr.
+    fn start(&self, stdout: &File, stderr: &File, is_ours: bool) -> Result<Result<ChildProcess, String>> {
         let Some((program, arguments)) = self.argv.split_first() else {
             return Ok(Err("nothing to start: the command is empty".to_owned()));
         };
@@ -166,7 +166,7 @@ impl Child {
         };
         let child = self.clone();
         expression = expression.before_spawn(move |command| {
-            child.set_variables(command);
+            child.set_variables(command, is_ours);
             if !is_launched || cfg!(windows) {
                 platform::in_own_group(command);
             }
@@ -175,7 +175,7 @@ impl Child {
         Ok(ChildProcess::start(&expression).map_err(|error| self.cannot_start(&error.to_string())))
     }
 
-    fn set_variables(&self, command: &mut Command) {
+    fn set_variables(&self, command: &mut Command, is_ours: bool) {
         let inherited: BTreeMap<String, String> = command
             .get_envs()
             .filter_map(|(name, value)| {
@@ -194,6 +194,11 @@ impl Child {
             }
         }
         command.env("GIT_TERMINAL_PROMPT", "0");
+        if is_ours {
+            command.env(Marker::TOOL, Marker::of_tools());
+        } else {
+            command.env_remove(Marker::TOOL);
+        }
         command.envs(self.fence.iter().flat_map(Fence::variables));
         // What leads to programs is in the command line of the fence.
         let is_outside = |name: &str| self.fence.is_none() || !outside::leads(name);

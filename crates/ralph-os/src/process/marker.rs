@@ -1,9 +1,13 @@
 //! The marker of a session, by which all its descendants can be found.
 
+use std::fs::File;
+use std::io::Read;
+use std::sync::OnceLock;
+
 use camino::{Utf8Path, Utf8PathBuf};
 
 use super::system;
-use ralph_core::record::SessionId;
+use ralph_core::record::{SessionId, hex};
 
 /// The name of a session in the environment of its children, by which every descendant can be found.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,6 +22,8 @@ pub struct Marker {
 impl Marker {
     pub const VARIABLE: &str = "RALPH_SESSION";
     const WORK_TREE: &str = "RALPH_WORK_TREE";
+    /// What our own tools carry, and with them the helpers that they start, as gpg-agent.
+    pub(super) const TOOL: &str = "RALPH_TOOL";
 
     pub fn new(session: &SessionId) -> Self {
         Self { session: Some(session.to_string()), work_tree: None, note: None }
@@ -48,6 +54,17 @@ impl Marker {
     /// Returns the id of the session; empty if it is of all.
     pub fn value(&self) -> &str {
         self.session.as_deref().unwrap_or_default()
+    }
+
+    /// Returns the value that tools of this process carry. No agent gets it in its variables, nor can guess it.
+    pub(super) fn of_tools() -> &'static str {
+        static VALUE: OnceLock<String> = OnceLock::new();
+        VALUE.get_or_init(|| {
+            let mut random = [0; 16];
+            let read = File::open("/dev/urandom").and_then(|mut source| source.read_exact(&mut random));
+            // Where there is none, no process is found by descent either.
+            if read.is_ok() { hex(&random) } else { std::process::id().to_string() }
+        })
     }
 
     /// Returns what carries it.

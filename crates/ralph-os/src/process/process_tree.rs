@@ -23,6 +23,9 @@ const KILLING: Duration = Duration::from_secs(5);
 /// Time between two checks of the list of processes.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
+/// What git of ours, or a program of its, leaves in the background for the next one: keys and connections that are unlocked.
+const HELPERS: &[&str] = &["gpg-agent", "dirmngr", "keyboxd", "scdaemon", "ssh", "ssh-agent"];
+
 /// The processes that a child or a session is answerable for. Never we ourselves, nor our ancestors, nor what outlives us.
 #[derive(Debug)]
 pub(super) struct ProcessTree<'a> {
@@ -31,6 +34,8 @@ pub(super) struct ProcessTree<'a> {
     root: Option<(i32, u64)>,
     /// True until the child is reaped: its pid and group id cannot be reused before.
     holds_group: bool,
+    /// True for a git of ours: its helpers live on.
+    is_git: bool,
     /// Who was seen to belong to it: descent is lost to sight when a parent dies.
     seen: BTreeMap<i32, u64>,
 }
@@ -38,11 +43,12 @@ pub(super) struct ProcessTree<'a> {
 impl<'a> ProcessTree<'a> {
     /// What carries the marker, and what descends from it.
     pub(super) fn marked(marker: &'a Marker) -> Self {
-        Self { marker, root: None, holds_group: false, seen: BTreeMap::new() }
+        Self { marker, root: None, holds_group: false, is_git: false, seen: BTreeMap::new() }
     }
 
     /// That, and what descends from the child that was just started.
-    pub(super) fn of(marker: &'a Marker, started: &ChildProcess) -> Self {
+    pub(super) fn of(marker: &'a Marker, started: &ChildProcess, is_git: bool) -> Self {
+        pids().insert(started.pid(), Role::Watched);
         // We may be killed before a slow system has said when it was born.
         if let (Some(file), Some(now)) = (marker.note(), system::birth_now()) {
             noted::write(file, started.pid(), now);
@@ -53,7 +59,7 @@ impl<'a> ProcessTree<'a> {
         if let Some(file) = marker.note() {
             noted::write(file, pid, born);
         }
-        Self { marker, root: Some((pid, born)), holds_group: true, seen: BTreeMap::new() }
+        Self { marker, root: Some((pid, born)), holds_group: true, is_git, seen: BTreeMap::new() }
     }
 
     /// What a dead loop noted as its child's.
@@ -82,8 +88,10 @@ impl<'a> ProcessTree<'a> {
         let own_group = by_pid.get(&own_pid).map_or(0, |own| own.group);
         let mut spared = ancestors(own_pid, &by_pid);
         spared.extend(started.keys().filter(|pid| !running.contains(pid)));
-        // The owner of an orphan without a marker is known only while there is a single child.
-        let is_alone = self.root.is_some_and(|(root, _)| running.iter().all(|pid| *pid == root));
+        // What our tools leave is known by their mark. Of other orphans, whatever they carry, the owner is known while there is a
+        // single child that could be.
+        let mut watched = started.iter().filter(|(_, role)| **role == Role::Watched);
+        let is_alone = self.root.is_some_and(|(root, _)| watched.all(|(pid, _)| *pid == root));
 
         let mut belonging = BTreeSet::new();
         for process in all.iter().filter(|process| !spared.contains(&process.pid)) {
@@ -93,13 +101,13 @@ impl<'a> ProcessTree<'a> {
                     || process.session == root
                     || (is_alone
                         && process.parent == own_pid
+                        && !started.contains_key(&process.pid)
                         && process.group != own_group
-                        && process.born >= born
-                        && self.carried(process) != Carried::Another)
+                        && process.born >= born)
             });
             let was_seen =
                 self.seen.get(&process.pid).is_some_and(|born| system::is_same_birth(*born, process.born));
-            if is_ours || was_seen || self.carried(process) == Carried::This {
+            if (is_ours || was_seen || self.carried(process) == Carried::This) && !self.is_of_tools(process) {
                 belonging.insert(process.pid);
             }
         }
@@ -127,6 +135,19 @@ impl<'a> ProcessTree<'a> {
 
     fn carried(&self, process: &Process) -> Carried {
         system::carried(process.pid, Marker::VARIABLE, &self.marker.variables())
+    }
+
+    /// Returns true for a process of our own tools, or a helper that they started.
+    fn is_of_tools(&self, process: &Process) -> bool {
+        let carried = system::carried(process.pid, Marker::TOOL, &[(Marker::TOOL, Marker::of_tools())]);
+        let is_helper = HELPERS.contains(&&*process.name) || (self.is_git && process.name.starts_with("git"));
+        match (carried, self.root) {
+            (Carried::Nothing, _) | (Carried::Another, Some(_)) => false,
+            // Asked by the marker alone, as of a dead loop.
+            (_, None) => is_helper,
+            (Carried::This, Some((root, _))) if self.is_git => is_helper && process.session != root,
+            (Carried::This, Some(_)) => true,
+        }
     }
 
     /// The child itself has ended and is reaped: from now on its group id may be reused.

@@ -10,6 +10,8 @@ use crate::platform::{Signal, signal_group};
 pub(super) enum Role {
     /// A child that runs now.
     Child,
+    /// One of those to which orphans may belong: an agent, or a command of the project's.
+    Watched,
     /// A child that waits for our questions, and does nothing between two.
     Resident,
     /// Meant to outlive us.

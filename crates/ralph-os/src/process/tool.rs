@@ -11,6 +11,7 @@ use camino::Utf8Path;
 
 use super::bounded::{self, Heeds};
 use super::launcher::{launches, through_ourselves};
+use super::marker::Marker;
 use super::outside;
 use super::started::in_own_group;
 use crate::platform::{self, NULL_DEVICE};
@@ -228,6 +229,7 @@ impl Tool {
             in_own_group(&call)
         };
         let call = call.dir(&self.directory).unchecked();
+        let call = call.env(Marker::TOOL, Marker::of_tools());
         // Of two settings the one that was applied first wins there, and the last one here.
         let call = self.environment.iter().rev().fold(call, |call, (name, value)| match value {
             Some(value) => call.env(name, value),

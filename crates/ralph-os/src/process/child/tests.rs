@@ -6,7 +6,9 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 
 use super::*;
 use crate::process::give_children_default_signals;
-use crate::process::kill_marked;
+use camino::Utf8Path;
+
+use crate::process::{Tool, kill_marked};
 use ralph_core::record::{SessionId, Timestamp};
 
 const SHORT_GRACE: Grace =
@@ -224,11 +226,39 @@ fn a_daemon_without_the_marker_is_found_by_descent() {
         assert!(alone.contains("1 passed"), "{alone}");
         return;
     }
+    // A tool of ours that stays, and a helper that another one left, which lives on.
+    let mut resident = crate::process::Coprocess::start(&Tool::new("cat", Utf8Path::new("/"))).unwrap();
     let dir = TestDir::new(12);
-    let daemon = "env -i PATH=$PATH setsid sh -c 'echo $$ > pid; sleep 1000; :'";
-    let ended = dir.run(&format!("{daemon} & until [ -s pid ]; do sleep 0.01; done"));
-    assert_eq!(ended.exit, exit(0, None));
-    assert!(!ended.leftovers.is_empty() && !dir.is_alive("pid"));
+    let helper = format!(
+        "cp $(command -v sleep) {0}/gpg-agent && (setsid {0}/gpg-agent 1000 & echo $! > {0}/helper)",
+        dir.path("")
+    );
+    Tool::shell(&format!("{{ {helper}; }} > /dev/null 2>&1"), Utf8Path::new("/")).read().unwrap();
+    for daemon in [
+        "env -i PATH=$PATH setsid sh -c 'echo $$ > pid; sleep 1000; :' &",
+        "env -u RALPH_SESSION -u RALPH_TOOL setsid -f sh -c 'echo $$ > pid; sleep 1000; :'",
+        "RALPH_SESSION=another RALPH_TOOL=mine setsid -f sh -c 'echo $$ > pid; sleep 1000; :'",
+        "(env -i PATH=$PATH setsid sh -c '(sh -c \"echo \\$\\$ > pid; exec sleep 1000\" &)' &)",
+        "env -i PATH=$PATH nohup setsid -f sh -c 'echo $$ > pid; exec ./gpg-agent 1002' > /dev/null",
+    ] {
+        let _gone = fs::remove_file(dir.path("pid")).is_ok();
+        let ended = dir.run(&format!("{daemon}\nuntil [ -s pid ]; do sleep 0.01; done"));
+        assert_eq!(ended.exit, exit(0, None), "{daemon}");
+        assert!(!ended.leftovers.is_empty() && !dir.is_alive("pid"), "{daemon}");
+    }
+    // So does one that git of ours starts with the hooks of the user, and nothing else of that.
+    let child = dir.shell(
+        "(setsid ./gpg-agent 1001 & echo $! > second); (setsid sleep 1000 & echo $! > other); sleep 0.1",
+    );
+    let ended = child.run_with_hooks(&Interrupt::none(), &mut || Pulse::Alive).unwrap();
+    assert_eq!(ended.leftovers, ["sleep"]);
+    let next = dir.run("true");
+    assert_eq!(next.leftovers, Vec::<String>::new());
+    assert!(dir.is_alive("helper") && dir.is_alive("second") && !dir.is_alive("other"));
+    resident.ask("there\n", "there", LONG_TIMEOUT).unwrap();
+    for file in ["helper", "second"] {
+        platform::signal_process(dir.read(file).trim().parse().unwrap(), Signal::KILL);
+    }
 }
 
 #[test]

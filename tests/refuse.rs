@@ -229,12 +229,37 @@ fn with_a_progress_file_that_cannot_be_written() {
 }
 
 #[test]
-fn in_an_iteration_of_another_loop() {
+fn in_an_iteration_of_the_same_repository_all_that_is_more_than_reading() {
     let scene = ready();
-    let before = scene.everything();
-    let run = scene.call("").env("RALPH_SESSION", "20260101-000000-00000000").run();
-    run.code(3).stderr_has("this is an iteration of session 20260101-000000-00000000").stderr_has("hint: ");
-    assert_eq!(scene.everything(), before);
+    let program = scene.outside("installed/specify").display().to_string();
+    let mut script = "cat > /dev/null\n".to_owned();
+    let calls = [
+        "run",
+        "resume",
+        "hint --task T001 approved",
+        "accept T001",
+        "restore 1",
+        "clean",
+        "stop",
+        "trust",
+        "init",
+    ];
+    for (number, words) in calls.iter().chain(&["status", "log", "hint", "config"]).enumerate() {
+        // What a caller does to its variables and its session is no way around.
+        let before = ["", "env -u RALPH_SESSION ", "env -i HOME=$HOME PATH=$PATH "][number % 3];
+        script.push_str(&format!("{before}{program} ralph {words} > out 2>&1; echo \"$? $(grep -c 'this is an iteration of session' out)\"\n"));
+    }
+    // A project that tests this program runs it elsewhere.
+    script.push_str(&format!(
+        "rm out; d=$(mktemp -d); git init --quiet $d; cd $d; {program} ralph stop 2>&1 | grep -c 'no loop is running in this repository'; rm -rf $d\n\
+         cd - > /dev/null; sed -i 's/\\[ \\]/[x]/' \"$RALPH_TASKS\"; echo x > work\n"
+    ));
+    scene.agent_sh(&script).commit("Ready");
+    // The variable alone, as one that a hook at the end of a session hands on, is none.
+    scene.call("").env("RALPH_SESSION", "20260101-000000-00000000").run().code(0);
+    let said = scene.session().text(1, "agent/stdout");
+    let expected = calls.iter().map(|_| "3 1").chain(["0 0", "0 0", "0 0", "0 0", "1"]);
+    assert_eq!(said.lines().collect::<Vec<_>>(), expected.collect::<Vec<_>>(), "{calls:?}");
 }
 
 #[test]

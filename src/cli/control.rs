@@ -3,6 +3,7 @@
 use anyhow::Result;
 
 use ralph_core::record::{RALPH, Refusal, SessionName};
+use ralph_os::process;
 use ralph_store::{Control, Holder, LoopLock, Stop};
 
 use super::{Context, ExitCode, say};
@@ -27,6 +28,23 @@ pub fn stop(now: bool, session: Option<&SessionName>, context: &Context) -> Resu
         return Err(no_loop(format!("session {} has just ended", holder.session)));
     }
     say(format!("session {} stops {when}", holder.session))
+}
+
+/// Refuses what changes records, settings or files of a loop within an iteration of its: an agent would speak as a person. A project
+/// may well run this program elsewhere. It is known by descent from the loop, which holds the lock of this repository.
+pub fn refuse_within_iteration(context: &Context) -> Result<()> {
+    let Ok(store) = context.store() else { return Ok(()) };
+    let is_outer = |holder: &Holder| {
+        holder.host == process::host_name() && i32::try_from(holder.pid).is_ok_and(process::is_below)
+    };
+    let Some(outer) = LoopLock::holders(store.repository())?.into_iter().find(is_outer) else {
+        return Ok(());
+    };
+    let message = format!(
+        "this is an iteration of session {}, in which commands of its repository only read",
+        outer.session
+    );
+    Err(Refusal::new(message).with_hint("run it outside of the loop's own agents and validations").into())
 }
 
 /// Returns the running session that is meant: the one named, or the one of this work tree, or the only one.

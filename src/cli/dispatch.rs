@@ -16,6 +16,7 @@ use ralph_os::sandbox::{PROBE, probe};
 use super::context::paint;
 use super::forward::forward;
 use super::grammar::{Action, Ralph, grammar, parse};
+use super::hooks::HooksAction;
 use super::memory::MemoryPart;
 use super::overview::short_help;
 use super::own_command::{Call, Program};
@@ -91,13 +92,30 @@ fn ralph(arguments: &[OsString], environment: &Environment) -> ExitCode {
     }
 }
 
-/// Returns true for what starts loops, as long as it is not known whether in a sandbox, and for what only reads.
-fn starts_or_reads(action: &Action) -> bool {
+/// Returns true for what changes nothing of this repository, or is a part of what agents and git do.
+fn works_within(action: &Action) -> bool {
+    match action {
+        Action::Hint(args) => args.text.is_empty() && args.clear.is_none(),
+        Action::Fsck { repair, .. } => !repair,
+        Action::Doctor { run, .. } => !run,
+        // git's hooks of the user run it.
+        Action::Sync(_)
+        | Action::Demo { .. }
+        | Action::Shim(_)
+        | Action::Completions { .. }
+        | Action::Man { .. }
+        | Action::Excerpt { .. }
+        | Action::Help { .. }
+        | Action::PlayScript { .. }
+        | Action::Hooks(HooksAction::Status { .. }) => true,
+        _ => reads(action),
+    }
+}
+
+fn reads(action: &Action) -> bool {
     matches!(
         action,
-        Action::Run(_)
-            | Action::Resume(_)
-            | Action::Status(_)
+        Action::Status(_)
             | Action::Tasks { .. }
             | Action::Log(_)
             | Action::Show(_)
@@ -126,7 +144,12 @@ fn act(ralph: Ralph, arguments: &[OsString]) -> Result<ExitCode> {
         use_portable_processes();
     }
     let action = ralph.action.unwrap_or_else(|| Action::Run(Box::new(ralph.run)));
-    outside::begin(&context.directory, starts_or_reads(&action));
+    let starts = matches!(action, Action::Run(_) | Action::Resume(_));
+    // As long as it is not known whether what starts is in a sandbox.
+    outside::begin(&context.directory, starts || reads(&action));
+    if !works_within(&action) {
+        control::refuse_within_iteration(&context)?;
+    }
     // Those that start a loop refuse it.
     if let Action::Status(_) | Action::Log(_) | Action::Show(_) | Action::Diff(_) | Action::Restore(_) =
         &action

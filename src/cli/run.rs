@@ -12,7 +12,7 @@ use ralph_core::record::{
 };
 use ralph_engine::{Dependency, EventRedactor, Finish, Plan};
 use ralph_git::worktree::WorkTree;
-use ralph_os::process::{Interrupt, Marker, outside};
+use ralph_os::process::{Interrupt, outside};
 use ralph_os::sandbox::Sandbox;
 use ralph_project::feature::Feature;
 use ralph_project::tasks;
@@ -24,6 +24,7 @@ use ralph_ui::live::{Detail, Keys, Live, Moving};
 use ralph_ui::style::{Paint, counted, one_line};
 
 use super::args::{LaneArgs, PlaceArgs, SettingArgs};
+use super::control::refuse_within_iteration;
 use super::echo::{Echo, Listener};
 use super::lane;
 use super::output::records;
@@ -194,14 +195,6 @@ pub fn voice(talk: TalkArgs, paint: Paint) -> Voice {
         TalkArgs { .. } => Detail::Normal,
     };
     Voice { is_json: talk.json, detail, paint }
-}
-
-/// No loop starts another.
-pub fn refuse_within_iteration(context: &Context) -> Result<()> {
-    let Some(outer) = context.environment.value(Marker::VARIABLE) else { return Ok(()) };
-    let message =
-        format!("this is an iteration of session {}; no other session can start in it", outer.display());
-    Err(Refusal::new(message).with_hint("run the loop outside of its own agents").into())
 }
 
 /// Checks everything that can be checked, and runs a session.

@@ -68,7 +68,6 @@ fn with_loop(
     // The screen says what is left out.
     let context = context.without_warnings()?;
     check_terminal(&context)?;
-    super::run::refuse_within_iteration(&context)?;
     // Asks at the terminal while there still is one: a loop beside a screen has none.
     ask(&context)?;
     let mut host = TuiHost::new(context)?;

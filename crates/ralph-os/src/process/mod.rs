@@ -81,6 +81,18 @@ pub fn is_running(pid: i32) -> bool {
     system::process(pid).is_some()
 }
 
+/// Returns true if we descend from a process of this number.
+pub fn is_below(pid: i32) -> bool {
+    let mut at = i32::try_from(platform::parent_id()).ok();
+    while let Some(parent) = at.filter(|parent| *parent > 0) {
+        if parent == pid {
+            return true;
+        }
+        at = system::process(parent).map(|process| process.parent);
+    }
+    false
+}
+
 /// Runs a shell command with our own streams and waits for it: for programs that are themselves children.
 pub fn run_in_shell(command: &str, directory: &camino::Utf8Path) -> std::io::Result<i32> {
     let output = duct::cmd(platform::program("sh".as_ref()), ["-c", command])

@@ -248,7 +248,9 @@ fn a_daemon_without_the_marker_is_found_by_descent() {
     }
     // So does one that git of ours starts with the hooks of the user, and nothing else of that.
     let child = dir.shell(
-        "(setsid ./gpg-agent 1001 & echo $! > second); (setsid sleep 1000 & echo $! > other); sleep 0.1",
+        "(setsid ./gpg-agent 1001 & echo $! > second); (setsid sleep 1000 & echo $! > other)
+         is() { [ \"$(cat /proc/$(cat $1)/comm)\" = $2 ]; }
+         until is second gpg-agent && is other sleep; do sleep 0.01; done",
     );
     let ended = child.run_with_hooks(&Interrupt::none(), &mut || Pulse::Alive).unwrap();
     assert_eq!(ended.leftovers, ["sleep"]);

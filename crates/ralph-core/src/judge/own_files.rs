@@ -127,6 +127,11 @@ static SELECTS: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
+/// A line of a script that sets a variable to plain text.
+static ASSIGNMENT: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r#"^\s*(?:(?:export|local|readonly)\s+)?([A-Za-z_]\w*)=["']?([\w./-]+)["']?\s*$"#)
+});
+
 /// Paths of shell scripts in what is no shell script.
 static SHELL_PATHS: LazyLock<Regex> = LazyLock::new(|| pattern(r"[\w./-]+\.(?:sh|bash)\b"));
 
@@ -188,7 +193,8 @@ pub struct OwnFiles {
 impl OwnFiles {
     /// Returns the own files of a validation command, which runs in the project's root.
     pub fn find(command: &str, lookup: Lookup<'_>) -> Self {
-        let mut finder = Finder { lookup, parts: Vec::new(), depth: 0, script_folder: None };
+        let mut finder =
+            Finder { lookup, parts: Vec::new(), depth: 0, script_folder: None, variables: BTreeMap::new() };
         finder.line(command, "");
         Self { parts: finder.parts }
     }
@@ -368,6 +374,8 @@ struct Finder<'a> {
     depth: u8,
     /// The folder of the script that is read, whose own scripts are not.
     script_folder: Option<String>,
+    /// What it sets to plain text.
+    variables: BTreeMap<String, String>,
 }
 
 impl Finder<'_> {
@@ -397,6 +405,7 @@ impl Finder<'_> {
             self.script_folder = Some(path.rsplit_once('/').map_or("", |(folder, _)| folder).to_owned());
             read(self);
             self.script_folder = None;
+            self.variables.clear();
         }
     }
 
@@ -404,6 +413,12 @@ impl Finder<'_> {
     /// from their own, as `"$(dirname "$0")/lib.sh"`.
     fn places(&self, word: &str, folder: &str) -> Vec<String> {
         let Some(of_script) = &self.script_folder else { return join(folder, word).into_iter().collect() };
+        let name = |c: char| !(c.is_alphanumeric() || matches!(c, '_' | '{' | '$'));
+        let (variable, rest) = word.split_at(word.find(name).unwrap_or(word.len()));
+        let value =
+            self.variables.get(variable.trim_start_matches(['$', '{'])).filter(|_| variable.starts_with('$'));
+        let word =
+            value.map_or_else(|| word.to_owned(), |value| format!("{value}{}", rest.trim_start_matches('}')));
         let word = word.trim_start_matches('<');
         let (word, folders) = match word.strip_prefix('$') {
             None => (word, [folder, of_script, ""]),
@@ -607,6 +622,9 @@ impl Finder<'_> {
         }
         let mut folder = folder.to_owned();
         for line in text.replace("\\\n", " ").lines() {
+            if let Some(found) = ASSIGNMENT.captures(line) {
+                self.variables.insert(found[1].to_owned(), found[2].to_owned());
+            }
             folder = self.line(line, &folder);
         }
     }
@@ -655,7 +673,7 @@ mod tests {
             "package.json" => PACKAGE,
             "web/package.json" => r#"{"scripts": {"test": "./run"}}"#,
             "deep/check.sh" => {
-                "#!/bin/sh\nset -e\nhere=$(dirname \"$0\")\nsh \"$(dirname \"$0\")/unit.sh\" --all\n. \"$here/lib.sh\" # don't\n\
+                "#!/bin/sh\nset -e\nDIR=deep/more\n$DIR/a.sh\nbash \"${DIR}/b.sh\"\nhere=$(dirname \"$0\")\nsh \"$(dirname \"$0\")/unit.sh\" --all\n. \"$here/lib.sh\" # don't\n\
                  cd deep && ./unit.sh; cd ..\nnode main.ts | grep ok\n${PYTHON} main.ts\nbash other.sh <main.ts\n\
                  sh tests/login.sh\nsh tests/run.sh\n. src/login.sh\n"
             }
@@ -682,6 +700,8 @@ mod tests {
             | "node_modules/.bin/jest"
             | "main.ts"
             | "deep/lib.sh"
+            | "deep/more/a.sh"
+            | "deep/more/b.sh"
             | "other.sh"
             | "third.sh"
             | "tests/login.sh"
@@ -736,7 +756,10 @@ mod tests {
             ("bash tests/run.sh", "tests/run.sh"),
             ("bash login_test.sh", "login_test.sh"),
             // What it runs, sources and includes, one level.
-            ("bash deep/check.sh", "deep/check.sh deep/unit.sh deep/lib.sh other.sh tests/run.sh"),
+            (
+                "bash deep/check.sh",
+                "deep/check.sh deep/more/a.sh deep/more/b.sh deep/unit.sh deep/lib.sh other.sh tests/run.sh",
+            ),
             ("make -f deep.mk test", "deep.mk local.mk ci.sh"),
             ("make -f deep.mk other", "deep.mk local.mk"),
             ("just -f deep.just unit", "deep.just check.sh"),

@@ -17,7 +17,7 @@ use super::stream::{
 use super::watchdog::Watchdog;
 use ralph_core::record::{
     AgentEvent, AgentRun, ExitReason, FailureClass, IfThere, Parser, PromptVia, StreamCounts, Timestamp,
-    summary, without_escapes,
+    Tokens, summary, without_escapes,
 };
 use ralph_os::platform::{is_path, takes_single_lines_only};
 use ralph_os::process::{Child, ChildExit, Interrupt, Pulse, Tool};
@@ -37,6 +37,10 @@ const LIMIT_CODE: i32 = 75;
 
 /// A run that ended within this time did no work before it failed to start a program.
 const AT_ONCE_MS: u64 = 5_000;
+
+/// What one run can cost and use at most.
+const MAX_COST_USD: f64 = 1000.0;
+const MAX_TOKENS: u64 = 10_000_000_000;
 
 /// The file in its private home folder in which an agent counts tokens.
 const USAGE_FILE: &str = ".ralph-usage.json";
@@ -109,7 +113,7 @@ impl Launch {
     ) -> Result<AgentRun> {
         let seeded = turn.sandbox.map(|sandbox| sandbox.seed(&self.state)).transpose()?;
         let run = self.follow(turn, seeded.as_ref(), interrupt, say)?;
-        let warnings = seeded.map(SeededState::give_back).transpose()?.unwrap_or_default();
+        let mut warnings = seeded.map(SeededState::give_back).transpose()?.unwrap_or_default();
         let limit = self.limit(&run, turn)?;
         let has_lingered = run.ended.exit.reason == Some(ExitReason::Lingered);
         let has_ended_well = run.ended.exit.is_success() || has_lingered;
@@ -121,7 +125,8 @@ impl Launch {
         };
         let resets_at = resets_at(&run, &cause, turn);
         let is_silent = self.is_silent(&run, turn)?;
-        let FollowedRun { ended, duration_ms, report, stream, .. } = run;
+        let FollowedRun { ended, duration_ms, mut report, stream, .. } = run;
+        warnings.extend(drop_impossible(&mut report.cost_usd, &mut report.tokens));
         let mut run = AgentRun {
             exit: ended.exit,
             duration_ms,
@@ -472,6 +477,22 @@ fn last_words(turn: &AgentInput<'_>) -> Result<Redacted> {
     Ok(turn.redactor.redact(&tail(turn.stderr, MAX_LAST_WORDS_BYTES)?))
 }
 
+/// Takes out what no run can have cost, and returns what is to be said of it: an agent may print any number.
+fn drop_impossible(cost_usd: &mut Option<f64>, tokens: &mut Tokens) -> Option<String> {
+    let cost = cost_usd.take_if(|cost| !(0.0..=MAX_COST_USD).contains(cost));
+    let used = tokens.total().filter(|used| *used > MAX_TOKENS);
+    let named = match (cost, used) {
+        (Some(cost), _) if cost.is_nan() => "a cost below zero".to_owned(),
+        (Some(cost), _) => format!("a cost of {cost} dollars"),
+        (None, Some(used)) => format!("{used} tokens"),
+        (None, None) => return None,
+    };
+    if used.is_some() {
+        *tokens = Tokens::default();
+    }
+    Some(format!("the agent reports {named} for one attempt, which is not counted"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -510,5 +531,27 @@ mod tests {
         let last_line = |text: &str| last_line(&Redactor::default().redact(text));
         assert_eq!(last_line("a\n  b \n\n").as_deref(), Some("b"));
         assert_eq!(last_line("\n"), None);
+    }
+
+    #[test]
+    fn a_cost_or_a_number_of_tokens_that_cannot_be_is_not_counted_and_said() {
+        for (cost, output, kept, said) in [
+            (Some(0.0), Some(10), Some(0.0), None),
+            (Some(999.5), Some(2_000_000_000), Some(999.5), None),
+            (None, None, None, None),
+            (Some(-5.0), None, None, Some("a cost of -5 dollars")),
+            (Some(1e9), None, None, Some("a cost of 1000000000 dollars")),
+            (Some(f64::NAN), None, None, Some("a cost below zero")),
+            (Some(f64::INFINITY), None, None, Some("a cost of inf dollars")),
+            (Some(1.0), Some(u64::MAX), Some(1.0), Some("18446744073709551615 tokens")),
+        ] {
+            let (mut cost, mut tokens) = (cost, Tokens { output, ..Tokens::default() });
+            let warning = drop_impossible(&mut cost, &mut tokens);
+            assert_eq!(cost, kept);
+            let said =
+                said.map(|said| format!("the agent reports {said} for one attempt, which is not counted"));
+            assert_eq!(warning, said);
+            assert_eq!(tokens.output, output.filter(|output| *output < u64::MAX));
+        }
     }
 }

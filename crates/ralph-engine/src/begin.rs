@@ -164,6 +164,8 @@ impl<'a> Running<'a> {
             state: LoopState {
                 next: last.unwrap_or_default() + 1,
                 is_promised: false,
+                dearest_usd: 0.0,
+                unread_costs: 0,
                 started: plan.clock.stopwatch(),
                 given_up: Vec::new(),
                 common_failure: Vec::new(),

@@ -213,7 +213,11 @@ impl Running<'_> {
             let bounds = Bounds {
                 settings: &self.plan.config.settings,
                 tokens: self.session.tokens.total(),
-                cost_usd: self.session.cost_usd,
+                // What an attempt does not say may be as much as the dearest one.
+                cost_usd: self
+                    .session
+                    .cost_usd
+                    .map(|usd| f64::from(self.state.unread_costs).mul_add(self.state.dearest_usd, usd)),
                 elapsed: self.state.started.elapsed(),
                 is_validated: self.plan.config.settings.validation_command.is_some(),
                 is_promised: self.state.is_promised,

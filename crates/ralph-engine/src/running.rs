@@ -65,6 +65,9 @@ pub(super) struct LoopState {
     pub next: u32,
     /// True if the agent promised that all is done, and that is enough by the configuration.
     pub is_promised: bool,
+    /// What the dearest attempt cost, and how many did not say what they cost.
+    pub dearest_usd: f64,
+    pub unread_costs: u32,
     pub started: Stopwatch,
     /// Tasks that an earlier session gave up and that get one attempt, after all others.
     pub given_up: Vec<TaskName>,

@@ -35,7 +35,7 @@ pub(super) fn inclusive_tokens(usage: &Value, names: [&str; 4]) -> Tokens {
 
 /// Returns a cost that was reported. Agents print zero if they know no price.
 pub(super) fn cost(value: &Value) -> Option<f64> {
-    value.as_f64().filter(|cost| *cost > 0.0 && cost.is_finite())
+    value.as_f64().filter(|cost| *cost != 0.0)
 }
 
 pub(super) fn is_nothing(tokens: &Tokens) -> bool {

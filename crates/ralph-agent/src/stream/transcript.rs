@@ -163,6 +163,8 @@ impl Transcript {
     /// Adds the cost of one part of the run, if it is known.
     pub(super) fn add_cost(&mut self, usd: Option<f64>) {
         if let Some(usd) = usd {
+            // A part below zero would hide others.
+            let usd = if usd < 0.0 { f64::NAN } else { usd };
             self.cost_usd = Some(self.cost_usd.unwrap_or(0.0) + usd);
         }
     }

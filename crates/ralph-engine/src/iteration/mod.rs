@@ -154,6 +154,8 @@ impl Running<'_> {
         let _uncleared = self.control.clear_phase().is_err();
         self.state.next = iteration.iteration + 1;
         self.session.add(iteration);
+        self.state.dearest_usd = self.state.dearest_usd.max(iteration.cost_usd.unwrap_or_default());
+        self.state.unread_costs += u32::from(iteration.cost().is_partial);
         self.session.tasks_done = iteration.tasks_done;
         self.session.tasks_remaining = iteration.tasks_open;
         self.past.history.push(iteration);

@@ -156,7 +156,8 @@ fn the_summary_for_a_pull_request_mentions_nobody() {
         .stdout_has("- [x] <code>T001 Say &lt;b&gt;hello&lt;&#47;b&gt;</code> (2 attempts, ")
         .stdout_has("- [ ] `T002 Ask @somebody about #12` (3 attempts, skipped, ");
     for line in summary.text().lines() {
-        let outside: String = line.split('`').step_by(2).collect();
+        // An entity is no reference.
+        let outside: String = line.replace("&#", "").split('`').step_by(2).collect();
         assert!(!outside.contains(['@', '#']) || outside.starts_with('#'), "{line}");
     }
 }

@@ -410,6 +410,7 @@ fn session(id: &SessionId, seconds: i64) -> Session {
         host: "bench".to_owned(),
         machine: None,
         commands: std::collections::BTreeMap::new(),
+        kept_settings: None,
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),
     }
 }

@@ -169,7 +169,19 @@ impl Resumer<'_> {
     fn settings(&self) -> Result<Resolved> {
         let id = &self.refs.session;
         let now = layers_in(self.context, Flags::default())?;
-        let file = kept_settings::read(self.context.store()?.repository(), id)?;
+        let repository = self.context.store()?.repository();
+        let mut file = kept_settings::read(repository, id)?;
+        // Records of earlier versions cannot vouch for them.
+        if let (Some(bytes), Some(recorded)) =
+            (&file, self.begun.and_then(|begun| begun.kept_settings.as_ref()))
+            && Identity::find(repository)?.is_none_or(|own| own.fingerprint_of(bytes) != *recorded)
+        {
+            let folder = repository.ralph_dir();
+            warn(&format!(
+                "the settings of session {id} that are kept in {folder} are not those that it began with: they are not used"
+            ));
+            file = None;
+        }
         let fresh = format!("if those that are set now are right: `{RALPH} resume {id} {FRESH}`");
         let unreadable = format!("cannot read the settings that session {id} began with");
         match (file, self.begun) {

@@ -137,8 +137,17 @@ fn settings_that_an_agent_changes_where_they_are_kept_are_written_again() {
     scene.validate("test -e work").commit("An agent");
     scene.ralph("-n 1").code(4).stdout_has("the settings of this session in ");
     assert!(kept_settings(&scene).1.contains("test -e work"));
-    // Where they are gone, what is set now counts only if the record says the same.
+    // Changed after the end, they are as good as gone.
     let path = scene.path(&format!(".git/ralph/settings/{}.json", scene.session().id()));
+    fs::write(&path, kept_settings(&scene).1.replace("test -e work", "true")).unwrap();
+    scene
+        .ralph("resume -n 1")
+        .code(4)
+        .stderr_has("are not those that it began with: they are not used")
+        .stderr_has("its settings are those of its record");
+    let again = scene.ralph("resume -n 1").code(4);
+    assert!(!again.talk().contains("not used"), "{again}");
+    // Where they are gone, what is set now counts only if the record says the same.
     fs::remove_file(&path).unwrap();
     scene.validate("true");
     let run = scene.ralph("resume -n 1").code(3);

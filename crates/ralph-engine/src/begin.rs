@@ -203,6 +203,7 @@ impl<'a> Running<'a> {
         let (plan, session, recorder) = (&self.plan, &mut self.session, &mut self.recorder);
         // Before the session is recorded: whoever can resume it finds them.
         kept_settings::keep(plan.work_tree, &session.id, &plan.kept_settings)?;
+        session.kept_settings = Some(self.identity.fingerprint_of(&plan.kept_settings));
         recorder.write_opening(opening, session, &plan.feature.name, plan.clock)?;
         note_last_written(plan.work_tree, &session.feature, &session.id)?;
         Ok(measured)
@@ -367,6 +368,7 @@ fn new_session(
         host: host_name(),
         machine: Some(identity.machine()),
         commands: BTreeMap::new(),
+        kept_settings: None,
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),
     })
 }

@@ -54,6 +54,7 @@ pub fn session() -> Session {
         host: "host".into(),
         machine: None,
         commands: std::collections::BTreeMap::new(),
+        kept_settings: None,
         tool_version: "0.1.0".into(),
     }
 }

@@ -124,6 +124,10 @@ pub struct Session {
     /// clone can make.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub commands: BTreeMap<String, String>,
+    /// A hash of the exact settings that its clone keeps for a resumption, which only that clone can make. `None` in older
+    /// records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept_settings: Option<String>,
     pub tool_version: String,
 }
 

@@ -41,6 +41,11 @@ impl Identity {
         self.hash(&["setting", name, value])
     }
 
+    /// Returns a hash of the settings that are kept for a resumption.
+    pub fn fingerprint_of(&self, kept_settings: &[u8]) -> String {
+        self.hash(&["kept", &hex(&Sha256::digest(kept_settings))])
+    }
+
     fn hash(&self, parts: &[&str]) -> String {
         let mut hash = Sha256::new();
         hash.update(self.key);

@@ -109,6 +109,10 @@ fn variables_with_names_of_credentials_or_that_lead_out_are_dropped() {
         ("CLAUDE_CODE_MAX_OUTPUT_TOKENS", "32000", false),
         ("MY_TOKENS", "abc,def", true),
         ("STRIPE_KEY", "x", true),
+        ("GITHUB_PAT", "x", true),
+        ("NODE_PATH", "/x", false),
+        ("PYTHONPATH", "/x", false),
+        ("LD_LIBRARY_PATH", "/x", false),
         ("KEYBOARD", "x", false),
         ("LANG", "C", false),
     ] {

@@ -13,7 +13,6 @@ const CREDENTIALS: &[&str] = &[
     "ACCESS_KEY",
     "PRIVATE_KEY",
     "AUTH_KEY",
-    "_PAT",
 ];
 
 /// What leads to a program or a screen that acts for the user, and where settings are but in the private home.
@@ -43,7 +42,7 @@ pub(super) fn is_dropped(name: &str, value: &str) -> bool {
         return false;
     }
     CREDENTIALS.iter().any(|part| upper.contains(part) && !upper.starts_with("RALPH_"))
-        || upper.ends_with("_KEY")
+        || ["_KEY", "_PAT"].iter().any(|end| upper.ends_with(end))
         || LEADING_OUT.contains(&name)
         || name.starts_with("DBUS_")
 }

@@ -12,7 +12,7 @@ use ralph_core::config::{Completion, Pass, Rerun, Until};
 use ralph_core::judge::{
     ChangedFile, Decision, Evidence, KnownFailures, Lookup, OwnFiles, SecondResult, asks_for_bare_file,
     confirm, counts_fell, decide, findings, is_cheap, is_contradicted, is_worth_reading, known_failures,
-    lies_in_changed, may_be_flaky, may_have_moved, orders_removal,
+    lies_in_changed, may_be_flaky, may_have_moved, orders_removal, without_trailing_blanks,
 };
 use ralph_core::record::{
     Event, ExitReason, Flag, FlagCode, Iteration, ObjectId, RALPH, SecondRun, TaskName, Validation,
@@ -20,8 +20,6 @@ use ralph_core::record::{
 };
 use ralph_git::worktree::PathChange;
 use ralph_store::{PutBack, PutBackKind, Slot, names as slot_names};
-
-use ralph_core::judge::without_trailing_blanks;
 
 use super::super::left_behind::{EMPTY, Undone};
 use super::super::restoring::put_back::{Side, names};

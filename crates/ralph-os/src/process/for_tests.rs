@@ -5,6 +5,7 @@
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Once};
 
+use duct::Expression;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT};
 
 use super::system;
@@ -24,16 +25,24 @@ pub fn give_children_default_signals() {
 /// Runs the test `name` again in a process of its own that sees no configuration or variables of git but those of the
 /// repository, and fails if that fails. Returns true in that process, where the test is to do its work.
 pub fn is_without_git_of_the_user(name: &str) -> bool {
+    is_alone(name, |mut test| {
+        for (variable, _) in
+            std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("GIT_"))
+        {
+            test = test.env_remove(variable);
+        }
+        test.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1")
+    })
+}
+
+/// Runs the test `name` again in a process of its own, as `change` makes it, and fails if that fails. Returns true in that process.
+pub(super) fn is_alone(name: &str, change: impl FnOnce(Expression) -> Expression) -> bool {
     const MARK: &str = "RALPH_TEST_ALONE";
     if std::env::vars_os().any(|(variable, _)| variable == MARK) {
         return true;
     }
-    let mut test = duct::cmd(std::env::current_exe().unwrap(), ["--exact", name, "--nocapture"]);
-    for (variable, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("GIT_")) {
-        test = test.env_remove(variable);
-    }
-    let test = test.env(MARK, "1").env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1");
-    let output = test.stdout_capture().stderr_to_stdout().unchecked().run().unwrap();
+    let test = duct::cmd(std::env::current_exe().unwrap(), ["--exact", name, "--nocapture"]).env(MARK, "1");
+    let output = change(test).stdout_capture().stderr_to_stdout().unchecked().run().unwrap();
     let printed = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success() && printed.contains("1 passed"), "{printed}");
     false

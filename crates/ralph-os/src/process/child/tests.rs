@@ -8,7 +8,7 @@ use super::*;
 use crate::process::give_children_default_signals;
 use camino::Utf8Path;
 
-use crate::process::{Tool, kill_marked};
+use crate::process::{Tool, for_tests, kill_marked};
 use ralph_core::record::{SessionId, Timestamp};
 
 const SHORT_GRACE: Grace =
@@ -80,20 +80,12 @@ impl TestDir {
 /// Returns true in a process that runs this test alone, and else has one run it. Descent is certain only in a process that has one
 /// child, unlike one that runs many tests, which stop the orphans of each other.
 fn is_alone(test: &str) -> bool {
-    if std::env::vars_os().any(|(name, _)| name == "RALPH_TEST_ALONE") {
+    let is_alone = for_tests::is_alone(&format!("process::child::tests::{test}"), |test| test);
+    if is_alone {
         // Orphans are of this process, not of the one that runs the other tests.
         let _adopts = system::adopt_orphans();
-        return true;
     }
-    let name = format!("process::child::tests::{test}");
-    let alone = duct::cmd(std::env::current_exe().unwrap(), ["--exact", name.as_str()])
-        .env("RALPH_TEST_ALONE", "1")
-        .stderr_to_stdout()
-        .unchecked()
-        .read()
-        .unwrap();
-    assert!(alone.contains("1 passed"), "{alone}");
-    false
+    is_alone
 }
 
 fn exit(code: i32, reason: impl Into<Option<ExitReason>>) -> Exit {

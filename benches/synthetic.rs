@@ -283,6 +283,9 @@ pub fn synthetic_iteration(session: &SessionId, number: u32, seconds: i64, rando
         git_state: Vec::new(),
         stream: None,
         agent_facts: None,
+        agent_setup: None,
+        phases: Vec::new(),
+        ended: None,
         user_files: Vec::new(),
         undone: Vec::new(),
         closed_parents: Vec::new(),
@@ -345,6 +348,7 @@ pub fn synthetic_iteration(session: &SessionId, number: u32, seconds: i64, rando
         head_after: None,
         commits: Vec::new(),
         snapshot: None,
+        before: None,
         sealed: None,
         rewrote: Vec::new(),
         left_out: Vec::new(),
@@ -411,6 +415,7 @@ fn session(id: &SessionId, seconds: i64) -> Session {
         machine: None,
         commands: std::collections::BTreeMap::new(),
         kept_settings: None,
+        project: None,
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),
     }
 }
@@ -538,6 +543,7 @@ fn tool_call(random: &mut Random) -> ToolCall {
         result_summary: sentence(random),
         is_error: false,
         at_ms: None,
+        end_ms: None,
         exit_code: None,
         last_line: String::new(),
         is_denied: false,

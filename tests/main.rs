@@ -6,6 +6,7 @@ mod accept;
 mod agents;
 mod architecture;
 mod awkward;
+mod base_tree;
 mod baseline;
 mod cheats;
 mod commits;

@@ -196,6 +196,10 @@ impl Agent for Adapter {
         first_version(self.ask().as_ref().ok()?)
     }
 
+    fn arguments(&self) -> Vec<String> {
+        self.launch.arguments()
+    }
+
     fn hint(&self, class: FailureClass) -> String {
         let Known { name, sign_in, install, .. } = self.known;
         if class == FailureClass::Auth {

@@ -101,6 +101,10 @@ impl Agent for Command {
         None
     }
 
+    fn arguments(&self) -> Vec<String> {
+        self.launch.arguments()
+    }
+
     fn check(&self, directory: &Utf8Path, lookup: Lookup<'_>) -> Result<()> {
         let lookup = |name: &str| {
             let set = self.launch.environment.iter().rfind(|(set, _)| set == name);

@@ -20,6 +20,9 @@ pub trait Agent {
     /// Returns what it says of its version, where it can be asked without harm.
     fn version(&self) -> Option<String>;
 
+    /// Returns program and arguments by which it is started, with the placeholders for prompt and files still in them.
+    fn arguments(&self) -> Vec<String>;
+
     /// Checks that it can be run in this folder, which is the project's root, at all; an error says what to do.
     fn check(&self, directory: &Utf8Path, lookup: Lookup<'_>) -> Result<()>;
 

@@ -347,6 +347,13 @@ impl Launch {
         }
     }
 
+    /// Returns the command line with the model in it, as far as it is the same in each run.
+    pub(super) fn arguments(&self) -> Vec<String> {
+        let model = [("{model}", self.model.as_deref().unwrap_or_default())];
+        let kind = if self.script().is_some() { Words::Script } else { Words::Plain };
+        self.argv.iter().map(|word| fill(word, &model, kind)).collect()
+    }
+
     fn child(&self, turn: &AgentInput<'_>, seeded: Option<&SeededState>) -> Result<Child> {
         let mut environment = self.environment.clone();
         environment.extend_from_slice(turn.environment);

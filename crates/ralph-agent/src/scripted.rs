@@ -57,6 +57,10 @@ impl Agent for Scripted {
         Some(env!("CARGO_PKG_VERSION").to_owned())
     }
 
+    fn arguments(&self) -> Vec<String> {
+        self.launch.arguments()
+    }
+
     fn check(&self, directory: &Utf8Path, _: Lookup<'_>) -> Result<()> {
         script::load(&directory.join(&self.script)).map(|_| ())
     }

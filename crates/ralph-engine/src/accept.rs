@@ -153,6 +153,8 @@ fn record(
         tips: recorder.tips(),
         restored_to: None,
         kept_paths: Vec::new(),
+        before: None,
+        agent_setup: None,
     };
     let counts = plan.job.read_tasks(plan.feature)?.counts();
     let mut iteration = unfinished(begin, &recorder.place().begun, at, counts, head);

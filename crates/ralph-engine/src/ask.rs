@@ -15,7 +15,8 @@ const MAX_ANSWER_BYTES: u64 = 64 * 1024;
 impl Running<'_> {
     /// Returns the answer of a command for the shell, or in words why there is none. Only what keeps us from asking is
     /// an error.
-    pub(super) fn ask(&self, command: &str, question: &str) -> Result<Result<String, String>> {
+    pub(super) fn ask(&mut self, command: &str, question: &str) -> Result<Result<String, String>> {
+        self.recorder.doubt();
         let settings = &self.plan.config.settings;
         let scratch = self.spool.scratch();
         create_private_dir(&scratch)?;

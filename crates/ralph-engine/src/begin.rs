@@ -9,8 +9,8 @@ use tasklist::TaskList;
 use ralph_core::config::{OnQuestion, Settings, Unit, Until};
 use ralph_core::history::History;
 use ralph_core::record::{
-    Artifact, ArtifactStatus, Baseline, Durations, Event, Hint, Iteration, Outcome, RecordKind, Refusal,
-    SCHEMA, Session, SessionId, Status, Timestamp, Tokens,
+    Artifact, ArtifactStatus, Baseline, Durations, Event, Hint, Iteration, Outcome, ProjectFolders,
+    RecordKind, Refusal, SCHEMA, Session, SessionId, Status, Timestamp, Tokens,
 };
 use ralph_git::worktree::WorkTree;
 use ralph_os::clock::Clock;
@@ -176,6 +176,8 @@ impl<'a> Running<'a> {
                 said_facts: BTreeSet::new(),
                 validation_began: None,
                 was_idle: false,
+                phases: Vec::new(),
+                phase_clock: plan.clock.stopwatch(),
             },
             plan,
             say,
@@ -334,6 +336,7 @@ fn new_session(
         feature: plan.feature.path.clone(),
         branch: plan.work_tree.branch()?,
         lane: plan.work_tree.lane().map(|lane| lane.number),
+        project: Some(project_folders(plan)),
         loop_type: plan.job.loop_type.clone(),
         scope: (!plan.scope.is_all()).then(|| plan.scope.clone()),
         started_at,
@@ -371,6 +374,16 @@ fn new_session(
         kept_settings: None,
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),
     })
+}
+
+/// Returns where the project is: in the work tree of the user's, and in the lane.
+fn project_folders(plan: &Plan<'_>) -> ProjectFolders {
+    let here = plan.project_root.to_string();
+    let Some(lane) = plan.work_tree.lane() else { return ProjectFolders { folder: here, lane: None } };
+    let below = plan.project_root.strip_prefix(plan.work_tree.top()).unwrap_or("".into());
+    // Joined with nothing, a path would end in a slash.
+    let users = if below.as_str().is_empty() { lane.users_top.clone() } else { lane.users_top.join(below) };
+    ProjectFolders { folder: users.into_string(), lane: Some(here) }
 }
 
 /// Restores totals and counts from the record of a session. Returns its iterations that can be read.

@@ -49,6 +49,10 @@ pub struct Recorder<'a> {
     sealed: Option<ObjectId>,
     /// The last look at the work tree, if nothing changed it since.
     last_look: Option<Look>,
+    /// True if the last snapshot is that of the work tree then; false after one that failed.
+    is_snapshot_good: bool,
+    /// True if a command of the user's ran since, which may have changed files.
+    is_in_doubt: bool,
     /// The trees of the snapshots that were written.
     trees: HashMap<ObjectId, ObjectId>,
     /// Warnings for the user. The loop prints them.
@@ -81,6 +85,8 @@ impl<'a> Recorder<'a> {
             edits: Vec::new(),
             sealed: None,
             last_look: None,
+            is_snapshot_good: false,
+            is_in_doubt: false,
             trees: HashMap::new(),
             warnings: Vec::new(),
         })

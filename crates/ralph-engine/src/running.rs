@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use ralph_core::history::History;
 use ralph_core::progress::Progress;
-use ralph_core::record::{Baseline, Event, Limit, RALPH, Session, StopReason, TaskName};
+use ralph_core::record::{Baseline, Event, Limit, PhaseTime, RALPH, Session, StopReason, TaskName};
 use ralph_os::clock::Stopwatch;
 use ralph_os::process::Marker;
 use ralph_store::{Control, Identity, LoopLock, Spool, kept_settings};
@@ -87,6 +87,9 @@ pub(super) struct LoopState {
     pub validation_began: Option<(i64, i64)>,
     /// Set after a wait, in which a person may have worked.
     pub was_idle: bool,
+    /// The phases of the iteration so far; the last one lasts since `phase_clock`.
+    pub phases: Vec<PhaseTime>,
+    pub phase_clock: Stopwatch,
 }
 
 /// Why a session ends.

@@ -55,6 +55,7 @@ pub fn session() -> Session {
         machine: None,
         commands: std::collections::BTreeMap::new(),
         kept_settings: None,
+        project: None,
         tool_version: "0.1.0".into(),
     }
 }

@@ -50,6 +50,7 @@ impl ToolCalls {
                 result_summary: String::new(),
                 is_error: false,
                 at_ms: self.now_ms,
+                end_ms: None,
                 exit_code: None,
                 last_line: String::new(),
                 is_denied: false,
@@ -69,6 +70,7 @@ impl ToolCalls {
         let place = self.pending.remove(id).or_else(|| self.released.remove(id))?;
         self.ended.insert(id.to_owned(), place);
         let call = self.list.get_mut(place)?;
+        call.end_ms = self.now_ms;
         call.is_error = result.is_failure();
         call.is_denied |= result.is_error && is_denial(result.output);
         let output = redactor.redact(result.output);

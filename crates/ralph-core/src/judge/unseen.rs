@@ -223,6 +223,7 @@ mod tests {
             is_error: false,
             is_denied: false,
             at_ms: None,
+            end_ms: None,
             exit_code: None,
             last_line: String::new(),
         }

@@ -270,6 +270,7 @@ mod tests {
             result_summary: String::new(),
             is_error,
             at_ms: None,
+            end_ms: None,
             exit_code: is_error.then_some(3),
             last_line: if is_error { "no".to_owned() } else { String::new() },
             is_denied: false,

@@ -6,9 +6,9 @@ use redact_stream::Redacted;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AgentFacts, Claim, Cost, Evidence, Exit, ExitReason, Facts, FailureClass, Flag, FlagCode, GitState,
-    ObjectId, Outcome, SessionId, TaskName, Timestamp, ToolKind, UndoneTask, UserFile, join_truncated,
-    without_escapes,
+    AgentFacts, AgentSetup, Before, Claim, Cost, Ended, Evidence, Exit, ExitReason, Facts, FailureClass,
+    Flag, FlagCode, GitState, ObjectId, Outcome, PhaseTime, SessionId, TaskName, Timestamp, ToolKind,
+    UndoneTask, UserFile, join_truncated, without_escapes,
 };
 
 /// What the agent says of itself. Stored apart from what the engine measured.
@@ -109,6 +109,9 @@ pub struct ToolCall {
     /// that was not read while it grew.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_ms: Option<u64>,
+    /// When its result was seen, likewise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub end_ms: Option<u64>,
     /// The exit code of a command; `None` if the agent does not report it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
@@ -402,6 +405,15 @@ pub struct Iteration {
     /// What its stream says beside the work. `None` in older records, and if it says nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_facts: Option<Box<AgentFacts>>,
+    /// How its agent was started. `None` in older records, and where none was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent_setup: Option<Box<AgentSetup>>,
+    /// When its phases began and how long they took, up to the writing of this record. None in older records.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub phases: Vec<PhaseTime>,
+    /// What ended its children beside themselves. `None` in older records, and if nothing did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended: Option<Ended>,
     pub learnings: Vec<String>,
     pub decisions: Vec<String>,
     pub approaches: Vec<String>,
@@ -415,6 +427,9 @@ pub struct Iteration {
     /// Commits of the project made while the iteration ran, oldest first.
     pub commits: Vec<ObjectId>,
     pub snapshot: Option<ObjectId>,
+    /// What it began from. `None` in older records, and if that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<Before>,
     /// The snapshot when the agent ended, before boxes are opened, files put back, and the validation; the same as `snapshot`
     /// if nothing changed since. `None` in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -4,6 +4,7 @@ mod agent_facts;
 mod agent_setup;
 mod baseline;
 mod budget;
+mod circumstances;
 mod closing;
 mod cost;
 mod did_you_mean;
@@ -38,6 +39,7 @@ pub use agent_facts::{AgentFacts, CutOff};
 pub use agent_setup::{Parser, Permissions, PromptVia, Strategy};
 pub use baseline::{Baseline, TrustedState};
 pub use budget::Budget;
+pub use circumstances::{AgentSetup, Before, ChildEnd, Ended, PhaseTime};
 pub use closing::{Changes, Closing, DiffStat, NotDone, Unfinished};
 pub use cost::Cost;
 pub use did_you_mean::did_you_mean;
@@ -69,7 +71,7 @@ pub use own_command::{CANONICAL, OwnCommand, RALPH, RALPH_BY_PATH, RALPH_ELSEWHE
 pub use quoted_for_shell::quoted_for_shell;
 pub use refusal::Refusal;
 pub use scope::Scope;
-pub use session::{Artifact, SandboxFacts, Session};
+pub use session::{Artifact, ProjectFolders, SandboxFacts, Session};
 pub use task::{Task, TaskCounts, TaskName};
 pub use timestamp::Timestamp;
 pub use totals::{

@@ -274,6 +274,11 @@ impl Exit {
         self.code == 0 && self.reason.is_none()
     }
 
+    /// Returns the signal that ended the command, as far as its exit code says so; `None` if we stopped it.
+    pub fn signal(self) -> Option<i32> {
+        (self.reason.is_none() && SIGNAL_EXITS.contains(&self.code)).then_some(self.code - 128)
+    }
+
     /// Returns true if nothing stopped the command, and the shell could run it.
     pub fn ended_by_itself(self) -> bool {
         self.reason.is_none()

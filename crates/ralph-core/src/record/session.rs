@@ -38,6 +38,16 @@ impl SandboxFacts {
     }
 }
 
+/// Where a session works: absolute paths, which its outputs name.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProjectFolders {
+    /// The project's root in the work tree of the user's.
+    pub folder: String,
+    /// The same in its lane; `None` outside of one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lane: Option<String>,
+}
+
 /// `session.json`, version 1.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Session {
@@ -50,6 +60,9 @@ pub struct Session {
     /// The number of the lane that it runs in; `None` if it runs in a work tree of the user's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lane: Option<u32>,
+    /// `None` in older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project: Option<ProjectFolders>,
     pub loop_type: String,
     /// The part of the task list that it works on; null for all of it.
     #[serde(default)]

@@ -1,10 +1,28 @@
 //! What the streams of agents say of who pays and who answers, said once each.
 
-use ralph_core::record::AgentRun;
+use camino::Utf8Path;
+
+use ralph_core::record::{AgentRun, AgentSetup};
 
 use crate::running::Running;
 
 impl Running<'_> {
+    /// Returns how the agent is started whose turn it is.
+    pub(crate) fn agent_setup(&self) -> AgentSetup {
+        let candidate = self.candidate();
+        let arguments = candidate.agent.arguments();
+        let line = arguments.join(" ");
+        // A flag and the secret behind it are known together alone.
+        let (redacted, _) = self.recorder.redactor().redact_text(&line);
+        let home = self.plan.work_tree.home().map(Utf8Path::new);
+        let settings = home.and_then(|home| candidate.agent.state().settings(home));
+        AgentSetup {
+            arguments: if redacted == line { arguments } else { vec![redacted] },
+            model: candidate.model.clone(),
+            settings: settings.map(|text| self.identity.fingerprint("agent settings", &text)),
+        }
+    }
+
     /// Says which key pays for the agent that ran, and which model answered where another was asked for.
     pub(crate) fn say_facts(&mut self, run: &AgentRun) {
         let candidate = self.candidate();

@@ -177,6 +177,9 @@ impl Running<'_> {
         let mut activity = Activity::of(&child.marker, patience);
         let ended = child.run_with_hooks(self.plan.interrupt, &mut || activity.pulse());
         let exit = ended.context("run `git commit`")?.exit;
+        if trace_lines(&trace).is_some_and(|mut lines| lines.any(|line| line.contains("\"hook_name\""))) {
+            self.recorder.doubt();
+        }
         if exit.code == 0 {
             return Ok(GitCommit::Made);
         }

@@ -8,9 +8,10 @@ use ralph_agent::AgentInput;
 use ralph_core::config::Until;
 use ralph_core::judge::{is_test_snapshot, rewrote_flag};
 use ralph_core::record::{
-    AgentRun, Event, ExitReason, FailureClass, Phase, StreamCounts, Validation, join_files,
+    AgentRun, ChildEnd, Ended, Event, ExitReason, FailureClass, Phase, StreamCounts, Validation, join_files,
 };
 use ralph_git::worktree::PathChange;
+use ralph_os::process::oom_kills;
 use ralph_store::{Slot, names};
 
 use super::super::baseline::OUTPUTS;
@@ -30,7 +31,9 @@ impl Running<'_> {
     pub(super) fn run_children(&mut self, started: &StartedIteration<'_>) -> Result<Ran> {
         let StartedIteration { slot, begin, environment, .. } = started;
         let began = self.file_time();
+        let kills = oom_kills();
         let mut agent = self.run_agent(slot, begin.iteration, environment)?;
+        let mut ended = Ended { agent: ChildEnd::of(agent.exit, [kills, oom_kills()]), validation: None };
         if let (Some(began), Some(ended)) = (began, self.file_time()) {
             self.judging.unseen.ran(&begin.task.name, [began, ended]);
         }
@@ -53,8 +56,11 @@ impl Running<'_> {
         });
         let left_out =
             if is_worth_it { self.move_left_out_aside(slot, &newly_ignored[0]) } else { Vec::new() };
+        let kills = oom_kills();
         let validated = if is_worth_it { self.validate(slot, begin.iteration, environment)? } else { None };
         let (validation, tests) = validated.unzip();
+        ended.validation =
+            validation.as_ref().and_then(|validation| ChildEnd::of(validation.exit, [kills, oom_kills()]));
         self.restore_spool(started)?;
         if validation.is_some() {
             self.recorder.note_change();
@@ -82,6 +88,7 @@ impl Running<'_> {
         Ok(Ran {
             agent,
             sealed,
+            ended: Some(ended).filter(|ended| *ended != Ended::default()),
             nothing_done,
             validation,
             tests,
@@ -94,6 +101,7 @@ impl Running<'_> {
 
     /// Looks at what the agent left. Settings that it changed are as they were already.
     fn seal(&mut self, started: &StartedIteration<'_>) -> Result<Sealed> {
+        self.note_phase(&Phase::Recording);
         // Who looks on knows what takes long, if a filter does.
         let _unpublished = self.control.publish_phase(Phase::Recording.as_str()).is_err();
         let before = self.task_watch.lists.parse(&started.task_list)?;

@@ -287,13 +287,14 @@ fn found_in_git(iteration: &Iteration) -> cause::Found<'_> {
 }
 
 /// Adds what agent and validation did.
-fn add_run(iteration: &mut Iteration, Ran { agent: run, validation, .. }: &Ran) {
+fn add_run(iteration: &mut Iteration, Ran { agent: run, validation, ended, .. }: &Ran) {
     let validation = validation.as_ref();
     iteration.failure_class = run.failure_class;
     iteration.error.clone_from(&run.error);
     iteration.resets_at = run.resets_at.filter(|_| !run.succeeded);
     iteration.duration_ms.agent = Some(run.duration_ms);
     iteration.duration_ms.validation = validation.map(|validation| validation.duration_ms);
+    iteration.ended = *ended;
     iteration.exit.agent = Some(run.exit.code);
     iteration.exit.validation = validation.map(|validation| validation.exit.code);
     iteration.exit_reason = run.exit.reason.or(validation.and_then(|validation| validation.exit.reason));
@@ -376,6 +377,9 @@ pub(crate) fn unfinished(
         tool_calls: Vec::new(),
         stream: None,
         agent_facts: None,
+        agent_setup: begin.agent_setup,
+        phases: Vec::new(),
+        ended: None,
         learnings: Vec::new(),
         decisions: Vec::new(),
         approaches: Vec::new(),
@@ -385,6 +389,7 @@ pub(crate) fn unfinished(
         head_before: begin.head_before,
         commits: Vec::new(),
         snapshot: None,
+        before: begin.before,
         sealed: None,
         left_out: Vec::new(),
         rewrote: Vec::new(),

@@ -17,7 +17,7 @@ use anyhow::{Context, Result};
 use tasklist::TaskList;
 
 use ralph_core::config::Until;
-use ralph_core::record::{Event, Iteration, ObjectId, Outcome, Phase, RALPH, Task, TaskCounts};
+use ralph_core::record::{Event, Iteration, ObjectId, Outcome, Phase, PhaseTime, RALPH, Task, TaskCounts};
 use ralph_project::project_files::MAX_TASK_LIST_BYTES;
 use ralph_store::{Begin, Slot, names};
 
@@ -67,6 +67,9 @@ impl Running<'_> {
         self.past.left_behind.begin_attempt(&self.plan, begin.branch.as_deref(), &edits);
         self.begin_phase(number, Phase::Prompt);
         let prompt = self.prompt(tasks, task, unit.as_ref(), &begin)?;
+        slot.create()?;
+        begin.before = self.recorder.before(&slot);
+        begin.agent_setup = Some(Box::new(self.agent_setup()));
         let task_list = match self.read_task_list_bytes() {
             Err(error) if error.kind() == ErrorKind::NotFound && self.plan.job.until == Until::Validation => {
                 Vec::new()
@@ -91,7 +94,8 @@ impl Running<'_> {
     }
 
     fn record(&mut self, slot: &Slot, drafted: Drafted) -> Result<Iteration> {
-        let (iteration, excerpt, context) = drafted;
+        let (mut iteration, excerpt, context) = drafted;
+        iteration.phases = self.take_phases();
         self.state.is_lane_used = true;
         let (commit, iteration) = record_or_take_back(&mut self.recorder, slot, iteration, &excerpt)?;
         self.count_recorded(&iteration, commit)?;
@@ -110,6 +114,7 @@ impl Running<'_> {
     }
 
     fn begin_iteration(&mut self, task: &Task, iteration: u32) -> Result<Begin> {
+        (self.state.phases, self.state.phase_clock) = (Vec::new(), self.plan.clock.stopwatch());
         let agent = self.plan.agents[self.agents.active].agent;
         let agent_version = self.agents.version(agent, self.session.agent_version.as_ref());
         Ok(Begin {
@@ -128,13 +133,37 @@ impl Running<'_> {
             tips: self.recorder.tips(),
             restored_to: None,
             kept_paths: Vec::new(),
+            before: None,
+            agent_setup: None,
         })
     }
 
     pub(crate) fn begin_phase(&mut self, iteration: u32, phase: Phase) {
+        self.note_phase(&phase);
         // Who looks on from elsewhere knows less then, and nothing else is lost.
         let _unpublished = self.control.publish_phase(phase.as_str()).is_err();
         (self.say)(&Event::PhaseStarted { iteration, phase });
+    }
+
+    /// Notes for the record that another phase begins.
+    pub(super) fn note_phase(&mut self, phase: &Phase) {
+        let now = self.plan.clock.stopwatch();
+        let for_ms = std::mem::replace(&mut self.state.phase_clock, now).elapsed_ms();
+        let begins = |last: &mut PhaseTime| {
+            last.for_ms = for_ms;
+            last.at_ms.saturating_add(for_ms)
+        };
+        let at_ms = self.state.phases.last_mut().map_or(for_ms, begins);
+        self.state.phases.push(PhaseTime { name: phase.as_str().to_owned(), at_ms, for_ms: 0 });
+    }
+
+    /// Returns the phases of the iteration, the last of which ends now.
+    fn take_phases(&mut self) -> Vec<PhaseTime> {
+        let mut phases = std::mem::take(&mut self.state.phases);
+        if let Some(last) = phases.last_mut() {
+            last.for_ms = self.state.phase_clock.elapsed_ms();
+        }
+        phases
     }
 
     fn announce_start(&mut self, task: &Task, begin: &Begin) {

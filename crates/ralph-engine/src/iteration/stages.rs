@@ -6,8 +6,8 @@ use failure_excerpt::Tally;
 use tasklist::{Languages, TaskList};
 
 use ralph_core::record::{
-    AgentRun, Evidence, FailureClass, Flag, ObjectId, PromptMemory, Rewritten, Task, TaskName, Timestamp,
-    UndoneTask, Validation,
+    AgentRun, Ended, Evidence, FailureClass, Flag, ObjectId, PromptMemory, Rewritten, Task, TaskName,
+    Timestamp, UndoneTask, Validation,
 };
 use ralph_git::worktree::{PathChange, TreeEntry};
 use ralph_store::{Begin, Slot};
@@ -63,6 +63,8 @@ impl Sealed {
 pub(super) struct Ran {
     pub agent: AgentRun,
     pub sealed: Sealed,
+    /// What ended agent and validation beside themselves.
+    pub ended: Option<Ended>,
     /// How the agent did nothing at all, in words.
     pub nothing_done: Option<String>,
     /// `None` if no validation ran.

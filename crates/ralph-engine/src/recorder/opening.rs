@@ -56,6 +56,7 @@ impl Recorder<'_> {
             }
             Ok(None) => Vec::new(),
             Err(error) => {
+                self.is_snapshot_good = false;
                 self.warnings.push(format!("no snapshot after {moment}: {error:#}"));
                 Vec::new()
             }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use anyhow::Result;
 use camino::Utf8PathBuf;
 
-use ralph_core::record::{ObjectId, Timestamp};
+use ralph_core::record::{Before, ObjectId, Timestamp};
 use ralph_git::worktree::{PathChange, PrivateIndex, RawPath, TreeEntry};
 use ralph_os::process::{create_private_dir, was_cut_short};
 use ralph_store::{SessionRefs, Slot, Snapshot, SpoolMeta};
@@ -23,7 +23,9 @@ impl Recorder<'_> {
         if let Err(error) = self.put_refs_back() {
             self.warnings.push(format!("{error:#}"));
         }
-        self.try_take(slot, moment, taken_at).unwrap_or_else(|error| {
+        let taken = self.try_take(slot, moment, taken_at);
+        (self.is_snapshot_good, self.is_in_doubt) = (taken.is_ok(), false);
+        taken.unwrap_or_else(|error| {
             let failure = format!("no snapshot after {moment}: {error:#}");
             let hint = if was_cut_short(&error) { FILTER_HINT } else { "" };
             self.warnings.push(format!("{failure}{hint}"));
@@ -33,6 +35,20 @@ impl Recorder<'_> {
                 ..SnapshotTaken::default()
             }
         })
+    }
+
+    /// Returns what an attempt begins from now: the last snapshot, with what it left out; `None` if that is not known.
+    pub fn before(&mut self, slot: &Slot) -> Option<Before> {
+        let is_same = self.is_snapshot_good
+            && self.place.snapshots
+            && (!self.is_in_doubt || self.peek(slot).is_ok_and(|(_, changed)| changed.is_empty()));
+        let snapshot = self.tips.snapshot.clone().filter(|_| is_same)?;
+        Some(Before { snapshot, left_out: self.work_tree.last_left_out.clone() })
+    }
+
+    /// Says that a command of the user's ran, which may have changed files since the last snapshot.
+    pub fn doubt(&mut self) {
+        self.is_in_doubt = true;
     }
 
     /// Takes a snapshot that belongs to no record, if files changed since the last one. Returns their paths.

@@ -65,6 +65,8 @@ pub struct Lane {
     root: Utf8PathBuf,
     /// The git directory of the work tree that it was started from.
     users_git_dir: Utf8PathBuf,
+    /// The top of that work tree.
+    pub users_top: Utf8PathBuf,
 }
 
 /// A file of a commit.
@@ -159,8 +161,8 @@ impl WorkTree {
     /// Returns lane `number` of the same repository in the folder `root`.
     #[must_use]
     pub fn lane_in(&self, root: Utf8PathBuf, number: u32, branch: &str) -> Self {
-        let users_git_dir = self.git_dir.clone();
-        let lane = Lane { number, branch: branch.to_owned(), ignored: &[], root, users_git_dir };
+        let (users_git_dir, users_top) = (self.git_dir.clone(), self.top.clone());
+        let lane = Lane { number, branch: branch.to_owned(), ignored: &[], root, users_git_dir, users_top };
         let (top, git_dir) = (lane.dir(), lane.git_dir());
         let new =
             Self::new(self.repository.clone(), top, git_dir, self.allowed_links.clone(), self.home.clone());

@@ -16,6 +16,7 @@ mod limits;
 #[cfg(target_os = "linux")]
 mod linux;
 mod marker;
+mod memory_kills;
 mod noted;
 pub mod outside;
 mod portable;
@@ -41,6 +42,7 @@ pub use interrupt::{CTRL_C, Interrupt, TERMINAL_CLOSED, signal_name};
 pub use launcher::{LAUNCH, launch, launch_through_ourselves};
 pub use limits::{Limits, Pulse};
 pub use marker::Marker;
+pub use memory_kills::oom_kills;
 pub use private_dir::{create_private_dir, open_folders, remove_path};
 pub use process_tree::{kill_marked, left_running};
 pub use replace::replace;

@@ -15,6 +15,9 @@ use crate::platform::with_mode;
 use crate::process::create_private_dir;
 use ralph_core::record::IfThere;
 
+/// Maximum size of a settings file that is looked at.
+const MAX_SETTINGS_BYTES: u64 = 1 << 20;
+
 /// What an agent needs of the user's home.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AgentState {
@@ -62,6 +65,22 @@ impl AgentState {
             set.as_ref().and_then(|set| Some(set.join(path.strip_prefix(usual).ok()?)))
         });
         moved.unwrap_or_else(|| home.join(path))
+    }
+
+    /// Returns the settings files of the agent as the user has them, with their paths; `None` if there are none. What an agent
+    /// counts for itself at each start is no setting, nor are folders.
+    pub fn settings(&self, home: &Utf8Path) -> Option<String> {
+        let mut texts = String::new();
+        for path in self.copies.iter().filter(|path| path.file_name() != Some(".claude.json")) {
+            let original = self.original(path, home);
+            let is_small = |found: fs::Metadata| found.is_file() && found.len() <= MAX_SETTINGS_BYTES;
+            if fs::metadata(&original).is_ok_and(is_small)
+                && let Ok(bytes) = fs::read(&original)
+            {
+                texts.push_str(&format!("{path}\0{}\0", String::from_utf8_lossy(&bytes)));
+            }
+        }
+        (!texts.is_empty()).then_some(texts)
     }
 
     /// Returns the credentials as the user has them.

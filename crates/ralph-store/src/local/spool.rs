@@ -9,7 +9,9 @@ use anyhow::{Context, Result};
 use camino::{Utf8Path, Utf8PathBuf};
 use serde::{Deserialize, Serialize};
 
-use ralph_core::record::{Iteration, ObjectId, RecordKind, Session, SessionId, Task, TaskName, Timestamp};
+use ralph_core::record::{
+    AgentSetup, Before, Iteration, ObjectId, RecordKind, Session, SessionId, Task, TaskName, Timestamp,
+};
 use ralph_git::repository::Repository;
 use ralph_os::process::create_private_dir;
 
@@ -69,6 +71,11 @@ pub struct Begin {
     pub restored_to: Option<ObjectId>,
     #[serde(default)]
     pub kept_paths: Vec<String>,
+    /// See [`Iteration::before`] and [`Iteration::agent_setup`].
+    #[serde(default)]
+    pub before: Option<Before>,
+    #[serde(default)]
+    pub agent_setup: Option<Box<AgentSetup>>,
 }
 
 /// Where the refs of a session stand.

@@ -188,6 +188,7 @@ mod tests {
                 result_summary: words(),
                 is_error: true,
                 at_ms: None,
+                end_ms: None,
                 exit_code: None,
                 last_line: words(),
                 is_denied: false,

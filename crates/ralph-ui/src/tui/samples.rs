@@ -290,6 +290,7 @@ fn whole(entry: &LogEntry) -> Iteration {
         result_summary: "84 lines".to_owned(),
         is_error,
         at_ms: None,
+        end_ms: None,
         exit_code: Some(i32::from(is_error)),
         last_line: if is_error { "1 failed".to_owned() } else { String::new() },
         is_denied: false,

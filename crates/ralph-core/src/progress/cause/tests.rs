@@ -47,6 +47,7 @@ fn shell(command: &str, last_line: &str) -> ToolCall {
         result_summary: String::new(),
         is_error: !last_line.is_empty(),
         at_ms: None,
+        end_ms: None,
         exit_code: None,
         last_line: last_line.to_owned(),
         is_denied: false,

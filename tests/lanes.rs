@@ -1,6 +1,7 @@
 //! A loop in a lane: what is refused, what comes on the branch, and that nothing else of the user's changes.
 
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 
 use crate::sandbox::{Sandbox, one_in};
@@ -866,6 +867,120 @@ fn a_lane_without_dependencies_is_named_and_no_attempt_is_made_in_it() {
     scene.tasks(&list).commit("More").git("branch --quiet --force ralph/001-login HEAD");
     let quiet = lane("test -e work-T003", ["-n", "1"]);
     assert!(!quiet.text().contains("not in the lane"), "{quiet}");
+}
+
+/// Makes the folder of an environment with one program, which says whose it is.
+const MAKE_ENVIRONMENT: &str = "mkdir -p .venv/bin && echo 'echo of the lane' > .venv/bin/source && chmod +x .venv/bin/source\n\
+                                source > setup.log\n";
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "the scene puts a folder in front of the PATH")]
+fn variables_that_lie_in_the_users_work_tree_name_the_lane() {
+    let scene = Sandbox::new();
+    let agent =
+        format!("{{ source; echo $VIRTUAL_ENV; echo $OWN; echo $OTHER; cat setup.log; }} > seen\n{AGENT}");
+    scene.tasks("- [ ] T001 One").write("agent.sh", agent).write("setup.sh", MAKE_ENVIRONMENT);
+    let table = "[agents.fake]\ncommand = [\"sh\", \"agent.sh\"]\nenv = { OWN = \"$REPO/own\" }\n";
+    scene.agent(&with_repo(&scene, table)).validate("test \"$(source)\" = 'of the lane'");
+    scene.config("lanes.setup = 'sh setup.sh'\nhooks.on-finish = 'source > finish.log'");
+    scene.write(".gitignore", ".venv\n*.log\n").commit("Ready");
+    scene.executable(".venv/bin/source", "echo of the user\n");
+    let (users, elsewhere) = (with_repo(&scene, "$REPO/.venv"), scene.outside("bin"));
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let mut folders = vec![PathBuf::from(&users).join("bin"), elsewhere.clone()];
+    folders.extend(std::env::split_paths(&path));
+    let path = std::env::join_paths(folders).expect("plain names");
+    let call = scene.call("run --lane").env("PATH", path).env("VIRTUAL_ENV", &users);
+    call.env("OTHER", &elsewhere).with_baseline().run().code(0);
+    let lane = lanes(&scene).join("1");
+    let (lane, elsewhere) = (lane.display(), elsewhere.display());
+    let expected = format!("of the lane\n{lane}/.venv\n{lane}/own\n{elsewhere}\nof the lane");
+    assert_eq!(scene.git(["show", &format!("{BRANCH}:seen")]), expected);
+    let finished = fs::read_to_string(lanes(&scene).join("1/finish.log")).expect("the hook ran");
+    assert_eq!(finished, "of the lane\n");
+}
+
+#[test]
+fn what_leads_from_a_lane_to_the_users_files_is_refused() {
+    type Change = fn(&Sandbox);
+    let table: &[(&str, Change, &[&str], &str)] = &[
+        (
+            "a validation that names the work tree",
+            |scene| {
+                scene.validate(&with_repo(scene, "cd $REPO && true")).commit("Check");
+            },
+            &[],
+            "`validation.command` names $REPO, which leads to your files and not to the lane's\nhint: commands run in",
+        ),
+        (
+            "an agent that does",
+            |_| (),
+            &["--agent-command", "sh $REPO/agent.sh"],
+            "`agents.command.command` names $REPO/agent.sh",
+        ),
+        (
+            "an environment to copy",
+            |scene| {
+                scene.write(".venv/pyvenv.cfg", "home = /usr/bin\n");
+                scene.executable(".venv/bin/pytest", &with_repo(scene, "#!$REPO/.venv/bin/python3\n"));
+            },
+            &["--set", "lanes.copy=.venv"],
+            "`lanes.copy` names .venv, and `.venv/bin/pytest` leads to $REPO/.venv/bin/python3, in your work tree\nhint: leave it out",
+        ),
+        (
+            "an installation that leads there",
+            |scene| {
+                let install = "mkdir -p .venv; touch .venv/pyvenv.cfg; echo $REPO/src > .venv/project.pth\n";
+                scene.write("install.sh", with_repo(scene, install)).commit("Install");
+            },
+            &["--set", "lanes.setup=sh install.sh"],
+            "in the lane `.venv/project.pth` leads to $REPO/src, in your work tree\nhint: have `lanes.setup` install it",
+        ),
+        (
+            "a tracked link that an installer would follow",
+            |scene| {
+                symlink(scene.outside("home"), scene.path("vendor")).expect("there is none yet");
+                scene.commit("Link");
+            },
+            &["--set", "lanes.setup=rm -rf vendor/*"],
+            "in the lane `vendor` is a link that git tracks, and leads out of the checkout to ",
+        ),
+    ];
+    for (name, change, words, expected) in table {
+        let scene = ready("- [ ] T001 a", AGENT);
+        scene.write(".gitignore", ".venv\n").commit("Ignore");
+        change(&scene);
+        fs::write(scene.outside("home/precious"), "x").expect("it is the scene's");
+        let words = words.iter().map(|word| with_repo(&scene, word));
+        let words: Vec<String> = words.collect();
+        let refused = match words.as_slice() {
+            [key, value] => scene.ralph(["run", "--lane", key, value]),
+            _ => scene.ralph("run --lane"),
+        };
+        let expected = with_repo(&scene, expected);
+        assert!(refused.talk().contains(&expected), "{name}: {}", refused.talk());
+        refused.code(3);
+        assert!(scene.sessions().is_empty() && scene.git("branch --list ralph/*").is_empty(), "{name}");
+        assert!(scene.outside("home/precious").exists(), "{name}");
+    }
+}
+
+#[test]
+fn dependencies_that_lead_elsewhere_in_a_lane_or_out_of_both_are_fine() {
+    let scene = ready(TWO_TASKS, AGENT);
+    let install = "mkdir -p node_modules env/bin\nln -sfn ../packages/a node_modules/a\n\
+                   ln -sfn $OUT env/lib\nln -sf /bin/sh env/bin/python\necho $PWD > env/own.pth\n\
+                   printf \"#!$PWD/env/bin/python\\n\" > env/bin/tool\ntouch env/pyvenv.cfg\n";
+    let elsewhere = scene.outside("bin");
+    scene.write("install.sh", install.replace("$OUT", elsewhere.to_str().expect("a plain name")));
+    scene.write("packages/a/index.js", "").write("third_party/b/index.js", "");
+    symlink("third_party", scene.path("vendor")).expect("there is none yet");
+    scene.write(".gitignore", "node_modules\nenv\n.bundle\n").commit("Install");
+    fs::create_dir(scene.path(".bundle")).expect("there is none yet");
+    symlink("../third_party/b", scene.path(".bundle/b")).expect("there is none yet");
+    let words = ["run", "--lane", "--set", "lanes.setup=sh install.sh", "--set", "lanes.copy=.bundle"];
+    scene.ralph(words).code(0);
+    assert_eq!(subjects(&scene), ["T001 Write one", "T002 Write two"]);
 }
 
 #[test]

@@ -8,6 +8,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use clap::{Args, ColorChoice};
 
 use ralph_core::record::{Refusal, Timestamp};
+use ralph_engine::UsersTree;
 use ralph_git::repository::Repository;
 use ralph_git::worktree::WorkTree;
 use ralph_os::clock::Clock;
@@ -122,6 +123,14 @@ impl Context {
         let (store, work_tree) = self.place()?.clone();
         let work_tree = work_tree.map(WorkTree::unfiltered).transpose()?;
         Ok(Self { place: (store, work_tree).into(), ..self.clone() })
+    }
+
+    /// Returns the work tree of the call, as another checkout must be apart from it.
+    pub fn users_tree(&self) -> Result<UsersTree> {
+        let variables = self.environment.iter();
+        let variables = variables.filter_map(|(name, value)| Some((name.to_str()?, value.to_str()?)));
+        let variables = variables.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        Ok(UsersTree::new(self.work_tree()?, variables.collect()))
     }
 
     /// Returns the context of a call in another work tree of the repository.

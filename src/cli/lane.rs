@@ -677,6 +677,7 @@ pub fn take_to_tip(
     settings: &Settings,
     context: &Context,
 ) -> Result<ObjectId> {
+    let users_tree = context.users_tree()?;
     let (store, Some(lane)) = (context.store()?, work_tree.lane()) else {
         return Err(Refusal::new("this is no lane").into());
     };
@@ -688,6 +689,12 @@ pub fn take_to_tip(
     for path in settings.lanes_copy.iter().map(|path| users.relative(&root.join(path))) {
         // One that was made before the setting lacks them.
         if work_tree.top().join(&path).symlink_metadata().is_err() {
+            if let Some(unusable) = users_tree.leak_of_copy(&path) {
+                return refuse(
+                    format!("`lanes.copy` names {path}, and {}", unusable.words()),
+                    "leave it out, and have `lanes.setup` make it in the lane",
+                );
+            }
             work_tree.copy_into_lane(users, &path)?;
         }
     }

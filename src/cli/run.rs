@@ -10,7 +10,7 @@ use ralph_core::config::Config;
 use ralph_core::record::{
     Baseline, Event, FlagCode, ObjectId, Outcome, Refusal, Scope, TaskCounts, quoted_for_shell,
 };
-use ralph_engine::{Dependency, EventRedactor, Finish, Plan};
+use ralph_engine::{Dependency, EventRedactor, Finish, Plan, UsersTree};
 use ralph_git::worktree::WorkTree;
 use ralph_os::process::{Interrupt, outside};
 use ralph_os::sandbox::Sandbox;
@@ -265,7 +265,8 @@ fn start_in_lane(
         let settings = Settings::of(&there, &inside, layers.clone(), &request.scope).map_err(refusal)?;
         // What cannot be listed is not named where the validation fails.
         let dependencies = ralph_engine::dependencies(context.work_tree()?).unwrap_or_default();
-        run_session(&there, request, settings, &inside, voice, Some((lane.lock, dependencies)))
+        let lane = (lane.lock, dependencies, context.users_tree()?);
+        run_session(&there, request, settings, &inside, voice, Some(lane))
     });
     if is_rehearsal || code.as_ref().is_err_and(|error| error.downcast_ref::<Refusal>().is_some()) {
         lane::take_branch_back(&work_tree, moved, context)?;
@@ -354,7 +355,7 @@ fn run_session(
     settings: Settings,
     context: &Context,
     voice: Voice,
-    lane: Option<(LoopLock, Vec<Dependency>)>,
+    lane: Option<(LoopLock, Vec<Dependency>, UsersTree)>,
 ) -> Result<ExitCode> {
     let (store, work_tree) = (context.store()?, context.work_tree()?);
     // Before an agent is asked for: where all is done, none is needed.
@@ -383,8 +384,11 @@ fn run_session(
     let interrupt = Interrupt::install()?;
     acknowledge(interrupt.clone(), moving)?;
     let work_tree = ready.behind_fence(work_tree)?;
-    let (lock, dependencies) = lane.unzip();
-    let dependencies = dependencies.unwrap_or_default();
+    let (mut lock, mut dependencies) = (None, Vec::new());
+    if let Some((lock_of_lane, lacking, users_tree)) = lane {
+        (lock, dependencies) = (Some(lock_of_lane), lacking);
+        ready.users_tree = users_tree;
+    }
     let plan = Plan { lock, dependencies, ..ready.plan(store, &work_tree, feature, request, &interrupt)? };
     if is_rehearsal {
         return ralph_engine::rehearse(plan, &mut warn_of).map(|()| ExitCode::Done);

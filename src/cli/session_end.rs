@@ -76,14 +76,19 @@ pub fn hook_variables(
     ]
 }
 
-/// Runs the hook with the outcome in its environment. However it ends, the session's own end stands.
+/// Runs the hook with the outcome in its environment, and in a lane with the variables that are `moved` there. However it ends,
+/// the session's own end stands.
 pub fn run_hook<const N: usize>(
     command: &str,
     root: &Utf8Path,
+    moved: Vec<(String, String)>,
     variables: [(&str, String); N],
     fence: Option<&Fence>,
 ) {
     let mut tool = Tool::shell(command, root).limit(HOOK_TIMEOUT).after_the_session();
+    for (name, value) in moved {
+        tool = tool.env(&name, value);
+    }
     for (name, value) in variables {
         tool = tool.env(name, value);
     }

@@ -9,8 +9,8 @@ use ralph_agent::{Agent, AgentSettings};
 use ralph_core::config::{AgentCommand, Config, LoopType, Until};
 use ralph_core::record::{Refusal, Scope, Session, SessionId, Status, Task, TaskCounts};
 use ralph_engine::{
-    Assignment, Candidate, Job, Memory, Plan, Prompt, Prompting, Recalled, Replayed, progress_strategy,
-    replay,
+    Assignment, Candidate, Job, Memory, Plan, Prompt, Prompting, Recalled, Replayed, UsersTree,
+    progress_strategy, replay,
 };
 use ralph_git::worktree::WorkTree;
 use ralph_os::clock::Clock;
@@ -226,6 +226,8 @@ pub struct Ready {
     /// What a resumption begins with.
     kept: Vec<u8>,
     environment: Environment,
+    /// That of the call; in a lane that which it was started from.
+    pub(super) users_tree: UsersTree,
 }
 
 impl Ready {
@@ -244,6 +246,7 @@ impl Ready {
             sandbox: None,
             kept: Vec::new(),
             environment: context.environment.clone(),
+            users_tree: context.users_tree()?,
         };
         if needs_agents {
             ready.find_agents(&context.lookup())?;
@@ -329,7 +332,9 @@ impl Ready {
                 None => context.work_tree()?.branch()?,
             };
             let variables = session_end::hook_variables(feature, session, counts, branch, code);
-            session_end::run_hook(command, &self.project.root, variables, fence.as_ref());
+            let lane = context.work_tree()?;
+            let moved = lane.lane().map(|_| self.users_tree.environment_in(lane.top())).unwrap_or_default();
+            session_end::run_hook(command, &self.project.root, moved, variables, fence.as_ref());
         }
         Ok(())
     }
@@ -379,6 +384,7 @@ impl Ready {
             interrupt,
             lock: None,
             dependencies: Vec::new(),
+            users_tree: self.users_tree.clone(),
         })
     }
 }

@@ -7,9 +7,10 @@ use serde_json::json;
 use tasklist::{Pairing, TaskList};
 
 use crate::validate;
+use ralph_core::config::AgentCommand;
 use ralph_core::record::{
     Baseline, CANNOT_RUN, Evidence, FailureClass, IfThere, Iteration, LeftOut, ObjectId, Outcome, RALPH,
-    Refusal, TaskName, join_files, join_truncated,
+    Refusal, TaskName, join_files, join_truncated, quoted_for_shell,
 };
 use ralph_git::worktree::{CommittedFile, Lane, PrivateIndex, WorkTree};
 use ralph_os::platform::repo_path;
@@ -26,6 +27,7 @@ use super::plan::Plan;
 use super::recorder::Recorder;
 use super::running::{Ending, Running};
 use super::trusted::{newest_checked, tests_of};
+use super::users_tree::Unusable;
 
 /// Most commits and files that a cause names.
 const MAX_NAMED: usize = 3;
@@ -53,15 +55,15 @@ impl Running<'_> {
         write_feature_file(self.plan.feature, &self.plan.project_root, work_tree, &tip)?;
         self.recorder.settle_progress();
         (self.state.is_lane_used, self.state.is_lane_renewed) = (false, true);
-        Ok(self.set_up_lane()?.map(|why| {
-            let hint =
-                format!("set `lanes.setup` to what works on {}, then `{RALPH} resume {id}`", lane.branch);
-            Ending::stuck(why, hint)
+        let id = id.clone();
+        Ok(self.set_up_lane()?.map(|Refusal { message, hint }| {
+            Ending::stuck(message, format!("{}, then `{RALPH} resume {id}`", hint.unwrap_or_default()))
         }))
     }
 
-    /// Runs `lanes.setup` if it did not run for what its files hold now. Returns why it failed.
-    pub(super) fn set_up_lane(&self) -> Result<Option<String>> {
+    /// Runs `lanes.setup` if it did not run for what its files hold now. Returns why it failed, or why nothing that it made can be
+    /// used.
+    pub(super) fn set_up_lane(&self) -> Result<Option<Refusal>> {
         let settings = &self.plan.config.settings;
         let (Some(lane), Some(command)) = (self.plan.work_tree.lane(), settings.lanes_setup.clone()) else {
             return Ok(None);
@@ -75,6 +77,10 @@ impl Running<'_> {
         if lane.setup_note().as_ref() == Some(&state) {
             return Ok(None);
         }
+        // An installer would follow a link that the tip has now.
+        if let Some(why) = self.leak_of_lane()? {
+            return Ok(Some(why));
+        }
         let slot = Slot::within(&self.spool.scratch());
         let environment = self.plan.environment(&self.session.id, "", 0, 0);
         let context = self.plan.validation_context(&slot, &environment, self.marker());
@@ -82,20 +88,65 @@ impl Running<'_> {
         if !ran.exit.is_success() {
             let (redactor, root) = (self.recorder.redactor(), &self.plan.project_root);
             let (words, _) = validation_cause(&slot, &ran, redactor, root)?.unwrap_or_default();
-            return Ok(Some(format!("`{command}` (lanes.setup) exited {}: {words}", ran.exit.code)));
+            let why = format!("`{command}` (lanes.setup) exited {}: {words}", ran.exit.code);
+            let hint = format!("set `lanes.setup` to what works on {}", lane.branch);
+            return Ok(Some(Refusal::new(why).with_hint(hint)));
         }
-        lane.note_setup(&state)?;
-        Ok(None)
+        let unusable = self.leak_of_lane()?;
+        if unusable.is_none() {
+            lane.note_setup(&state)?;
+        }
+        Ok(unusable)
     }
 
-    /// Refuses a start in a lane whose setup fails.
+    /// Refuses a start in a lane that is not apart from the user's files, or whose setup fails.
     pub(super) fn require_lane_setup(&self) -> Result<()> {
-        match self.set_up_lane()? {
+        let unusable = if self.plan.work_tree.lane().is_some() { self.leak_of_lane()? } else { None };
+        match unusable.map_or_else(|| self.set_up_lane(), |why| Ok(Some(why)))? {
             None => Ok(()),
-            Some(why) => {
-                Err(Refusal::new(why).with_hint("set `lanes.setup` to what makes a lane ready").into())
+            Some(why) => Err(why.into()),
+        }
+    }
+
+    /// Returns what would have commands in the lane run what is in the user's files.
+    fn leak_of_lane(&self) -> Result<Option<Refusal>> {
+        let (plan, settings) = (&self.plan, &self.plan.config.settings);
+        let users = &plan.users_tree;
+        let of_agents = plan.agents.iter().filter_map(|candidate| {
+            let name = candidate.agent.name();
+            let line = match plan.config.agents.get(name)?.command.as_ref()? {
+                AgentCommand::Line(line) => line.clone(),
+                AgentCommand::Words(words) => words.join(" "),
+            };
+            Some((format!("agents.{name}.command"), line))
+        });
+        let of_project = [
+            ("validation.command", settings.validation_command.as_ref()),
+            ("lanes.setup", settings.lanes_setup.as_ref()),
+        ];
+        let of_project =
+            of_project.into_iter().filter_map(|(key, line)| Some((key.to_owned(), line?.clone())));
+        for (key, line) in of_project.chain(of_agents) {
+            if let Some(named) = users.named_by(&line, &plan.project_root) {
+                let message =
+                    format!("`{key}` names {named}, which leads to your files and not to the lane's");
+                let hint = "commands run in the lane's folder of the project: name files from there";
+                return Ok(Some(Refusal::new(message).with_hint(hint)));
             }
         }
+        let Some(unusable) = users.leak(plan.work_tree)? else { return Ok(None) };
+        let hint = match &unusable {
+            Unusable::TrackedLink { path, .. } => {
+                format!(
+                    "what is installed there would change other files: `git rm {}`",
+                    quoted_for_shell(path)
+                )
+            }
+            Unusable::Leads { .. } => format!(
+                "have `lanes.setup` install it from the lane's own files; `{RALPH} clean --lanes` removes what is there"
+            ),
+        };
+        Ok(Some(Refusal::new(format!("in the lane {}", unusable.words())).with_hint(hint)))
     }
 
     /// Names what the lane lacks where the validation fails in it.

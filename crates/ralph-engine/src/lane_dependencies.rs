@@ -25,6 +25,8 @@ const INSTALLERS: &[(&str, &str, &str)] = &[
     (".venv", "poetry.lock", "poetry install"),
     (".venv", "requirements.txt", "python3 -m venv .venv && .venv/bin/pip install -r requirements.txt"),
     ("venv", "requirements.txt", "python3 -m venv venv && venv/bin/pip install -r requirements.txt"),
+    (".venv", "pyproject.toml", "python3 -m venv .venv && .venv/bin/pip install -e ."),
+    ("venv", "pyproject.toml", "python3 -m venv venv && venv/bin/pip install -e ."),
     ("vendor", "composer.lock", "composer install"),
     ("vendor", "Gemfile.lock", "bundle install"),
     ("deps", "mix.lock", "mix deps.get"),
@@ -45,12 +47,20 @@ const PACKAGE_WORDS: &[&str] = &[
 /// What they say of a file, where they name it.
 const FILE_WORDS: &[&str] = &["no such file", "not found"];
 
+/// Returns true for the name of a folder that an installer fills.
+pub(super) fn is_dependencies(name: &str) -> bool {
+    // `deps` is the name of much else.
+    name == ".bundle" || name != "deps" && INSTALLERS.iter().any(|(folder, ..)| *folder == name)
+}
+
 /// A file or folder of the user's that no commit has.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Dependency {
     /// From the top of the work tree.
     path: Utf8PathBuf,
     is_folder: bool,
+    /// True for one of Python's: a copy leads back to it.
+    is_environment: bool,
     /// The command that makes it in the folder that it is in.
     setup: Option<&'static str>,
 }
@@ -63,9 +73,11 @@ pub fn dependencies(users: &WorkTree) -> Result<Vec<Dependency>> {
         let mut installers = INSTALLERS.iter().filter(|(folder, ..)| *folder == name && place.is_dir());
         let is_folder = installers.clone().next().is_some();
         let setup = installers.find(|(_, lock, _)| place.with_file_name(lock).is_file());
+        let is_environment = place.join("pyvenv.cfg").is_file();
         let is_settings = (name == ".env" || name.starts_with(".env.")) && place.is_file();
         if is_folder || is_settings {
-            found.push(Dependency { is_folder, setup: setup.map(|(.., command)| *command), path });
+            let setup = setup.map(|(.., command)| *command);
+            found.push(Dependency { path, is_folder, is_environment, setup });
         }
     }
     Ok(found)
@@ -107,13 +119,16 @@ pub(super) fn lacking_words(lacking: &[Dependency], root: &Utf8Path) -> Option<(
     let from_root = |path: &Utf8Path| path.strip_prefix(root).unwrap_or(path).to_owned();
     let mut commands = Vec::new();
     let mut copies = Vec::new();
-    for Dependency { path, setup, .. } in lacking {
+    for Dependency { path, setup, is_environment, .. } in lacking {
         let path = from_root(path);
         let folder = path.parent().filter(|folder| !folder.as_str().is_empty());
         match (setup, folder) {
             (Some(setup), None) => commands.push((*setup).to_owned()),
             (Some(setup), Some(folder)) => {
                 commands.push(format!("(cd {} && {setup})", quoted_for_shell(folder.as_str())));
+            }
+            (None, _) if *is_environment => {
+                commands.push(format!("python3 -m venv {}", quoted_for_shell(path.as_str())));
             }
             (None, _) => copies.push(path.into_string()),
         }
@@ -123,7 +138,7 @@ pub(super) fn lacking_words(lacking: &[Dependency], root: &Utf8Path) -> Option<(
     let copy = (!copies.is_empty()).then(|| quoted("lanes.copy", &copies.join(",")));
     let settings: Vec<String> = setup.into_iter().chain(copy).collect();
     let mut hint = settings.join(" ");
-    if copies.is_empty() {
+    if copies.is_empty() && !lacking.iter().any(|known| known.is_environment) {
         let all: Vec<String> = lacking.iter().map(|known| from_root(&known.path).into_string()).collect();
         hint.push_str(&format!(", or copy yours: {}", quoted("lanes.copy", &all.join(","))));
     }
@@ -135,7 +150,12 @@ mod tests {
     use super::*;
 
     fn dependency(path: &str, setup: Option<&'static str>) -> Dependency {
-        Dependency { path: path.into(), is_folder: path != ".env", setup }
+        Dependency {
+            path: path.into(),
+            is_folder: path != ".env",
+            is_environment: path.ends_with("venv"),
+            setup,
+        }
     }
 
     #[test]
@@ -157,6 +177,8 @@ mod tests {
                 "--set lanes.setup='npm ci', or copy yours: --set lanes.copy=node_modules",
             ),
             (vec![env], "", ".env is", "--set lanes.copy=.env"),
+            // A copy of an environment would run the user's.
+            (vec![dependency(".venv", None)], "", ".venv is", "--set lanes.setup='python3 -m venv .venv'"),
             (
                 vec![nested],
                 "app",

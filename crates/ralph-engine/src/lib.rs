@@ -44,6 +44,7 @@ mod snapshot_taken;
 mod task_watch;
 mod trusted;
 mod units;
+mod users_tree;
 pub mod validate;
 mod watched_work_tree;
 mod window;
@@ -93,6 +94,7 @@ pub use settings::{
     capture_rules, child_limits, history_summarizer, lacks_summarizer, progress_strategy, redactor,
 };
 pub use shown::EventRedactor;
+pub use users_tree::{Unusable, UsersTree};
 pub use window::Window;
 
 /// How a call of [`run`] ended.

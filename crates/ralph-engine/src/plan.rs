@@ -22,6 +22,7 @@ use super::job::Job;
 use super::lane_dependencies::Dependency;
 use super::prompting::{Assignment, Prompting};
 use super::settings::validation_limits;
+use super::users_tree::UsersTree;
 
 /// Everything that is decided before a session starts. Many fields: it is put together once, of what other parts of the
 /// program own, and no two of them belong together more than with the others.
@@ -57,6 +58,8 @@ pub struct Plan<'a> {
     pub lock: Option<LoopLock>,
     /// What the user's work tree has and a lane may lack.
     pub dependencies: Vec<Dependency>,
+    /// What another checkout must not be led to.
+    pub users_tree: UsersTree,
 }
 
 /// An agent that may get a turn, and what is particular to it.
@@ -124,7 +127,31 @@ impl Plan<'_> {
             ("SPECIFY_FEATURE_DIRECTORY", self.feature.dir.to_string()),
         ]
         .map(|(name, value)| (name.to_owned(), value));
-        lane.variables().into_iter().chain(of_spec_kit).collect()
+        let moved = self.moved_variables();
+        moved.into_iter().chain(lane.variables()).chain(of_spec_kit).collect()
+    }
+
+    /// Returns the variables of the call that lie in the user's work tree as they are meant in the lane, but for those that no
+    /// command in the sandbox gets.
+    fn moved_variables(&self) -> Vec<(String, String)> {
+        let mut moved = self.users_tree.environment_in(self.work_tree.top());
+        if let Some(fence) = self.fence() {
+            moved.retain(|(name, value)| !fence.drops(name, value));
+        }
+        moved
+    }
+
+    /// Returns the variables that an agent's own settings have and a lane changes, as they are meant there.
+    pub(super) fn lane_variables_of(&self, agent: &str) -> Vec<(String, String)> {
+        let own = self.config.agents.get(agent).map(|configured| &configured.env);
+        let (Some(_), Some(own)) = (self.work_tree.lane(), own) else { return Vec::new() };
+        let moved = self.moved_variables();
+        let changed = own.iter().filter_map(|(name, value)| {
+            let there = self.users_tree.value_in(name, value, self.work_tree.top());
+            let is_replaced = moved.iter().any(|(moved, _)| moved == name);
+            (is_replaced || there != *value).then(|| (name.clone(), there))
+        });
+        changed.collect()
     }
 
     /// Returns what keeps a command of the project's in its place.

@@ -166,12 +166,13 @@ impl Running<'_> {
     ) -> Result<AgentRun> {
         let agent = self.plan.agents[self.agents.active].agent;
         self.begin_phase(iteration, Phase::Agent { agent: agent.name().to_owned() });
+        let environment = [environment, &self.plan.lane_variables_of(agent.name())].concat();
         let turn = AgentInput {
             prompt: &slot.path(names::PROMPT),
             stdout: &slot.path(names::AGENT_STDOUT),
             stderr: &slot.path(names::AGENT_STDERR),
             directory: &self.plan.project_root,
-            environment,
+            environment: &environment,
             limits: self.candidate().limits,
             marker: &self.marker(),
             clock: self.plan.clock,

@@ -358,6 +358,7 @@ pub fn synthetic_iteration(session: &SessionId, number: u32, seconds: i64, rando
         redactions: Vec::new(),
         hints: Vec::new(),
         memory: None,
+        prompt_parts: Vec::new(),
         tasks_done: done,
         tasks_open: TASK_COUNT - done,
     }
@@ -416,6 +417,7 @@ fn session(id: &SessionId, seconds: i64) -> Session {
         commands: std::collections::BTreeMap::new(),
         kept_settings: None,
         project: None,
+        environment: None,
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),
     }
 }

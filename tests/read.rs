@@ -164,6 +164,7 @@ fn one_iteration_is_shown_whole_and_part_by_part() {
             "redactions",
             "hints",
             "memory",
+            "prompt_parts",
             "tasks_done",
             "tasks_open",
         ]

@@ -155,6 +155,7 @@ fn record(
         kept_paths: Vec::new(),
         before: None,
         agent_setup: None,
+        prompt_parts: Vec::new(),
     };
     let counts = plan.job.read_tasks(plan.feature)?.counts();
     let mut iteration = unfinished(begin, &recorder.place().begun, at, counts, head);

@@ -26,6 +26,7 @@ use super::agents::pool::AgentPool;
 use super::commits::pending::PendingCommit;
 use super::control::stop_watcher::StopWatcher;
 use super::control::waiting_hints;
+use super::environment::environment;
 use super::given_up::given_up;
 use super::judging::{Judging, narrow};
 use super::left_behind::{LeftBehind, PreviousSession, UndoneWork, UserFiles, recorded_work};
@@ -203,6 +204,7 @@ impl<'a> Running<'a> {
     fn record_start(&mut self, tasks: &TaskList, earlier: Option<&SessionLog>) -> Result<BaselineRun> {
         let (opening, measured) = self.check_start(tasks, earlier, false)?;
         let (plan, session, recorder) = (&self.plan, &mut self.session, &mut self.recorder);
+        session.environment = Some(Box::new(redacted(recorder.redactor(), &environment(plan, opening.at))?));
         // Before the session is recorded: whoever can resume it finds them.
         kept_settings::keep(plan.work_tree, &session.id, &plan.kept_settings)?;
         session.kept_settings = Some(self.identity.fingerprint_of(&plan.kept_settings));
@@ -337,6 +339,7 @@ fn new_session(
         branch: plan.work_tree.branch()?,
         lane: plan.work_tree.lane().map(|lane| lane.number),
         project: Some(project_folders(plan)),
+        environment: None,
         loop_type: plan.job.loop_type.clone(),
         scope: (!plan.scope.is_all()).then(|| plan.scope.clone()),
         started_at,

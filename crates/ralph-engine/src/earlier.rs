@@ -42,7 +42,7 @@ impl Earlier {
     }
 
     /// Returns the iterations that the progress tells.
-    fn in_progress(&self) -> Vec<(SessionId, u32)> {
+    pub fn in_progress(&self) -> Vec<(SessionId, u32)> {
         self.entries
             .iter()
             .filter(|_| !self.progress.is_empty())

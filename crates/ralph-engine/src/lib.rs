@@ -14,6 +14,7 @@ mod common_failure;
 mod control;
 mod decide;
 mod earlier;
+mod environment;
 mod given_up;
 mod iteration;
 mod iteration_context;

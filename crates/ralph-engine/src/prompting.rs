@@ -1,5 +1,7 @@
 //! The prompt for a task, from what the session knows of it.
 
+use std::collections::BTreeSet;
+
 use anyhow::Result;
 use camino::Utf8Path;
 use tasklist::TaskList;
@@ -11,7 +13,8 @@ use ralph_core::progress::capture::FINAL_MESSAGE_CHARS;
 use ralph_core::progress::historical::Mode;
 use ralph_core::progress::{self, LastAttempt, Progress, tokens};
 use ralph_core::record::{
-    FailureClass, Iteration, Outcome, PromptMemory, RALPH_BY_PATH, Scope, SessionId, Task, TaskName,
+    FailureClass, Iteration, LeftOutBy, Outcome, PromptMemory, PromptPart, RALPH_BY_PATH, Scope, SessionId,
+    Task, TaskName,
 };
 use ralph_os::platform::repo_path;
 use ralph_project::feature::Feature;
@@ -78,6 +81,8 @@ pub struct Prompt {
     pub recalled: Option<RecalledHistory>,
     /// What it says of earlier iterations, for the record.
     pub memory: PromptMemory,
+    /// What it is made of, for the record.
+    pub parts: Vec<PromptPart>,
     /// What the user should know of it.
     pub warning: Option<String>,
 }
@@ -135,9 +140,10 @@ impl<'a> Prompting<'a> {
             None => memory.recall(store, turn.task, turn.session, most, &told, self.config)?,
         };
         let mut text = self.render(turn, &earlier, recalled.as_ref())?;
-        let mut warning = None;
+        let (mut warning, mut wanted) = (None, None);
         // Task and rules are never cut; what older iterations left is.
         if let Some(budget) = self.config.settings.prompt_budget.filter(|budget| tokens(&text) > *budget) {
+            wanted = Some(self.parts(&text, &earlier, recalled.as_ref()));
             if let Some(memory_text) = recalled.as_ref().filter(|recalled| !recalled.context.text.is_empty())
             {
                 let excess = tokens(&text) - budget;
@@ -160,7 +166,14 @@ impl<'a> Prompting<'a> {
             }
         }
         let memory = self.described(&earlier, recalled.as_ref());
-        Ok(Prompt { text, recalled, memory, warning })
+        let mut parts = self.parts(&text, &earlier, recalled.as_ref());
+        for (part, wanted) in parts.iter_mut().zip(wanted.iter().flatten()) {
+            if part.tokens < wanted.tokens {
+                part.left_out = Some(LeftOutBy::Budget);
+            }
+        }
+        parts.retain(|part| part.tokens > 0 || part.left_out.is_some());
+        Ok(Prompt { text, recalled, memory, parts, warning })
     }
 
     /// Returns what the next prompt for a task contains of earlier iterations.
@@ -226,6 +239,45 @@ impl<'a> Prompting<'a> {
             session: session.cloned(),
             attempt: last_attempt,
         })
+    }
+
+    /// Returns all that a prompt may be made of, the same parts in the same order each time: those that it has not, too.
+    fn parts(&self, prompt: &str, earlier: &Earlier, recalled: Option<&RecalledHistory>) -> Vec<PromptPart> {
+        let settings = &self.config.settings;
+        let history = recalled.map(|recalled| &recalled.context);
+        let pieces = history.map_or(&[][..], |history| &history.pieces);
+        let told: BTreeSet<_> =
+            pieces.iter().filter(|piece| piece.is_included).flat_map(|piece| &piece.iterations).collect();
+        let (mut parts, mut rest) = (Vec::new(), tokens(prompt));
+        let mut add = |part: &str, text: &str, from: Vec<(SessionId, u32)>, is_wanted: bool| {
+            // A template may leave out any of them.
+            let first = text.lines().find(|line| !line.trim().is_empty());
+            let is_there = first.is_some_and(|first| prompt.contains(first));
+            let tokens = if is_there { tokens(text) } else { 0 };
+            rest = rest.saturating_sub(tokens);
+            let from = from.into_iter().filter(|_| is_there);
+            parts.push(PromptPart {
+                part: part.to_owned(),
+                tokens,
+                from: from.map(|(session, number)| format!("{session}:{number}")).collect(),
+                left_out: (!is_wanted || first.is_some() && !is_there).then_some(LeftOutBy::Choice),
+            });
+        };
+        add("hints", &self.hints.join("\n"), Vec::new(), true);
+        add("baseline", self.baseline_failure.as_deref().unwrap_or_default(), Vec::new(), true);
+        add("question", &earlier.question, Vec::new(), true);
+        add("left_behind", &earlier.left_behind.join("\n"), Vec::new(), true);
+        let last: Vec<_> = earlier.attempt.iteration.iter().cloned().collect();
+        add("last_attempt", &earlier.last_attempt(recalled), last, settings.memory_last_attempt);
+        add("learnings", &earlier.learnings.join("\n"), Vec::new(), settings.memory_learnings > 0);
+        add("progress", &earlier.progress, earlier.in_progress(), settings.progress_max_entries > 0);
+        let told = told.into_iter().cloned().collect();
+        add("history", history.map_or("", |history| &history.text), told, history.is_some());
+        if let Some(history) = parts.last_mut().filter(|_| pieces.iter().any(|piece| !piece.is_included)) {
+            history.left_out = history.left_out.or(Some(LeftOutBy::Budget));
+        }
+        parts.push(PromptPart { part: "rest".to_owned(), tokens: rest, from: Vec::new(), left_out: None });
+        parts
     }
 
     fn described(&self, earlier: &Earlier, recalled: Option<&RecalledHistory>) -> PromptMemory {

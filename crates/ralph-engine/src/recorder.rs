@@ -160,7 +160,8 @@ impl<'a> Recorder<'a> {
         let entry = self.redactor.settle(entry);
         let planned = self.plan_progress("", &entry);
         let planned = (planned.base.is_some() || !entry.is_empty()).then_some(planned);
-        let session = redacted(&self.redactor, session)?;
+        // What it began in is in the record of its start.
+        let session = Session { environment: None, ..redacted(&self.redactor, session)? };
         let snapshot = self.tips.snapshot.clone();
         let draft = self.draft(RecordKind::End, snapshot, ended_at, ended_at);
         self.record(&slot, Draft { session_json: Some(session), ..draft }, planned)

@@ -87,6 +87,12 @@ impl Clock {
     }
 }
 
+/// Returns how far local time is from UTC at a moment: `+01:00`.
+pub fn utc_offset(at: Timestamp) -> Option<String> {
+    let moment = jiff::Timestamp::from_second(at.seconds()).ok()?;
+    Some(moment.to_zoned(jiff::tz::TimeZone::system()).strftime("%:z").to_string())
+}
+
 /// A duration that is being measured.
 #[derive(Debug, Clone, Copy)]
 pub struct Stopwatch {

@@ -56,6 +56,7 @@ pub fn session() -> Session {
         commands: std::collections::BTreeMap::new(),
         kept_settings: None,
         project: None,
+        environment: None,
         tool_version: "0.1.0".into(),
     }
 }

@@ -1,6 +1,8 @@
 //! What an attempt began from and how it went, beside its work: what is needed to try it again, and to say whose fault a
 //! failure is. Whatever is not known is left out: a reader says "not recorded", never 0.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use super::{Exit, LeftOut, ObjectId};
@@ -65,6 +67,68 @@ pub struct Ended {
     pub agent: Option<ChildEnd>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub validation: Option<ChildEnd>,
+}
+
+/// All of that, as far as lists have it beside the values of the trailers.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Circumstances {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<Before>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent_setup: Option<AgentSetup>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub phases: Vec<PhaseTime>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended: Option<Ended>,
+}
+
+/// A part of a prompt beside its template and the task.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PromptPart {
+    /// `hints`, `baseline`, `question`, `left_behind`, `last_attempt`, `learnings`, `progress`, `history`; `rest` for all else.
+    pub part: String,
+    /// Its length, estimated.
+    pub tokens: usize,
+    /// The iterations that it tells, as `SESSION:NUMBER`, as far as they are known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub from: Vec<String>,
+    /// Why it, or a part of it, is not in the prompt. `None` if all is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left_out: Option<LeftOutBy>,
+}
+
+/// Why something is not in a prompt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LeftOutBy {
+    /// There was no room for it.
+    Budget,
+    /// A setting or the template leaves it out.
+    Choice,
+}
+
+/// What a session began or was resumed in. `environment` in `session.json`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Environment {
+    /// `linux`
+    pub system: String,
+    /// `x86_64`
+    pub processor: String,
+    /// What the runtimes and tools say of their version that the validation's command names, by their names.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub tools: BTreeMap<String, String>,
+    /// Names of variables, without those of credentials.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub variables: Vec<String>,
+    /// `+01:00`
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub utc_offset: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub locale: Option<String>,
+    /// The commit that this program was built from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub build: Option<String>,
 }
 
 #[cfg(test)]

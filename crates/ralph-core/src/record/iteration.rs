@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     AgentFacts, AgentSetup, Before, Claim, Cost, Ended, Evidence, Exit, ExitReason, Facts, FailureClass,
-    Flag, FlagCode, GitState, ObjectId, Outcome, PhaseTime, SessionId, TaskName, Timestamp, ToolKind,
-    UndoneTask, UserFile, join_truncated, without_escapes,
+    Flag, FlagCode, GitState, ObjectId, Outcome, PhaseTime, PromptPart, SessionId, TaskName, Timestamp,
+    ToolKind, UndoneTask, UserFile, join_truncated, without_escapes,
 };
 
 /// What the agent says of itself. Stored apart from what the engine measured.
@@ -462,6 +462,9 @@ pub struct Iteration {
     /// What its prompt said of earlier iterations. `None` in older records, and where there was no prompt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<PromptMemory>,
+    /// What its prompt was made of. None in older records, and where there was no prompt.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub prompt_parts: Vec<PromptPart>,
     pub tasks_done: usize,
     pub tasks_open: usize,
 }

@@ -39,7 +39,9 @@ pub use agent_facts::{AgentFacts, CutOff};
 pub use agent_setup::{Parser, Permissions, PromptVia, Strategy};
 pub use baseline::{Baseline, TrustedState};
 pub use budget::Budget;
-pub use circumstances::{AgentSetup, Before, ChildEnd, Ended, PhaseTime};
+pub use circumstances::{
+    AgentSetup, Before, ChildEnd, Circumstances, Ended, Environment, LeftOutBy, PhaseTime, PromptPart,
+};
 pub use closing::{Changes, Closing, DiffStat, NotDone, Unfinished};
 pub use cost::Cost;
 pub use did_you_mean::did_you_mean;

@@ -82,6 +82,7 @@ pub fn iteration(outcome: Outcome) -> Iteration {
         redactions: Vec::new(),
         hints: Vec::new(),
         memory: None,
+        prompt_parts: Vec::new(),
         tasks_done: 1,
         tasks_open: 2,
     }

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{
-    ArtifactStatus, Baseline, Cost, Durations, EndedBy, Iteration, Limit, Scope, SessionId, Status,
-    StopReason, TaskName, Timestamp, Tokens, TrustedState,
+    ArtifactStatus, Baseline, Cost, Durations, EndedBy, Environment, Iteration, Limit, Scope, SessionId,
+    Status, StopReason, TaskName, Timestamp, Tokens, TrustedState,
 };
 
 /// The file that a session is about, and where it stands.
@@ -63,6 +63,9 @@ pub struct Session {
     /// `None` in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project: Option<ProjectFolders>,
+    /// Of a start and of a resumption. `None` in older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub environment: Option<Box<Environment>>,
     pub loop_type: String,
     /// The part of the task list that it works on; null for all of it.
     #[serde(default)]

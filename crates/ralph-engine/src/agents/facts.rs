@@ -10,14 +10,10 @@ impl Running<'_> {
     /// Returns how the agent is started whose turn it is.
     pub(crate) fn agent_setup(&self) -> AgentSetup {
         let candidate = self.candidate();
-        let arguments = candidate.agent.arguments();
-        let line = arguments.join(" ");
-        // A flag and the secret behind it are known together alone.
-        let (redacted, _) = self.recorder.redactor().redact_text(&line);
         let home = self.plan.work_tree.home().map(Utf8Path::new);
         let settings = home.and_then(|home| candidate.agent.state().settings(home));
         AgentSetup {
-            arguments: if redacted == line { arguments } else { vec![redacted] },
+            arguments: candidate.agent.arguments(),
             model: candidate.model.clone(),
             settings: settings.map(|text| self.identity.fingerprint("agent settings", &text)),
         }

@@ -403,6 +403,7 @@ pub(crate) fn unfinished(
         redactions: Vec::new(),
         hints: begin.hints,
         memory: None,
+        prompt_parts: begin.prompt_parts,
         tasks_done: counts.done,
         tasks_open: counts.open,
     }

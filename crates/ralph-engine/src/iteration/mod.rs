@@ -69,6 +69,7 @@ impl Running<'_> {
         let prompt = self.prompt(tasks, task, unit.as_ref(), &begin)?;
         slot.create()?;
         begin.before = self.recorder.before(&slot);
+        begin.prompt_parts.clone_from(&prompt.parts);
         begin.agent_setup = Some(Box::new(self.agent_setup()));
         let task_list = match self.read_task_list_bytes() {
             Err(error) if error.kind() == ErrorKind::NotFound && self.plan.job.until == Until::Validation => {
@@ -135,6 +136,7 @@ impl Running<'_> {
             kept_paths: Vec::new(),
             before: None,
             agent_setup: None,
+            prompt_parts: Vec::new(),
         })
     }
 

@@ -16,7 +16,7 @@ use super::Recorder;
 pub struct Opening<'l> {
     pub slot: Slot,
     taken: SnapshotTaken,
-    at: Timestamp,
+    pub at: Timestamp,
     /// The session that is resumed.
     earlier: Option<&'l SessionLog>,
 }

@@ -27,6 +27,7 @@ use ralph_core::record::{IfThere, Refusal, SandboxFacts, hex};
 pub use agent_state::{AgentState, SeededState};
 pub use places::hidden;
 pub use self_test::{PROBE, probe};
+pub use variables::{locale, variable_names};
 
 /// Stands for all words of the command in the words of a mechanism.
 pub const COMMAND: &str = "{command}";

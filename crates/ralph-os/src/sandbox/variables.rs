@@ -34,6 +34,24 @@ const LEADING_OUT: &[&str] = &[
     "TMPDIR",
 ];
 
+/// Returns the names of the variables that children inherit, without those of credentials and of what leads out.
+pub fn variable_names() -> Vec<String> {
+    let set = std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value)));
+    let mut names: Vec<String> = set
+        .filter(|(name, value)| !is_dropped(name, &value.to_string_lossy()))
+        .map(|(name, _)| name)
+        .collect();
+    names.sort();
+    names
+}
+
+/// Returns the locale of programs for texts; `None` if none is set.
+pub fn locale() -> Option<String> {
+    #[expect(clippy::disallowed_methods, reason = "programs of the user's go by it")]
+    let set = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
+    ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(set)
+}
+
 /// Returns true if a variable has the name of a credential, or leads out.
 pub(super) fn is_dropped(name: &str, value: &str) -> bool {
     let upper = name.to_ascii_uppercase();

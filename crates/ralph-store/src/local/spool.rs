@@ -10,7 +10,8 @@ use camino::{Utf8Path, Utf8PathBuf};
 use serde::{Deserialize, Serialize};
 
 use ralph_core::record::{
-    AgentSetup, Before, Iteration, ObjectId, RecordKind, Session, SessionId, Task, TaskName, Timestamp,
+    AgentSetup, Before, Iteration, ObjectId, PromptPart, RecordKind, Session, SessionId, Task, TaskName,
+    Timestamp,
 };
 use ralph_git::repository::Repository;
 use ralph_os::process::create_private_dir;
@@ -76,6 +77,9 @@ pub struct Begin {
     pub before: Option<Before>,
     #[serde(default)]
     pub agent_setup: Option<Box<AgentSetup>>,
+    /// See [`Iteration::prompt_parts`].
+    #[serde(default)]
+    pub prompt_parts: Vec<PromptPart>,
 }
 
 /// Where the refs of a session stand.

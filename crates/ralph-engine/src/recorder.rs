@@ -162,7 +162,11 @@ impl<'a> Recorder<'a> {
         let planned = (planned.base.is_some() || !entry.is_empty()).then_some(planned);
         // What it began in is in the record of its start.
         let session = Session { environment: None, ..redacted(&self.redactor, session)? };
-        let snapshot = self.tips.snapshot.clone();
+        let snapshot = self.end_snapshot(&slot, ended_at).unwrap_or_else(|error| {
+            self.warnings.push(format!("the last published commit is in no snapshot: {error:#}"));
+            None
+        });
+        let snapshot = snapshot.or_else(|| self.tips.snapshot.clone());
         let draft = self.draft(RecordKind::End, snapshot, ended_at, ended_at);
         self.record(&slot, Draft { session_json: Some(session), ..draft }, planned)
     }

@@ -8,7 +8,7 @@ use super::local::spool::Slot;
 use super::objects::Quarantine;
 use super::reading::blobs::read_commit;
 use super::refs::database::RefUpdate;
-use super::{SessionLog, SessionRefs, Store, caused, message, objects};
+use super::{SessionLog, SessionRefs, Snapshot, Store, caused, message, objects};
 
 /// Maximum number of snapshots that a chain is followed down.
 const MAX_CHAIN_SNAPSHOTS: usize = 1_000_000;
@@ -30,6 +30,18 @@ impl Store {
         self.publish(&Quarantine::open(&slot.objects(), self.repository().hash)?)?;
         let one = RefUpdate { name: refs.snapshot(), old: old.cloned(), new: Some(new.clone()) };
         self.refs().move_all(&[one])
+    }
+
+    /// Writes a snapshot of the same files as the one before it, with the commit `published` of a lane as its second parent: it goes
+    /// where snapshots go. `None` if that one has it already.
+    pub fn write_published(&self, slot: &Slot, snapshot: &Snapshot<'_>) -> Result<Option<ObjectId>> {
+        let (Some(previous), Some(published)) = (snapshot.previous, snapshot.head) else { return Ok(None) };
+        let before = read_commit(&self.open_git()?, &objects::to_gix(previous)?)?;
+        if before.parents.contains(&objects::to_gix(published)?) {
+            return Ok(None);
+        }
+        let tree = objects::from_gix(&before.tree)?;
+        self.write_snapshot(slot, &Snapshot { tree: &tree, ..*snapshot }).map(Some)
     }
 
     /// Returns the snapshot before the snapshot `id`, or `None` if that was the first, or is not here.

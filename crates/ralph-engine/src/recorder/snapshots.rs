@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use anyhow::Result;
 use camino::Utf8PathBuf;
 
-use ralph_core::record::{Before, ObjectId, Timestamp};
+use ralph_core::record::{Before, ObjectId, Outcome, Timestamp};
 use ralph_git::worktree::{PathChange, PrivateIndex, RawPath, TreeEntry};
 use ralph_os::process::{create_private_dir, was_cut_short};
 use ralph_store::{SessionRefs, Slot, Snapshot, SpoolMeta};
@@ -44,6 +44,30 @@ impl Recorder<'_> {
             && (!self.is_in_doubt || self.peek(slot).is_ok_and(|(_, changed)| changed.is_empty()));
         let snapshot = self.tips.snapshot.clone().filter(|_| is_same)?;
         Some(Before { snapshot, left_out: self.work_tree.last_left_out.clone() })
+    }
+
+    /// Writes the last snapshot of a session in a lane once more, upon the last result: that goes with the snapshots to others.
+    pub(super) fn end_snapshot(&self, slot: &Slot, taken_at: Timestamp) -> Result<Option<ObjectId>> {
+        let Some(previous) = self.tips.snapshot.as_ref().filter(|_| self.work_tree().lane().is_some()) else {
+            return Ok(None);
+        };
+        let refs = SessionRefs::new(&self.place.feature, self.place.session.clone());
+        let Some(log) = self.store.session(&refs)? else { return Ok(None) };
+        let successes = log.iterations().rev().filter(|entry| entry.outcome == Some(Outcome::Success));
+        let published =
+            successes.into_iter().find_map(|entry| self.store.readable_iteration(entry)?.published);
+        let Some(published) = published.as_ref() else { return Ok(None) };
+        let snapshot = Snapshot {
+            tree: previous,
+            previous: Some(previous),
+            head: Some(published),
+            sealed: None,
+            session: &self.place.session,
+            feature: &self.place.feature,
+            moment: "the end",
+            taken_at,
+        };
+        self.store.write_published(slot, &snapshot)
     }
 
     /// Says that a command of the user's ran, which may have changed files since the last snapshot.

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use ralph_core::history::repeats;
 use ralph_core::progress::first_sentence;
-use ralph_core::record::{Outcome, RecordKind, SessionTotals, Status};
+use ralph_core::record::{LogEntry, Outcome, RecordKind, SessionTotals, Status};
 use ralph_git::worktree::WorkTree;
 use ralph_os::platform::repo_path;
 use ralph_os::process::Tool;
@@ -110,7 +110,12 @@ pub fn run(args: &LogArgs, context: &Context) -> Result<ExitCode> {
             }
             None => summary::of_newest(context, None)?,
         };
-        return print(|out| write_json(out, summary.as_ref(), rows.iter().copied()));
+        let circumstances = |entry: &LogEntry| {
+            let read = reader.file(&entry.commit, "iteration.json");
+            let read = read.and_then(|bytes| Ok(serde_json::from_slice(&bytes.unwrap_or_default())?));
+            store.or_leave_out(entry, read).unwrap_or_default()
+        };
+        return print(|out| write_json(out, summary.as_ref(), &rows, &circumstances));
     } else if args.jsonl {
         return print(|out| -> Result<()> {
             for record in rows.iter().filter_map(|row| record(store, &reader, row).transpose()) {

@@ -4,6 +4,7 @@ use anyhow::Result;
 use serde::Serialize;
 
 use ralph_core::history::captures::{Captured, captured};
+use ralph_core::history::groups::Groups;
 use ralph_core::history::later_attempts::LaterAttempts;
 use ralph_core::history::state::CumulativeState;
 use ralph_core::history::stats::Stats;
@@ -18,6 +19,8 @@ use super::{Context, ExitCode, emit, note, sessions, summary};
 struct Report {
     #[serde(flatten)]
     stats: Stats,
+    #[serde(flatten)]
+    groups: Groups,
     later_attempts: LaterAttempts,
     /// Whose state it is: the latest.
     session: Option<SessionId>,
@@ -45,11 +48,33 @@ pub fn run(args: &ReadArgs, context: &Context) -> Result<ExitCode> {
     for log in &logs {
         totals.add(&sessions::totals(log));
     }
-    let report = Report { stats, later_attempts, session, state, captured, summary };
+    // Whole records are read for them.
+    let groups = if args.json.json { groups(store, &logs)? } else { Groups::default() };
+    let report = Report { stats, groups, later_attempts, session, state, captured, summary };
     emit(args.json, &report, |out| {
         write(out, &report.stats, &totals, report.later_attempts)?;
         write_captured(out, &report.captured)
     })
+}
+
+/// Returns what runs came to by agent, model and day. How far local time was from UTC is in the record before them that began or
+/// resumed their session.
+fn groups(store: &Store, logs: &[SessionLog]) -> Result<Groups> {
+    let reader = store.reader()?;
+    let mut iterations = Vec::new();
+    for log in logs {
+        let mut offset = None;
+        for entry in &log.entries {
+            if entry.kind.begins() {
+                offset = store.readable_session(entry).and_then(|it| it.environment?.utc_offset);
+            } else if entry.has_run()
+                && let Some(iteration) = store.or_leave_out(entry, reader.iteration(entry))
+            {
+                iterations.push((iteration, offset.clone()));
+            }
+        }
+    }
+    Ok(Groups::of(&iterations))
 }
 
 /// Returns how later attempts ended. Of other iterations nothing is read.

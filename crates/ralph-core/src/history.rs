@@ -4,6 +4,7 @@ pub mod captures;
 pub mod causes;
 pub mod clusters;
 pub mod failure_key;
+pub mod groups;
 pub mod later_attempts;
 pub mod state;
 pub mod stats;

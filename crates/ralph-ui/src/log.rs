@@ -8,8 +8,8 @@ use serde::ser::{Error as _, SerializeSeq as _};
 use serde::{Serialize, Serializer};
 
 use ralph_core::record::{
-    DiffStat, EndedBy, LogEntry, Outcome, SessionId, SessionTotals, Status, StopReason, Summary, TaskCounts,
-    Timestamp,
+    Circumstances, DiffStat, EndedBy, LogEntry, Outcome, SessionId, SessionTotals, Status, StopReason,
+    Summary, TaskCounts, Timestamp,
 };
 use ralph_store::{RemoteRun, Row};
 
@@ -315,35 +315,46 @@ fn story(subject: &str) -> &str {
     }
 }
 
-/// `{"summary": ..., "iterations": [...]}`, with the fields of `iteration.json` that the trailers hold.
-pub fn write_json<'a>(
+/// `{"summary": ..., "iterations": [...]}`, with the fields of `iteration.json` that the trailers hold and `circumstances` of each.
+pub fn write_json(
     out: &mut impl Write,
     summary: Option<&Summary>,
-    rows: impl Iterator<Item = &'a Row<'a>>,
+    rows: &[&Row<'_>],
+    circumstances: &dyn Fn(&LogEntry) -> Circumstances,
 ) -> Result<()> {
     #[derive(Serialize)]
     struct Document<'s> {
         summary: Option<&'s Summary>,
-        #[serde(serialize_with = "iterations")]
-        iterations: Vec<&'s Row<'s>>,
+        iterations: Iterations<'s>,
     }
-    Ok(write_pretty(out, &Document { summary, iterations: rows.collect() })?)
+    Ok(write_pretty(out, &Document { summary, iterations: Iterations { rows, circumstances } })?)
 }
 
-/// One after the other, each with its id.
-fn iterations<S: Serializer>(rows: &[&Row<'_>], serializer: S) -> Result<S::Ok, S::Error> {
-    #[derive(Serialize)]
-    struct WithId {
-        id: String,
-        #[serde(flatten)]
-        entry: LogEntry,
+struct Iterations<'s> {
+    rows: &'s [&'s Row<'s>],
+    circumstances: &'s dyn Fn(&LogEntry) -> Circumstances,
+}
+
+impl Serialize for Iterations<'_> {
+    /// One after the other, each with its id.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct WithId {
+            id: String,
+            #[serde(flatten)]
+            entry: LogEntry,
+            #[serde(flatten)]
+            circumstances: Circumstances,
+        }
+        let mut list = serializer.serialize_seq(Some(self.rows.len()))?;
+        for row in self.rows {
+            let entry = row.entry().map_err(|error| S::Error::custom(format!("{error:#}")))?;
+            let id = format!("{}-iter-{}", entry.session, row.iteration);
+            let circumstances = (self.circumstances)(&entry);
+            list.serialize_element(&WithId { id, entry, circumstances })?;
+        }
+        list.end()
     }
-    let mut list = serializer.serialize_seq(Some(rows.len()))?;
-    for row in rows {
-        let entry = row.entry().map_err(|error| S::Error::custom(format!("{error:#}")))?;
-        list.serialize_element(&WithId { id: format!("{}-iter-{}", entry.session, row.iteration), entry })?;
-    }
-    list.end()
 }
 
 #[cfg(test)]

@@ -275,6 +275,118 @@ fn what_no_snapshot_shows_since_the_start_is_flagged() {
     }
 }
 
+/// A project whose `.gitignore` has these lines from the start, with ignored files, and an agent that does `work`.
+fn ignoring(lines: &str, before: &[&str], work: &str) -> Sandbox {
+    let scene = scene(COUNTS, work);
+    scene.write(".gitignore", lines).commit("Ignore");
+    for path in before {
+        scene.write(path, "x\n");
+    }
+    scene
+}
+
+#[test]
+fn code_that_an_older_rule_ignores_is_flagged_and_what_tools_write_is_not() {
+    let rules = "scratch/\n*.local.py\n.env*\n*.log\n*.db\ncoverage/\ndist/\ntarget/\n__pycache__/\n.pytest_cache/\n.vscode/\n";
+    for (before, work, expected) in [
+        ("", "mkdir scratch; echo x >scratch/run.sh", "ignored: git ignores what is new: scratch/run.sh"),
+        ("", "echo x >conftest.local.py", "ignored: git ignores what is new: conftest.local.py"),
+        (
+            "",
+            "mkdir t; printf '*\\n' >t/.gitignore; echo x >t/conftest.py",
+            "ignored: git ignores what is new: t/conftest.py",
+        ),
+        ("scratch/run.sh", "echo longer >scratch/run.sh", "ignored: git ignores what is new: scratch/run.sh"),
+        ("", "echo x >.envrc", "runs-by-itself: runs by itself: .envrc (the shell)"),
+        (
+            "",
+            "mkdir .vscode; echo '{}' >.vscode/tasks.json",
+            "runs-by-itself: runs by itself: .vscode/tasks.json (editors)",
+        ),
+        ("scratch/run.sh", "true", ""),
+        (
+            "",
+            "echo A=1 >.env; echo x >npm-debug.log; echo x >dev.db; mkdir scratch; echo x >scratch/notes.md",
+            "",
+        ),
+        (
+            "",
+            "mkdir coverage dist target __pycache__ .pytest_cache .vscode\n\
+             for f in coverage/a.js dist/a.js target/a.rs __pycache__/a.pyc .pytest_cache/a.py .vscode/settings.json; do echo x >$f; done",
+            "",
+        ),
+    ] {
+        let before: Vec<&str> = [before].into_iter().filter(|path| !path.is_empty()).collect();
+        let scene = ignoring(rules, &before, work);
+        run(&scene, "-n 1");
+        let first = last(&scene).iteration(1);
+        let expected: Vec<&str> = [expected].into_iter().filter(|flag| !flag.is_empty()).collect();
+        assert_eq!(flags(&first), expected, "{work}: {first:#}");
+    }
+    let scene = ignoring(rules, &[], "mkdir scratch; echo x >scratch/run.sh");
+    scene.config("validation.refuse = [\"ignored\"]").commit("Settings");
+    run(&scene, "-n 1 --skip-after 0");
+    assert_eq!(verdict(&last(&scene).iteration(1)), "ignored");
+}
+
+#[test]
+fn a_runner_that_was_changed_by_hand_is_flagged_and_an_installation_is_not() {
+    let before = [
+        "node_modules/.bin/vitest",
+        "node_modules/.package-lock.json",
+        "node_modules/a/index.js",
+        ".venv/pyvenv.cfg",
+        ".venv/bin/pytest",
+    ];
+    for (work, expected) in [
+        ("echo 'exit 0' >node_modules/.bin/vitest", "deps: changed node_modules/.bin/vitest by hand"),
+        ("echo 'exit 0' >.venv/bin/pytest", "deps: changed .venv/bin/pytest by hand"),
+        ("chmod +x node_modules/a/index.js", "deps: changed node_modules/a/index.js by hand"),
+        ("echo changed >node_modules/a/index.js; echo y >node_modules/.package-lock.json", ""),
+        ("echo changed >node_modules/a/index.js; echo '{}' >package.json", ""),
+        ("echo changed >node_modules/a/index.js; mkdir patches; echo x >patches/a.patch", ""),
+        ("mkdir node_modules/.vite node_modules/.cache; echo x >node_modules/.vite/a.js", ""),
+        ("mkdir .venv/bin/__pycache__; echo x >.venv/bin/__pycache__/a.pyc", ""),
+        ("mkdir -p .venv/lib/x-1.0.dist-info; echo x >.venv/lib/x.py", ""),
+        ("mkdir -p web/node_modules; echo x >web/node_modules/a.js", ""),
+    ] {
+        let scene = ignoring("node_modules/\n.venv/\n", &before, work);
+        run(&scene, "-n 1");
+        let first = last(&scene).iteration(1);
+        let expected: Vec<&str> = [expected].into_iter().filter(|flag| !flag.is_empty()).collect();
+        assert_eq!(flags(&first), expected, "{work}: {first:#}");
+    }
+    // The attempt that is judged is not always the one that did it.
+    let scene = ignoring(
+        "node_modules/\n.venv/\n",
+        &before,
+        "[ $RALPH_ITERATION = 2 ] || { echo 'exit 0' >node_modules/.bin/vitest; echo 2 >v; }\n[ $RALPH_ITERATION = 1 ] || echo 1 >v",
+    );
+    scene.config("validation.refuse = [\"deps\"]").commit("Settings");
+    run(&scene, "-n 2 --skip-after 0");
+    assert_eq!(verdict(&last(&scene).iteration(2)), "deps");
+}
+
+#[test]
+fn ignored_files_are_recorded_by_path_mode_and_size_alone() {
+    let before = ["node_modules/a/index.js", "scratch/a.txt"];
+    let work = "echo longer >scratch/a.txt; echo x >node_modules/a/new.js";
+    let scene = ignoring("node_modules/\nscratch/\n", &before, work);
+    scene
+        .write("check.sh", &format!("echo \"$RALPH_ITERATION\" >scratch/checked.txt; {COUNTS}"))
+        .commit("Note");
+    run(&scene, "-n 1");
+    let session = last(&scene);
+    let [start, first] = [session.end()["ignored"].clone(), session.iteration(1)["ignored"].clone()];
+    assert_eq!((&start["count"], &first["count"]), (&json!(2), &json!(2)), "{start:#} {first:#}");
+    let dependency = |state: &Value| state["dependencies"][0].clone();
+    assert_eq!(dependency(&start)["path"], "node_modules");
+    assert_eq!((&dependency(&start)["count"], &dependency(&first)["count"]), (&json!(1), &json!(2)));
+    assert_ne!(start["digest"], first["digest"]);
+    assert_eq!(first["changed_by_agent"], json!(["scratch/a.txt", "node_modules/a/new.js"]));
+    assert_eq!(first["changed_by_validation"], json!(["scratch/checked.txt"]));
+}
+
 #[test]
 fn an_empty_file_or_a_mode_is_work_only_where_a_task_asks_for_it() {
     for (task, work, expected) in [

@@ -1,6 +1,7 @@
 //! How a session begins, or is resumed: its id, its record, its place in the spool.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use anyhow::Result;
 use camino::Utf8Path;
@@ -28,6 +29,7 @@ use super::control::stop_watcher::StopWatcher;
 use super::control::waiting_hints;
 use super::environment::environment;
 use super::given_up::given_up;
+use super::iteration::ignored_state;
 use super::judging::{Judging, narrow};
 use super::left_behind::{LeftBehind, PreviousSession, UndoneWork, UserFiles, recorded_work};
 use super::memory::Memory;
@@ -203,6 +205,9 @@ impl<'a> Running<'a> {
     /// Runs the validation, and writes the first record.
     fn record_start(&mut self, tasks: &TaskList, earlier: Option<&SessionLog>) -> Result<BaselineRun> {
         let (opening, measured) = self.check_start(tasks, earlier, false)?;
+        let ignored = self.recorder.ignored_files().map(Rc::new);
+        self.session.ignored = ignored.as_ref().map(|found| ignored_state(&self.identity, found));
+        self.judging.unseen.last = ignored;
         let (plan, session, recorder) = (&self.plan, &mut self.session, &mut self.recorder);
         session.environment = Some(Box::new(redacted(recorder.redactor(), &environment(plan, opening.at))?));
         // Before the session is recorded: whoever can resume it finds them.
@@ -375,6 +380,7 @@ fn new_session(
         machine: Some(identity.machine()),
         commands: BTreeMap::new(),
         kept_settings: None,
+        ignored: None,
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),
     })
 }

@@ -56,6 +56,9 @@ impl Running<'_> {
         self.recorder.settle_progress();
         (self.state.is_lane_used, self.state.is_lane_renewed) = (false, true);
         let id = id.clone();
+        if self.plan.config.settings.lanes_setup.is_some() {
+            self.judging.unseen.last = None;
+        }
         Ok(self.set_up_lane()?.map(|Refusal { message, hint }| {
             Ending::stuck(message, format!("{}, then `{RALPH} resume {id}`", hint.unwrap_or_default()))
         }))

@@ -11,6 +11,7 @@ mod credentials;
 mod elsewhere;
 mod filters;
 mod head;
+mod ignored;
 mod lane;
 mod merge;
 mod private_index;

@@ -57,6 +57,7 @@ pub fn session() -> Session {
         kept_settings: None,
         project: None,
         environment: None,
+        ignored: None,
         tool_version: "0.1.0".into(),
     }
 }

@@ -37,6 +37,7 @@ const REFUSALS: &[&str] = &[
     "ignored",
     "cached",
     "runs-by-itself",
+    "deps",
 ];
 
 const MAX_COUNT: u64 = 1_000_000;

@@ -9,6 +9,7 @@ mod diff;
 #[cfg(test)]
 mod diff_tests;
 mod flaky;
+mod ignored;
 mod known_failures;
 mod languages;
 mod mask;
@@ -26,6 +27,10 @@ pub use bare::asks_for_bare_file;
 pub use decision::{Decision, Evidence, SecondResult, contradiction, counts_fell, decide, is_contradicted};
 pub use diff::{ChangedFile, DiffFindings, Finding, findings};
 pub use flaky::{is_cheap, lies_in_changed, may_be_flaky};
+pub use ignored::{
+    DependencyFolder, IgnoredChange, IgnoredFile, IgnoredFiles, IgnoredWork, decides_dependencies,
+    holds_dependencies, is_build_or_cache, is_cache_in_dependencies, is_installers_note,
+};
 pub use known_failures::{KnownFailures, confirm, known_failures, still_known};
 pub use nothing_to_run::{NothingToRun, is_one_of, manifests_of, nothing_to_run};
 pub use ordered::{

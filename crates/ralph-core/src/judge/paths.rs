@@ -206,7 +206,12 @@ const BY_ITSELF: &[(&str, &str, bool, Option<&str>)] = &[
         false,
         None,
     ),
-    (r"(?:^|/)(?:\.envrc|\.?mise(?:\.local)?\.toml|\.?mise/config\.toml)$", "the shell", false, None),
+    (
+        r"(?:^|/)(?:\.envrc(?:\.(?:local|private))?|\.?mise(?:\.[\w.]+)?\.toml|\.?mise/(?:config|conf\.d/[^/]+)(?:\.local)?\.toml)$",
+        "the shell",
+        false,
+        None,
+    ),
     (r"(?:^|/)(?:\.devcontainer/|\.devcontainer\.json$|\.gitpod\.yml$)", "containers", false, None),
     (r"(?:^|/)\.cargo/config(?:\.toml)?$", "cargo", false, None),
     (r"(?:^|/)build\.rs$", "cargo", true, None),

@@ -46,8 +46,13 @@ static IS_CODE: LazyLock<Regex> = LazyLock::new(|| pattern(CODE));
 
 /// Returns true if an ignored file is code, a test, a script or what decides how tests run, and none that is generated.
 pub fn is_hidden_code(path: &str) -> bool {
-    let is_generated =
-        path.split('/').any(|part| matches!(part, "generated" | "__generated__" | ".generated"));
+    static IS_GENERATED: LazyLock<Regex> = LazyLock::new(|| {
+        pattern(
+            r"(?x)(?:^|/)(?:\.?generated|__generated__)/ | (?:^|/)(?:package-lock|npm-shrinkwrap)\.json$
+              | \.d\.[cm]?ts$ | [._](?:gen|generated|pb|g|freezed|min)\.\w+$ | _pb2(?:_grpc)?\.pyi?$ | (?:^|/)_version\.py$",
+        )
+    });
+    let is_generated = IS_GENERATED.is_match(path);
     let is_secret = path.rsplit('/').next().is_some_and(|name| name.starts_with(".env"));
     !is_generated && !is_secret && (IS_CODE.is_match(path) || is_test_file(path) || acts_on_other_tests(path))
 }
@@ -196,6 +201,12 @@ mod tests {
             ("data/dev.sqlite3", false),
             ("notes.txt", false),
             ("src/generated/client.ts", false),
+            ("next-env.d.ts", false),
+            ("src/schema.gen.ts", false),
+            ("api/user.pb.go", false),
+            ("api/user_pb2.py", false),
+            ("pkg/_version.py", false),
+            ("src/gen.ts", true),
             ("config/local.toml", false),
         ] {
             assert_eq!(is_hidden_code(path), expected, "{path}");

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     AgentFacts, AgentSetup, Before, Claim, Cost, Ended, Evidence, Exit, ExitReason, Facts, FailureClass,
-    Flag, FlagCode, GitState, ObjectId, Outcome, PhaseTime, PromptPart, SessionId, TaskName, Timestamp,
-    ToolKind, UndoneTask, UserFile, join_truncated, without_escapes,
+    Flag, FlagCode, GitState, IgnoredState, ObjectId, Outcome, PhaseTime, PromptPart, SessionId, TaskName,
+    Timestamp, ToolKind, UndoneTask, UserFile, join_truncated, without_escapes,
 };
 
 /// What the agent says of itself. Stored apart from what the engine measured.
@@ -436,6 +436,9 @@ pub struct Iteration {
     pub sealed: Option<ObjectId>,
     /// Files that the snapshot leaves out, and why.
     pub left_out: Vec<LeftOut>,
+    /// The files that no snapshot shows, as they were after it. `None` in older records, and if they were too many.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ignored: Option<Box<IgnoredState>>,
     /// Tasks whose words this attempt changed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rewrote: Vec<Rewritten>,

@@ -16,6 +16,7 @@ mod hex;
 mod hint;
 mod ids;
 mod if_there;
+mod ignored;
 mod iteration;
 mod iteration_name;
 mod join_truncated;
@@ -53,6 +54,7 @@ pub use hex::hex;
 pub use hint::{Hint, hint_command};
 pub use ids::{ObjectId, SessionId};
 pub use if_there::IfThere;
+pub use ignored::{DependencyState, IgnoredState, MAX_IGNORED_NAMES};
 pub use iteration::{
     AgentRun, Claims, Durations, Exits, Iteration, LeftOut, MAX_CAUSE_CHARS, PromptMemory, RedactionCount,
     Rewritten, StreamCounts, Tokens, ToolCall, UNFINISHED_COMMAND, Validation, denied_writes,

@@ -469,6 +469,8 @@ words! {
         Rewrote = "rewrote",
         /// Code, tests or scripts are ignored by git that were not before.
         Ignored = "ignored",
+        /// Ignored dependencies were changed, and by no installer.
+        Deps = "deps",
         /// Files of tasks that are done are what they were before these.
         Undid = "undid",
         /// What it changed is in no snapshot: ignored files, empty folders, files of submodules or outside.

@@ -64,6 +64,7 @@ pub fn iteration(outcome: Outcome) -> Iteration {
         snapshot: None,
         left_out: Vec::new(),
         before: None,
+        ignored: None,
         sealed: None,
         rewrote: Vec::new(),
         uncommitted: None,

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{
-    ArtifactStatus, Baseline, Cost, Durations, EndedBy, Environment, Iteration, Limit, Scope, SessionId,
-    Status, StopReason, TaskName, Timestamp, Tokens, TrustedState,
+    ArtifactStatus, Baseline, Cost, Durations, EndedBy, Environment, IgnoredState, Iteration, Limit, Scope,
+    SessionId, Status, StopReason, TaskName, Timestamp, Tokens, TrustedState,
 };
 
 /// The file that a session is about, and where it stands.
@@ -132,6 +132,9 @@ pub struct Session {
     /// Files with work of the user's that was in no commit when it began, or was resumed; at most 1,000.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub user_files: Vec<String>,
+    /// The files that no snapshot shows, as they were at the start. `None` in older records, and if they were too many.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ignored: Option<IgnoredState>,
     pub host: String,
     /// Names the clone in which it runs: host names change, and two machines may have the same.
     #[serde(default)]

@@ -198,7 +198,8 @@ impl Running<'_> {
             }
             None => Default::default(),
         };
-        let diff = findings(&files);
+        let mut diff = findings(&files);
+        diff.by_itself.extend(self.judging.unseen.work.by_itself());
         let mut own_files = self.judging.own_files.clone();
         let tests = passing.tests.as_ref().or(ran.tests.as_ref());
         if !counts_fell(tests, self.judging.trusted.tests()) {

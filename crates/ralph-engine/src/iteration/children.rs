@@ -1,5 +1,7 @@
 //! The agent's run, and the validation after it.
 
+use std::rc::Rc;
+
 use anyhow::{Context, Result};
 use failure_excerpt::Tally;
 
@@ -30,6 +32,7 @@ impl Running<'_> {
     /// Runs the agent, and the validation if there is something to validate.
     pub(super) fn run_children(&mut self, started: &StartedIteration<'_>) -> Result<Ran> {
         let StartedIteration { slot, begin, environment, .. } = started;
+        let before = self.ignored_before();
         let began = self.file_time();
         let kills = oom_kills();
         let mut agent = self.run_agent(slot, begin.iteration, environment)?;
@@ -45,17 +48,17 @@ impl Running<'_> {
         self.ran(&agent, nothing_done.is_some());
         self.say_facts(&agent);
         let mut sealed = self.seal(started)?;
+        let mut looks = [before, self.recorder.ignored_files().map(Rc::new), None];
+        self.note_ignored(slot, &looks, began, &sealed);
         let mut restored = self.put_protected_back(slot, begin);
         // What an agent left that could not work, or not to its end, is nothing to be judged.
         let is_worth_it = agent.exit.reason != Some(ExitReason::Interrupted) && !agent.was_cut_short;
-        let newly_ignored =
-            if is_worth_it { self.newly_ignored(&begin.task.name) } else { Ok(Default::default()) };
-        let newly_ignored = newly_ignored.unwrap_or_else(|error| {
+        let hidden = if is_worth_it { self.newly_hidden() } else { Ok(Vec::new()) };
+        let hidden = hidden.unwrap_or_else(|error| {
             self.warn(format!("what git ignores since the start is not known: {error:#}"));
-            Default::default()
+            Vec::new()
         });
-        let left_out =
-            if is_worth_it { self.move_left_out_aside(slot, &newly_ignored[0]) } else { Vec::new() };
+        let left_out = if is_worth_it { self.move_left_out_aside(slot, &hidden) } else { Vec::new() };
         let kills = oom_kills();
         let validated = if is_worth_it { self.validate(slot, begin.iteration, environment)? } else { None };
         let (validation, tests) = validated.unzip();
@@ -75,6 +78,10 @@ impl Running<'_> {
         } else {
             Vec::new()
         };
+        if validation.is_some() {
+            looks[2] = self.recorder.ignored_files().map(Rc::new);
+        }
+        let ignored = self.ignored_state(&looks, &left_out);
         self.begin_phase(begin.iteration, Phase::Recording);
         if let Some(complaint) = agent.stream.and_then(StreamCounts::complaint) {
             self.warn(complaint);
@@ -95,7 +102,8 @@ impl Running<'_> {
             protected: restored,
             brought_back,
             left_out,
-            newly_ignored,
+            hidden,
+            ignored,
         })
     }
 
@@ -217,6 +225,7 @@ impl Running<'_> {
     pub(super) fn restore_spool(&mut self, started: &StartedIteration<'_>) -> Result<()> {
         let StartedIteration { slot, begin, prompt, task_list, .. } = started;
         self.take_off_privileges();
+        self.judging.unseen.last = None;
         let is_recreated =
             self.recorder.recreate_spool()? | self.identity.keep(self.plan.store.repository())?;
         if is_recreated || !slot.is_begun() {

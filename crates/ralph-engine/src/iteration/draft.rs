@@ -85,6 +85,7 @@ impl Running<'_> {
         iteration.duration_ms.second = judged.second_ms;
         iteration.reopened = reopened;
         iteration.rewrote.clone_from(&ran.sealed.rewrote);
+        iteration.ignored = ran.ignored.clone().map(Box::new);
         self.task_watch.persons.take_in(&iteration.rewrote);
         iteration.cause = judged.cause.or_else(|| ran.nothing_done.clone());
         if judged.class.is_some() {
@@ -392,6 +393,7 @@ pub(crate) fn unfinished(
         before: begin.before,
         sealed: None,
         left_out: Vec::new(),
+        ignored: None,
         rewrote: Vec::new(),
         uncommitted: None,
         restored_to: begin.restored_to,

@@ -17,6 +17,7 @@ use anyhow::{Context, Result};
 use tasklist::TaskList;
 
 use ralph_core::config::Until;
+use ralph_core::judge::IgnoredWork;
 use ralph_core::record::{Event, Iteration, ObjectId, Outcome, Phase, PhaseTime, RALPH, Task, TaskCounts};
 use ralph_project::project_files::MAX_TASK_LIST_BYTES;
 use ralph_store::{Begin, Slot, names};
@@ -31,7 +32,7 @@ pub(super) use assess::flaky_tests;
 pub(super) use draft::{compose, unfinished};
 pub(super) use protect::restore_protected;
 pub(super) use stages::Sealed;
-pub(super) use unseen::UnseenWatch;
+pub(super) use unseen::{UnseenWatch, ignored_state};
 
 impl Running<'_> {
     /// Returns `task` to the agent and records what came of it.
@@ -47,6 +48,7 @@ impl Running<'_> {
         self.judging.ended(&mut self.session, &iteration);
         if iteration.outcome == Outcome::Success {
             self.recorder.watched_work_tree().accept_hidden();
+            self.judging.unseen.work = IgnoredWork::default();
         }
         Ok(iteration)
     }

@@ -6,8 +6,8 @@ use failure_excerpt::Tally;
 use tasklist::{Languages, TaskList};
 
 use ralph_core::record::{
-    AgentRun, Ended, Evidence, FailureClass, Flag, ObjectId, PromptMemory, Rewritten, Task, TaskName,
-    Timestamp, UndoneTask, Validation,
+    AgentRun, Ended, Evidence, FailureClass, Flag, IgnoredState, ObjectId, PromptMemory, Rewritten, Task,
+    TaskName, Timestamp, UndoneTask, Validation,
 };
 use ralph_git::worktree::{PathChange, TreeEntry};
 use ralph_store::{Begin, Slot};
@@ -76,8 +76,10 @@ pub(super) struct Ran {
     pub brought_back: Vec<String>,
     /// Files that were moved out of the lane, as no commit takes them.
     pub left_out: Vec<String>,
-    /// Files that no snapshot shows since a rule for what git ignores was changed, and code that is ignored since.
-    pub newly_ignored: [Vec<String>; 2],
+    /// Files that no snapshot shows since a rule for what git ignores was changed.
+    pub hidden: Vec<String>,
+    /// What is recorded of the files that no snapshot shows.
+    pub ignored: Option<IgnoredState>,
 }
 
 /// What an iteration came to, by the task lists before and after it.

@@ -1,16 +1,23 @@
 //! What an attempt changed that no snapshot shows, by the times of files: those of our own say when its agent ran.
 
 use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 
 use anyhow::Result;
 
-use ralph_core::judge::{is_hidden_code, is_made_by_tools, unseen_words, without_numbers, written_outside};
-use ralph_core::record::{FlagCode, LeftOut, TaskName, ToolCall};
+use ralph_core::judge::{
+    IgnoredFile, IgnoredFiles, IgnoredWork, decides_dependencies, is_made_by_tools, unseen_words,
+    without_numbers, written_outside,
+};
+use ralph_core::record::{
+    DependencyState, FlagCode, IgnoredState, LeftOut, MAX_IGNORED_NAMES, TaskName, ToolCall,
+};
 use ralph_git::worktree::{ChangeTime, UnseenEntries};
 use ralph_os::platform::{changed_at, own_outputs};
-use ralph_store::Slot;
+use ralph_store::{Identity, Slot};
 
 use super::super::running::Running;
+use super::stages::Sealed;
 
 /// The file of our own whose time says what time it is for files.
 const CLOCK_FILE: &str = "clock";
@@ -22,7 +29,14 @@ pub(crate) struct UnseenWatch {
     runs: HashMap<TaskName, Vec<[ChangeTime; 2]>>,
     /// Ignored files that a validation wrote, without the numbers in their paths.
     by_validation: HashSet<String>,
+    /// What agents wrote of them since the last success.
+    pub work: IgnoredWork,
+    /// What no snapshot shows, if nothing ran since it was looked at.
+    pub last: Option<Rc<IgnoredFiles>>,
 }
+
+/// What no snapshot shows before the agent ran, after it, and after the validation: `None` if that is not known.
+pub(super) type IgnoredLooks = [Option<Rc<IgnoredFiles>>; 3];
 
 impl UnseenWatch {
     /// Notes when an agent ran.
@@ -57,39 +71,88 @@ impl Running<'_> {
     }
 
     fn unseen_entries(&self) -> Result<UnseenEntries> {
-        let (work_tree, feature) = (self.recorder.work_tree(), &self.plan.feature.dir);
-        let folders = [feature.parent().unwrap_or(feature), feature].map(|folder| work_tree.relative(folder));
-        let specs = folders.into_iter().find(|folder| !folder.is_empty() && !folder.starts_with('/'));
-        let is_of_specs = |path: &str| {
-            let rest = specs.as_ref().and_then(|specs| path.strip_prefix(specs.as_str()));
-            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-        };
-        work_tree.unseen_entries(&|path| is_of_specs(path) || is_made_by_tools(path))
+        let specs = self.specs();
+        let is_of_specs = |path: &str| specs.as_ref().is_some_and(|specs| is_at_or_below(path, specs));
+        self.recorder.work_tree().unseen_entries(&|path| is_of_specs(path) || is_made_by_tools(path))
     }
 
-    /// Returns what is ignored since a rule for that was changed: files that this clone alone ignores or that an earlier snapshot
-    /// has, and code, tests and scripts that the agents of the task wrote. Without such a change nothing is looked for.
-    pub(super) fn newly_ignored(&mut self, task: &TaskName) -> Result<[Vec<String>; 2]> {
+    /// Returns the folder of all features, or else that of this one.
+    fn specs(&self) -> Option<String> {
+        let (work_tree, feature) = (self.recorder.work_tree(), &self.plan.feature.dir);
+        let folders = [feature.parent().unwrap_or(feature), feature].map(|folder| work_tree.relative(folder));
+        folders.into_iter().find(|folder| !folder.is_empty() && !folder.starts_with('/'))
+    }
+
+    /// Returns what no snapshot shows before an agent runs. In a lane nobody works but us: there it is what was looked at last.
+    pub(super) fn ignored_before(&mut self) -> Option<Rc<IgnoredFiles>> {
+        let last = self.judging.unseen.last.take().filter(|_| self.plan.work_tree.lane().is_some());
+        last.or_else(|| self.recorder.ignored_files().map(Rc::new))
+    }
+
+    /// Takes in what the agent changed of what no snapshot shows, which is as in the second look now.
+    pub(super) fn note_ignored(
+        &mut self,
+        slot: &Slot,
+        looks: &IgnoredLooks,
+        began: Option<ChangeTime>,
+        sealed: &Sealed,
+    ) {
+        let ([Some(before), Some(after), _], Some(began)) = (looks, began) else { return };
+        let specs = self.specs();
+        let (recorder, watch) = (&self.recorder, &mut self.judging.unseen);
+        let mut decides = || {
+            let changes = recorder.last_contents().0.zip(sealed.tree.as_ref());
+            let changes = changes.map(|(from, to)| recorder.differences(Some(slot), from, to));
+            // What is not known is no reason for a flag.
+            let Some(Ok(changes)) = changes else { return true };
+            changes.iter().any(|change| decides_dependencies(&change.name()))
+        };
+        let (left_out, by_validation) = (recorder.last_left_out(), &watch.by_validation);
+        let is_not_its_work = |path: &str| {
+            let is_left_out = |left: &LeftOut| is_at_or_below(path, left.path.trim_end_matches('/'));
+            by_validation.contains(&without_numbers(path))
+                || left_out.iter().any(is_left_out)
+                || specs.as_ref().is_some_and(|specs| is_at_or_below(path, specs))
+        };
+        watch.work.note([before, after], began, &mut decides, &is_not_its_work);
+    }
+
+    /// Looks once more after the validation, and returns what is recorded of all looks, without files that we moved aside.
+    pub(super) fn ignored_state(
+        &mut self,
+        [before, after, validated]: &IgnoredLooks,
+        moved: &[String],
+    ) -> Option<IgnoredState> {
+        let now = validated.as_ref().or(after.as_ref())?;
+        let changed = |from: &Option<Rc<IgnoredFiles>>, to: &Option<Rc<IgnoredFiles>>| {
+            let (Some(from), Some(to)) = (from, to) else { return Vec::new() };
+            let mut changes = to.changes_since(from);
+            changes.retain(|change| !moved.iter().any(|path| path == change.path));
+            changes.sort_by_key(|change| change.dependency.is_some());
+            changes.iter().take(MAX_IGNORED_NAMES).map(|change| change.path.to_owned()).collect()
+        };
+        let (by_agent, by_validation) = (changed(before, after), changed(after, validated));
+        let written = by_validation.iter().map(|path| without_numbers(path));
+        self.judging.unseen.by_validation.extend(written);
+        self.judging.unseen.last = Some(Rc::clone(now));
+        let state = ignored_state(&self.identity, now);
+        Some(IgnoredState { changed_by_agent: by_agent, changed_by_validation: by_validation, ..state })
+    }
+
+    /// Returns what no snapshot shows since the start though it was no secret to earlier ones, or though no `.gitignore` says so:
+    /// files that this clone alone ignores since, or that an earlier snapshot has.
+    pub(super) fn newly_hidden(&mut self) -> Result<Vec<String>> {
         let Some(mut hidden) = self.recorder.watched_work_tree().newly_ignored() else {
-            return Ok(Default::default());
+            return Ok(Vec::new());
         };
         let work_tree = self.recorder.work_tree();
         hidden.retain(|path| !is_made_by_tools(path) && work_tree.has_file(path));
-        let runs = self.judging.unseen.runs.get(task).cloned().unwrap_or_default();
-        let is_of_agent =
-            |time: &ChangeTime| runs.iter().any(|[begun, ended]| (begun..=ended).contains(&time));
-        let found = self.unseen_entries()?.ignored;
-        let written = found.into_iter().filter(|(path, changed, _)| {
-            is_of_agent(changed)
-                && !hidden.contains(path)
-                && !self.judging.unseen.by_validation.contains(&without_numbers(path))
-        });
-        let written: Vec<String> = written.map(|(path, ..)| path).collect();
-        let here_alone = self.recorder.work_tree().ignored_here_alone(&written)?;
-        let (here_alone, ignored): (Vec<_>, Vec<_>) =
-            written.into_iter().partition(|path| here_alone.contains(path));
-        hidden.extend(here_alone);
-        Ok([hidden, ignored.into_iter().filter(|path| is_hidden_code(path)).collect()])
+        let written = self.judging.unseen.work.written().filter(|path| !hidden.contains(path));
+        let written: Vec<String> = written.cloned().collect();
+        if !written.is_empty() {
+            hidden.extend(work_tree.ignored_here_alone(&written)?);
+        }
+        Ok(hidden)
     }
 
     /// Returns what the attempts at a task changed that no snapshot shows, in words, and the paths. `None` if nothing is seen.
@@ -148,4 +211,27 @@ impl Running<'_> {
         });
         paths
     }
+}
+
+/// Returns what is recorded of files that no snapshot shows.
+pub(crate) fn ignored_state(identity: &Identity, found: &IgnoredFiles) -> IgnoredState {
+    let of = |dependency: Option<usize>| {
+        let is_of = move |file: &&IgnoredFile| file.dependency == dependency;
+        let files = found.files.iter().filter(is_of);
+        let digest = identity.fingerprint_of_files(files.clone().map(|it| (&*it.path, it.mode, it.size)));
+        (files.count(), digest)
+    };
+    let (count, digest) = of(None);
+    let folders = found.dependencies.iter().enumerate().take(MAX_IGNORED_NAMES);
+    let dependencies = folders.map(|(number, folder)| {
+        let (count, digest) = of(Some(number));
+        DependencyState { path: folder.path.clone(), count, digest }
+    });
+    let mut dependencies: Vec<DependencyState> = dependencies.collect();
+    dependencies.sort_by(|one, other| one.path.cmp(&other.path));
+    IgnoredState { count, digest, dependencies, ..IgnoredState::default() }
+}
+
+fn is_at_or_below(path: &str, folder: &str) -> bool {
+    path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }

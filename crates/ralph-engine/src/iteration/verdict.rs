@@ -156,20 +156,16 @@ impl Running<'_> {
             let names = join_truncated(&new, MAX_NAMES);
             flags.push(flag(FlagCode::NewProtected, format!("new beside protected files: {names}"), new));
         }
-        let [hidden, ignored] = &ran.newly_ignored;
         // In a lane the validation ran without them, which is said.
         if self.plan.work_tree.lane().is_none() {
-            let hidden = [self.recorder.watched_work_tree().hidden(), hidden.clone()].concat();
+            let hidden = [self.recorder.watched_work_tree().hidden(), ran.hidden.clone()].concat();
             if !hidden.is_empty() {
                 let names = join_truncated(&hidden, MAX_NAMES);
                 let text = format!("validated with {names}, which no snapshot shows");
                 flags.push(flag(FlagCode::LeftOut, text, hidden));
             }
         }
-        if !ignored.is_empty() {
-            let text = format!("git ignores what is new: {}", join_truncated(ignored, MAX_NAMES));
-            flags.push(flag(FlagCode::Ignored, text, ignored.clone()));
-        }
+        flags.extend(self.judging.unseen.work.flags(&ran.hidden));
         if !ran.brought_back.is_empty() {
             let names = join_truncated(&ran.brought_back, MAX_NAMES);
             let text = format!("put back {names}, which the validation deleted");

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use anyhow::Result;
 use camino::Utf8PathBuf;
 
+use ralph_core::judge::IgnoredFiles;
 use ralph_core::record::{Before, ObjectId, Outcome, Timestamp};
 use ralph_git::worktree::{PathChange, PrivateIndex, RawPath, TreeEntry};
 use ralph_os::process::{create_private_dir, was_cut_short};
@@ -166,6 +167,12 @@ impl Recorder<'_> {
         let private_index =
             PrivateIndex { index: &index, objects: &objects, max_file: self.place.snapshot_max_file };
         self.work_tree().replace(private_index, changes)
+    }
+
+    /// Returns the files that the last snapshot does not show; `None` if there are too many to look at, or no snapshot was taken.
+    pub fn ignored_files(&self) -> Option<IgnoredFiles> {
+        let (index, _) = self.index_and_objects(None);
+        self.work_tree().ignored_files(&index).ok().flatten()
     }
 
     /// Has the next snapshot read the work tree.

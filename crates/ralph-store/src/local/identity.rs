@@ -46,6 +46,15 @@ impl Identity {
         self.hash(&["kept", &hex(&Sha256::digest(kept_settings))])
     }
 
+    /// Returns a hash of the paths, modes and sizes of files.
+    pub fn fingerprint_of_files<'f>(&self, files: impl Iterator<Item = (&'f str, u32, u64)>) -> String {
+        let mut hash = Sha256::new();
+        for (path, mode, size) in files {
+            hash.update(format!("{mode:o} {size} {path}\0"));
+        }
+        self.hash(&["files", &hex(&hash.finalize())])
+    }
+
     fn hash(&self, parts: &[&str]) -> String {
         let mut hash = Sha256::new();
         hash.update(self.key);

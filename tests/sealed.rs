@@ -368,13 +368,19 @@ fn a_runner_that_was_changed_by_hand_is_flagged_and_an_installation_is_not() {
 }
 
 #[test]
+fn files_of_ci_are_named_at_the_end_and_no_flag() {
+    let scene = scene(COUNTS, "mkdir -p .github/workflows; echo 'on: push' >.github/workflows/ci.yml");
+    let said = run(&scene, "-n 1").text();
+    assert!(said.contains("changes what CI runs: .github/workflows/ci.yml"), "{said}");
+    assert_eq!(flags(&last(&scene).iteration(1)), [""; 0]);
+}
+
+#[test]
 fn ignored_files_are_recorded_by_path_mode_and_size_alone() {
     let before = ["node_modules/a/index.js", "scratch/a.txt"];
     let work = "echo longer >scratch/a.txt; echo x >node_modules/a/new.js";
     let scene = ignoring("node_modules/\nscratch/\n", &before, work);
-    scene
-        .write("check.sh", &format!("echo \"$RALPH_ITERATION\" >scratch/checked.txt; {COUNTS}"))
-        .commit("Note");
+    scene.write("check.sh", format!("echo x >>scratch/checked.txt; {COUNTS}")).commit("Note");
     run(&scene, "-n 1");
     let session = last(&scene);
     let [start, first] = [session.end()["ignored"].clone(), session.iteration(1)["ignored"].clone()];

@@ -113,7 +113,7 @@ impl Launch {
     ) -> Result<AgentRun> {
         let seeded = turn.sandbox.map(|sandbox| sandbox.seed(&self.state)).transpose()?;
         let run = self.follow(turn, seeded.as_ref(), interrupt, say)?;
-        let mut warnings = seeded.map(SeededState::give_back).transpose()?.unwrap_or_default();
+        let login = seeded.map(SeededState::give_back).transpose()?.unwrap_or_default();
         let limit = self.limit(&run, turn)?;
         let has_lingered = run.ended.exit.reason == Some(ExitReason::Lingered);
         let has_ended_well = run.ended.exit.is_success() || has_lingered;
@@ -126,7 +126,7 @@ impl Launch {
         let resets_at = resets_at(&run, &cause, turn);
         let is_silent = self.is_silent(&run, turn)?;
         let FollowedRun { ended, duration_ms, mut report, stream, .. } = run;
-        warnings.extend(drop_impossible(&mut report.cost_usd, &mut report.tokens));
+        let warnings = drop_impossible(&mut report.cost_usd, &mut report.tokens).into_iter().collect();
         let mut run = AgentRun {
             exit: ended.exit,
             duration_ms,
@@ -145,6 +145,7 @@ impl Launch {
             stream,
             leftovers: ended.leftovers,
             warnings,
+            login,
         };
         run.was_silent &= run.tool_calls.is_empty() && run.tokens.output.unwrap_or_default() == 0;
         run.was_cut_short = cause.cuts_short(run.has_worked());

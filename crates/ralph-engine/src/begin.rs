@@ -178,6 +178,7 @@ impl<'a> Running<'a> {
                 prompt_filler: None,
                 said_facts: BTreeSet::new(),
                 validation_began: None,
+                logins: BTreeSet::new(),
                 was_idle: false,
                 phases: Vec::new(),
                 phase_clock: plan.clock.stopwatch(),

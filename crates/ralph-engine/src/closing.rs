@@ -6,6 +6,7 @@ use anyhow::Result;
 use tasklist::TaskList;
 
 use ralph_core::history::failure_key::FailureKey;
+use ralph_core::judge::decides_ci;
 use ralph_core::progress::progress_txt;
 use ralph_core::record::{
     Changes, Closing, DiffStat, IterationFacts, Need, NeedKind, ObjectId, Outcome, Session, Status,
@@ -24,14 +25,15 @@ impl Running<'_> {
         let unrecognised =
             unrecognised.map(|item| format!("line {}: [{}] {}", item.line, item.mark, item.text)).collect();
         let (uncommitted, left_out) = self.not_in_commits();
+        let logins = self.state.logins.iter().cloned().collect();
         match self.recorded_with_changes(tasks) {
             Ok(recorded) => {
                 let merge = self.merge_command(&recorded).unwrap_or_default();
-                Closing { unrecognised, uncommitted, left_out, merge, ..recorded }
+                Closing { unrecognised, uncommitted, left_out, logins, merge, ..recorded }
             }
             Err(error) => {
                 self.warn(format!("cannot determine what the session changed: {error:#}"));
-                Closing { unrecognised, uncommitted, left_out, ..Closing::default() }
+                Closing { unrecognised, uncommitted, left_out, logins, ..Closing::default() }
             }
         }
     }
@@ -74,7 +76,8 @@ impl Running<'_> {
         let recorded = self.recorded(&log, tasks)?;
         let needing = recorded.not_done.iter().filter(|task| task.needs_you());
         let unfinished = needing.map(|task| self.unfinished(&log, &task.task)).collect::<Result<_>>()?;
-        Ok(Closing { changes: self.changes(&log)?, unfinished, ..recorded })
+        let (changes, ci_files) = self.changes(&log)?.unzip();
+        Ok(Closing { changes, ci_files: ci_files.unwrap_or_default(), unfinished, ..recorded })
     }
 
     pub(super) fn log(&self) -> Result<Option<SessionLog>> {
@@ -146,8 +149,8 @@ impl Running<'_> {
         Ok(files)
     }
 
-    /// From the snapshot at the start to the last one, without what the loop itself writes.
-    fn changes(&self, log: &SessionLog) -> Result<Option<Changes>> {
+    /// From the snapshot at the start to the last one, without what the loop itself writes. Beside it, what of that CI runs.
+    fn changes(&self, log: &SessionLog) -> Result<Option<(Changes, Vec<String>)>> {
         let (last, beside) = self.recorder.last_contents();
         let (Some(last), None) = (last, beside) else { return Ok(None) };
         let Some(first) = self.plan.store.first_snapshot(log)? else { return Ok(None) };
@@ -162,7 +165,9 @@ impl Running<'_> {
             None => files.len(),
         };
         let stat = DiffStat::of(files.iter().map(|file| (file.added, file.removed)));
-        Ok(Some(Changes { stat, uncommitted_files }))
+        let names = files.iter().map(|file| String::from_utf8_lossy(&file.path).into_owned());
+        let ci_files = names.filter(|path| decides_ci(path)).collect();
+        Ok(Some((Changes { stat, uncommitted_files }, ci_files)))
     }
 }
 

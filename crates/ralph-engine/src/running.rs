@@ -85,6 +85,8 @@ pub(super) struct LoopState {
     pub said_facts: BTreeSet<String>,
     /// When the newest validation began, by the clock of the files.
     pub validation_began: Option<(i64, i64)>,
+    /// What became of logins that agents renewed, and a person must look at: each once.
+    pub logins: BTreeSet<String>,
     /// Set after a wait, in which a person may have worked.
     pub was_idle: bool,
     /// The phases of the iteration so far; the last one lasts since `phase_clock`.

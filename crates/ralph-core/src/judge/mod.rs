@@ -38,7 +38,7 @@ pub use ordered::{
 };
 pub use own_files::{Lookup, OwnFiles, selects_by_change};
 pub use paths::{
-    acts_on_other_tests, is_test_file, is_test_snapshot, is_worth_reading, may_have_moved,
+    acts_on_other_tests, decides_ci, is_test_file, is_test_snapshot, is_worth_reading, may_have_moved,
     without_trailing_blanks,
 };
 pub use rewritten::{PersonsTexts, rewrote_flag};

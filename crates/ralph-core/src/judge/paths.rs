@@ -246,6 +246,18 @@ pub(super) fn runs_by_itself(path: &str) -> Option<(&'static str, bool, Option<&
     (!is_foreign).then_some((*when, *is_new, line.as_ref()))
 }
 
+/// Returns true for a file that says what CI runs.
+pub fn decides_ci(path: &str) -> bool {
+    static DECIDES: LazyLock<Regex> = LazyLock::new(|| {
+        pattern(
+            r"(?x)^(?:\.(?:github|forgejo|gitea)/(?:workflows|actions)/ | \.(?:circleci|buildkite|teamcity|woodpecker|builds)/
+              | \.?gitlab-ci[^/]*\.ya?ml$ | \.gitlab/ci/ | azure-pipelines[^/]*\.ya?ml$ | Jenkinsfile[^/]*$ | bitbucket-pipelines\.ya?ml$
+              | (?:\.travis|\.drone|\.woodpecker|\.cirrus|\.?appveyor|cloudbuild|buildspec)\.ya?ml$)",
+        )
+    });
+    DECIDES.is_match(path)
+}
+
 /// Returns true if the contents of a changed file may show what became of the tests, or what runs by itself.
 pub fn is_worth_reading(path: &str) -> bool {
     is_test_file(path)
@@ -299,6 +311,33 @@ mod tests {
             "scripts/run_tests.sh",
         ] {
             assert!(!is_test_file(path), "{path}");
+        }
+    }
+
+    #[test]
+    fn files_of_ci_are_known_by_their_path() {
+        for path in [
+            ".github/workflows/ci.yml",
+            ".github/actions/setup/action.yml",
+            ".gitlab-ci.yml",
+            ".gitlab/ci/test.yml",
+            ".circleci/config.yml",
+            "azure-pipelines.yml",
+            "Jenkinsfile",
+            ".travis.yml",
+            "bitbucket-pipelines.yml",
+            ".forgejo/workflows/test.yaml",
+        ] {
+            assert!(decides_ci(path), "{path}");
+        }
+        for path in [
+            ".github/CODEOWNERS",
+            "docs/.travis.yml",
+            "src/workflows/ci.yml",
+            "ci/notes.md",
+            ".gitlab/issue.md",
+        ] {
+            assert!(!decides_ci(path), "{path}");
         }
     }
 

@@ -24,6 +24,12 @@ pub struct Closing {
     /// Files of the work that the commits leave out.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<String>,
+    /// What became of the logins of agents, where a person must look at that.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub logins: Vec<String>,
+    /// Files that say what CI runs and that the session changed, from the repository's root.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ci_files: Vec<String>,
     /// Files that the session changed; null without snapshots.
     pub changes: Option<Changes>,
     /// Open tasks that were tried, in the order of their first attempts.
@@ -48,6 +54,8 @@ impl Closing {
             unrecognised,
             uncommitted,
             left_out,
+            logins,
+            ci_files,
             changes: _,
             not_done,
             unfinished,
@@ -56,7 +64,9 @@ impl Closing {
             summary: _,
         } = self;
         let texts = why.iter_mut().chain(hint).chain(next).chain(merge);
-        texts.chain([unrecognised, uncommitted, left_out].into_iter().flatten()).for_each(&mut *visit);
+        texts
+            .chain([unrecognised, uncommitted, left_out, logins, ci_files].into_iter().flatten())
+            .for_each(&mut *visit);
         for Unfinished { task, is_same: _, tried, is_taken_back: _, files, lines: _ } in unfinished {
             [task].into_iter().chain(tried).chain(files).for_each(&mut *visit);
         }

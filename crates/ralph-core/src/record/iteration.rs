@@ -195,8 +195,10 @@ pub struct AgentRun {
     pub was_silent: bool,
     /// Names of the programs that it left running in the background. They are stopped by now.
     pub leftovers: Vec<String>,
-    /// What the user must know beside, as of its login.
+    /// What the user must know beside.
     pub warnings: Vec<String>,
+    /// What became of its login, where that did not go back: `login looks wrong: ...`.
+    pub login: Vec<String>,
 }
 
 /// How the lines of an agent's stream could be read. `stream` in `iteration.json`.

@@ -86,9 +86,12 @@ impl Running<'_> {
         if let Some(complaint) = agent.stream.and_then(StreamCounts::complaint) {
             self.warn(complaint);
         }
-        for warning in std::mem::take(&mut agent.warnings) {
+        let name = self.candidate().agent.name().to_owned();
+        let logins: Vec<String> = agent.login.drain(..).map(|said| format!("{name}'s {said}")).collect();
+        for warning in std::mem::take(&mut agent.warnings).into_iter().chain(logins.clone()) {
             self.warn(warning);
         }
+        self.state.logins.extend(logins);
         let of_validation = validation.iter().flat_map(|validation| &validation.leftovers);
         let leftovers: Vec<String> = agent.leftovers.iter().chain(of_validation).cloned().collect();
         self.warn_of_leftovers(&leftovers);

@@ -124,9 +124,12 @@ impl Running<'_> {
         moved: &[String],
     ) -> Option<IgnoredState> {
         let now = validated.as_ref().or(after.as_ref())?;
+        let work_tree = self.recorder.work_tree();
         let changed = |from: &Option<Rc<IgnoredFiles>>, to: &Option<Rc<IgnoredFiles>>| {
             let (Some(from), Some(to)) = (from, to) else { return Vec::new() };
             let mut changes = to.changes_since(from);
+            // What is still there came into the snapshot.
+            changes.retain(|change| !(change.is_gone && work_tree.has_file(change.path)));
             changes.retain(|change| !moved.iter().any(|path| path == change.path));
             changes.sort_by_key(|change| change.dependency.is_some());
             changes.iter().take(MAX_IGNORED_NAMES).map(|change| change.path.to_owned()).collect()

@@ -131,7 +131,7 @@ impl SeededState {
             }
             if current.get(path) != Some(before) {
                 said.push(format!(
-                    "{original} was changed meanwhile, and the login that the agent renewed is lost"
+                    "login was changed meanwhile: {original} stays, and what the agent renewed is lost"
                 ));
             } else if login::can_replace(before, &copy) {
                 if self.sandbox.kept.lock().unwrap_or_else(PoisonError::into_inner).insert(path.clone()) {
@@ -140,10 +140,7 @@ impl SeededState {
                 home::replace(&original, &copy).with_context(|| format!("write {original}"))?;
             } else {
                 let kept = self.keep(path, "wrong", &copy)?;
-                let name =
-                    path.components().find(|part| part.as_str() != ".config").map(|part| part.as_str());
-                let name = name.unwrap_or_default().trim_start_matches('.');
-                said.push(format!("{name}'s login looks wrong: kept at {kept}; yours may be used up"));
+                said.push(format!("login looks wrong: kept at {kept}; yours may be used up"));
             }
         }
         self.sandbox.renew_home()?;

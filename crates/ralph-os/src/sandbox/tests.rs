@@ -288,9 +288,9 @@ fn an_agent_works_with_copies_and_its_credentials_alone_go_back() {
         said,
         [
             format!(
-                "{home}/.agent/other was changed meanwhile, and the login that the agent renewed is lost"
+                "login was changed meanwhile: {home}/.agent/other stays, and what the agent renewed is lost"
             ),
-            format!("agent's login looks wrong: kept at {logins}/agent-wrong.wrong; yours may be used up"),
+            format!("login looks wrong: kept at {logins}/agent-wrong.wrong; yours may be used up"),
         ]
     );
     for (name, expected) in [("agent-login.former", "user's"), ("agent-wrong.wrong", "{}")] {

@@ -117,6 +117,7 @@ fn facts(closing: &Closing, is_validated: bool, screen: Screen) -> Vec<String> {
         (FLAG, flagged(&closing.summary.flagged)),
         ("!", uncommitted.map(|names| format!("{names} {are} work is not committed"))),
         ("!", left_out.map(|names| format!("left out of the commits: {names}"))),
+        ("!", (!closing.logins.is_empty()).then(|| one_line(&closing.logins.join("; ")))),
         ("!", (!is_validated).then(|| "nothing checks the agent's word: --validate CMD".to_owned())),
     ];
     for (sign, words) in warnings {
@@ -137,6 +138,8 @@ fn next(session: &Session, closing: &Closing, screen: Screen) -> Vec<String> {
     if let (Some(command), Some(branch)) = (&closing.merge, &session.branch) {
         lines.push(format!("on {}: {}", one_line(branch), one_line(command)));
     }
+    let ci_files = listed(&closing.ci_files, MAX_NAMED);
+    lines.extend(ci_files.map(|names| format!("changes what CI runs: {names}")));
     let look = format!("look   {RALPH} report --open");
     let resume = format!("{RALPH} resume{}", session.budget().flags_to_go_on());
     // A hint that names it says what comes first.
@@ -330,6 +333,18 @@ then   specify ralph resume     look   specify ralph report --open"
         );
         let merge = Some("git switch main && git merge night".to_owned());
         let on_night = Session { branch: Some("night".to_owned()), ..completed.clone() };
+        let logins = vec!["claude's login looks wrong: kept at /l; yours may be used up".to_owned()];
+        let ci_files = vec![".github/workflows/ci.yml".to_owned()];
+        let closing = Closing { merge: merge.clone(), logins, ci_files, ..Closing::default() };
+        let card = text(&on_night, &closing, 80);
+        assert!(
+            card.contains("\n! claude's login looks wrong: kept at /l; yours may be used up\n"),
+            "{card}"
+        );
+        assert!(
+            card.contains("git merge night\nchanges what CI runs: .github/workflows/ci.yml\nlook"),
+            "{card}"
+        );
         let card = text(&on_night, &Closing { merge, ..Closing::default() }, 80);
         assert!(card.contains("\n\non night: git switch main && git merge night\nlook   "), "{card}");
         let screen = Screen { paint: Paint::Plain, width: 60 };

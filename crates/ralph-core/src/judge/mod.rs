@@ -1,6 +1,7 @@
 //! What the evidence of an attempt comes to: its changes and its tests against those of the trusted state. Pure.
 
 mod bare;
+pub mod clean;
 mod decision;
 #[cfg(test)]
 mod decision_tests;

@@ -21,9 +21,9 @@ const CACHES: &[&str] = &[".cache", ".npm"];
 const MAX_FILE_BYTES: u64 = 64 << 20;
 
 /// Makes the private home `dir` anew, with links to all of the user's, `real`, that is neither hidden, nor an agent's own, nor a
-/// cache. Nothing of the old one is followed: commands may have put links anywhere.
+/// cache; empty if there is none. Nothing of the old one is followed: commands may have put links anywhere.
 pub(super) fn renew(
-    real: &Utf8Path,
+    real: Option<&Utf8Path>,
     dir: &Utf8Path,
     hide: &[Utf8PathBuf],
     show: &[Utf8PathBuf],
@@ -32,16 +32,18 @@ pub(super) fn renew(
     let new = Utf8PathBuf::from(format!("{dir}.new"));
     remove_path(&new)?;
     fs::create_dir(&new)?;
-    let hidden = present(hide).into_iter().filter(|path| !show.contains(path));
-    let hidden = hidden.filter_map(|path| path.strip_prefix(real).map(Utf8Path::to_owned).ok());
-    let own = states.iter().flat_map(AgentState::roots);
-    let left_out: Vec<_> = hidden.chain(own).chain(EMPTY.iter().map(Utf8PathBuf::from)).collect();
-    link(real, &new, Utf8Path::new(""), &left_out)?;
+    if let Some(real) = real {
+        let hidden = present(hide).into_iter().filter(|path| !show.contains(path));
+        let hidden = hidden.filter_map(|path| path.strip_prefix(real).map(Utf8Path::to_owned).ok());
+        let own = states.iter().flat_map(AgentState::roots);
+        let left_out: Vec<_> = hidden.chain(own).chain(EMPTY.iter().map(Utf8PathBuf::from)).collect();
+        link(real, &new, Utf8Path::new(""), &left_out)?;
+    }
     for folder in EMPTY {
         fs::create_dir_all(new.join(folder))?;
     }
-    for path in show.iter().filter_map(|path| path.strip_prefix(real).ok()) {
-        let (from, to) = (real.join(path), new.join(path));
+    let shown = show.iter().filter_map(|path| Some((path, new.join(path.strip_prefix(real?).ok()?))));
+    for (from, to) in shown {
         if to.symlink_metadata().is_err() && from.exists() {
             to.parent().map_or(Ok(()), fs::create_dir_all)?;
             symlink(from, to)?;

@@ -32,6 +32,19 @@ pub use variables::{locale, variable_names};
 /// Stands for all words of the command in the words of a mechanism.
 pub const COMMAND: &str = "{command}";
 
+/// Variables by which toolchains find themselves, with the folders of the home in which they are without them.
+const TOOLCHAINS: &[(&str, &str)] = &[
+    ("RUSTUP_HOME", ".rustup"),
+    ("CARGO_HOME", ".cargo"),
+    ("PYENV_ROOT", ".pyenv"),
+    ("NVM_DIR", ".nvm"),
+    ("VOLTA_HOME", ".volta"),
+    ("ASDF_DATA_DIR", ".asdf"),
+    ("MISE_DATA_DIR", ".local/share/mise"),
+    ("RBENV_ROOT", ".rbenv"),
+    ("UV_PYTHON_INSTALL_DIR", ".local/share/uv/python"),
+];
+
 /// What puts the fence up.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Mechanism {
@@ -92,6 +105,8 @@ pub struct Sandbox {
     /// The user's.
     real_home: Utf8PathBuf,
     home: Utf8PathBuf,
+    /// True if commands find what of the user's home can be read in theirs.
+    has_users_home: bool,
     /// Of all agents of the session.
     states: Vec<AgentState>,
     /// Where logins are kept that were replaced, or are no renewals.
@@ -257,6 +272,7 @@ impl Sandbox {
             private_dir,
             real_home,
             home,
+            has_users_home: true,
             states,
             logins_dir,
             kept,
@@ -265,6 +281,36 @@ impl Sandbox {
         sandbox.renew_home()?;
         sandbox.write_settings()?;
         self_test::run(&sandbox)?;
+        Ok(sandbox)
+    }
+
+    /// Returns the same fence around other places, which commands can write instead of the work, with an empty home folder. It is not
+    /// tested again.
+    pub fn around(&self, places: Vec<Utf8PathBuf>) -> Result<Arc<Self>> {
+        let private_dir = self.private_dir.join("clean");
+        Self::remove(&private_dir)?;
+        for dir in ["tmp", "tmp/agent", "tmp/check", "probe"] {
+            create_private_dir(&private_dir.join(dir))?;
+        }
+        let work = self.rules.write.first();
+        let further = self.rules.write.iter().filter(|path| !work.is_some_and(|work| path.starts_with(work)));
+        let write = places.into_iter().chain(further.cloned()).collect();
+        let sandbox = Arc::new(Self {
+            mechanism: self.mechanism.clone(),
+            program: self.program.clone(),
+            version: self.version.clone(),
+            rules: Rules { write, ..self.rules.clone() },
+            home: private_dir.join("home"),
+            private_dir,
+            real_home: self.real_home.clone(),
+            has_users_home: false,
+            states: Vec::new(),
+            logins_dir: self.logins_dir.clone(),
+            kept: Mutex::default(),
+            privileged: self.privileged.clone(),
+        });
+        sandbox.renew_home()?;
+        sandbox.write_settings()?;
         Ok(sandbox)
     }
 
@@ -325,6 +371,11 @@ impl Sandbox {
         Fence { sandbox: Arc::clone(self), purpose: Purpose::Check, variables: Vec::new() }
     }
 
+    /// Returns the fence for a command that installs what the project needs: it reaches what the agent does.
+    pub fn for_setup(self: &Arc<Self>) -> Fence {
+        Fence { sandbox: Arc::clone(self), purpose: Purpose::Agent, variables: Vec::new() }
+    }
+
     /// Returns the fence for filters that git runs.
     pub fn for_filters(self: &Arc<Self>) -> Fence {
         Fence { sandbox: Arc::clone(self), purpose: Purpose::Filter, variables: Vec::new() }
@@ -342,8 +393,8 @@ impl Sandbox {
 
     fn renew_home(&self) -> Result<()> {
         let Rules { hide, show, .. } = &self.rules;
-        home::renew(&self.real_home, &self.home, hide, show, &self.states)
-            .context("make the home folder of the sandbox")
+        let real = self.has_users_home.then_some(self.real_home.as_path());
+        home::renew(real, &self.home, hide, show, &self.states).context("make the home folder of the sandbox")
     }
 
     /// Returns where a copy of a file of ours can be read inside, and makes it.
@@ -451,6 +502,14 @@ impl Fence {
             // Claude Code gives root full permissions in a sandbox alone.
             ("IS_SANDBOX", "1".to_owned()),
         ];
+        if !self.sandbox.has_users_home {
+            // Programs that are not in the home folder find what belongs to them there.
+            let is_set = |name: &str| std::env::vars_os().any(|(known, _)| known == name);
+            variables.extend(TOOLCHAINS.iter().filter_map(|(name, folder)| {
+                let folder = self.sandbox.real_home.join(folder);
+                (!is_set(name) && folder.is_dir()).then(|| (*name, folder.into_string()))
+            }));
+        }
         variables.push(match self.sandbox.mechanism {
             Mechanism::Bwrap => ("TMPDIR", "/tmp".to_owned()),
             // It gives its commands this one as TMPDIR, and makes sockets in its own.

@@ -380,6 +380,7 @@ fn session(id: &SessionId, seconds: i64) -> Session {
         closed_parents: Vec::new(),
         validation_files: Vec::new(),
         legacy_failures: None,
+        clean: None,
         trusted: None,
         user_files: Vec::new(),
         schema: SCHEMA,

@@ -97,6 +97,7 @@ const OPENERS: &[(&str, &str)] = &[
     ("crates/ralph-os/src/terminal", "the terminal of this process"),
     ("crates/ralph-project/src/project_files/open_windows.rs", "what was resolved inside of the project"),
     ("crates/ralph-engine/src/ask.rs", "questions in the spool"),
+    ("crates/ralph-engine/src/clean/", "clean checkouts, which are ours, and the user's `lanes.copy`"),
     ("crates/ralph-engine/src/commits/", "messages and traces in the spool"),
     ("crates/ralph-engine/src/lane_dependencies.rs", "streams in the spool"),
     ("crates/ralph-engine/src/recover.rs", "the spool"),

@@ -56,7 +56,7 @@ fn init_writes_files_that_change_nothing_and_never_over_others() {
     let settings = scene.read(".specify/ralph.toml");
     assert!(settings.lines().all(|line| line.is_empty() || line.starts_with("# ")), "{settings}");
     for (key, entry) in
-        scene.call("config --json").judged().run().code(0).json().as_object().expect("an object")
+        scene.call("config --json").judged().checked().run().code(0).json().as_object().expect("an object")
     {
         // The sandbox sets these.
         let is_approval = ["trust", "sync.confirmed"].contains(&key.as_str());

@@ -9,6 +9,7 @@ mod awkward;
 mod base_tree;
 mod baseline;
 mod cheats;
+mod clean;
 mod commits;
 mod compatibility;
 mod completions;

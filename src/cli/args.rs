@@ -193,7 +193,7 @@ fn command_line(text: &str) -> Result<String> {
 }
 
 /// Returns the parser for `--set`.
-fn pair(text: &str) -> Result<(String, String)> {
+pub fn pair(text: &str) -> Result<(String, String)> {
     let (key, value) = text.split_once('=').ok_or_else(|| anyhow!("expected KEY=VALUE"))?;
     config::check(key.trim(), value)?;
     Ok((key.trim().to_owned(), value.to_owned()))

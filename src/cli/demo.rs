@@ -20,7 +20,8 @@ use super::setup::RunRequest;
 use super::{Context, ExitCode, Flags, stdout};
 
 /// The files of the project.
-const FILES: [(&str, &str); 7] = [
+const FILES: [(&str, &str); 8] = [
+    (".gitignore", include_str!("../../fixtures/demo/gitignore")),
     (".specify/ralph.toml", include_str!("../../fixtures/demo/ralph.toml")),
     ("agent.toml", include_str!("../../fixtures/demo/agent.toml")),
     ("check.sh", include_str!("../../fixtures/demo/check.sh")),
@@ -30,8 +31,8 @@ const FILES: [(&str, &str); 7] = [
     ("specs/001-greeting/tasks.md", include_str!("../../fixtures/demo/tasks.md")),
 ];
 
-/// What every iteration comes to, in this order.
-const STORY: [(&str, Outcome); 12] = [
+/// What every iteration comes to, in this order; the last check is of no task.
+const STORY: [(&str, Outcome); 15] = [
     ("T001", Outcome::Success),
     ("T002", Outcome::Failure),
     ("T002", Outcome::Failure),
@@ -44,6 +45,9 @@ const STORY: [(&str, Outcome); 12] = [
     ("T004", Outcome::Skipped),
     ("T005", Outcome::Failure),
     ("T005", Outcome::Success),
+    ("T003", Outcome::Checked),
+    ("T003", Outcome::Success),
+    ("", Outcome::Checked),
 ];
 
 /// The iteration in which the agent says that it is done and is not.
@@ -63,8 +67,9 @@ pub fn run(dir: Option<&Utf8Path>, context: &Context) -> Result<ExitCode> {
     )?;
     writeln!(
         out,
-        "  says that it is done and is not, once it skips a test, and one task it cannot do at all\n"
+        "  says that it is done and is not, once it skips a test, once a result holds only where it was"
     )?;
+    writeln!(out, "  made, and one task it cannot do at all\n")?;
     out.flush()?;
 
     let environment = context.environment.for_another_project();
@@ -72,8 +77,11 @@ pub fn run(dir: Option<&Utf8Path>, context: &Context) -> Result<ExitCode> {
     let feature = inside.feature(Some(&"001-greeting".to_owned()), None)?;
     // The project is ours.
     let trust = FlagInput::new("--trust", "trust", "always");
-    let request =
-        RunRequest { flags: Flags { settings: vec![trust], ..Flags::default() }, ..RunRequest::default() };
+    let clean = FlagInput::new("--set", "validation.clean", "auto");
+    // What is thrown away leaves no checkout in the cache either.
+    let lanes = project.lanes.as_ref().map(|folder| FlagInput::new("--set", "lanes.dir", folder.as_str()));
+    let settings = [trust, clean].into_iter().chain(lanes).collect();
+    let request = RunRequest { flags: Flags { settings, ..Flags::default() }, ..RunRequest::default() };
     if !project.is_throw_away {
         // A project that is kept can be gone on with.
         let (_, config) = load_in(&inside, request.flags.clone())?;
@@ -119,6 +127,8 @@ pub fn run(dir: Option<&Utf8Path>, context: &Context) -> Result<ExitCode> {
 struct Project {
     dir: Utf8PathBuf,
     is_throw_away: bool,
+    /// The folder for its checkouts, if it is thrown away.
+    lanes: Option<Utf8PathBuf>,
 }
 
 impl Project {
@@ -133,7 +143,8 @@ impl Project {
                 .with_hint("name a new folder")
                 .into());
         }
-        let project = Self { dir, is_throw_away };
+        let lanes = is_throw_away.then(|| Utf8PathBuf::from(format!("{dir}.lanes")));
+        let project = Self { dir, is_throw_away, lanes };
         let dir = &project.dir;
         for (path, text) in FILES {
             let path = dir.join(path);
@@ -156,7 +167,9 @@ impl Drop for Project {
     fn drop(&mut self) {
         if self.is_throw_away {
             // What cannot be removed lies in the folder for temporary files, and goes with that.
-            let _left = fs::remove_dir_all(&self.dir).is_err();
+            for folder in [Some(&self.dir), self.lanes.as_ref()].into_iter().flatten() {
+                let _left = fs::remove_dir_all(folder).is_err();
+            }
         }
     }
 }
@@ -175,8 +188,9 @@ fn check_story(store: &Store) -> Result<()> {
     let sessions = store.sessions(&SessionQuery::default(), &mut Vec::new())?;
     let log = sessions.last().context("find the session")?;
     let iterations: Vec<&LogEntry> = log.iterations().collect();
-    let outcomes: Vec<_> = iterations.iter().map(|entry| (entry.task.as_deref(), entry.outcome)).collect();
-    let expected: Vec<_> = STORY.iter().map(|(task, outcome)| (Some(*task), Some(*outcome))).collect();
+    let outcomes: Vec<_> =
+        iterations.iter().map(|entry| (entry.task.as_deref().unwrap_or_default(), entry.outcome)).collect();
+    let expected: Vec<_> = STORY.iter().map(|(task, outcome)| (*task, Some(*outcome))).collect();
     if outcomes != expected {
         bail!("the demo had unexpected outcomes: {outcomes:?}");
     }

@@ -24,7 +24,7 @@ use super::{
     Context, Environment, ExitCode, accept, bisect, clean, completions, config, control, demo, diff, doctor,
     excerpt, fsck, help_topic, hint, hooks, init, log, man, memory, misplaced_feature, notes, output,
     play_script, rebuild, replay, report, restore, resume, run, shim, show, stats, status, stdout, sync,
-    tasks, trust, tui, unknown_command, web,
+    tasks, trust, tui, unknown_command, verify, web,
 };
 
 /// For tests: if set, processes are looked at on Linux as on other systems.
@@ -171,6 +171,7 @@ fn act(ralph: Ralph, arguments: &[OsString]) -> Result<ExitCode> {
         Action::Log(args) => log::run(&args, &context),
         Action::Show(args) => show::run(&args, &context),
         Action::Bisect(args) => bisect::run(&args, &context),
+        Action::Verify(args) => verify::run(&args, &context),
         Action::Restore(args) => restore::run(&args, &context),
         Action::Diff(args) => diff::run(&args, &context),
         Action::Rebuild(args) => rebuild::run(&args, &context),

@@ -15,7 +15,7 @@ use super::run::RunArgs;
 use super::sessions::OnlySessions;
 use super::{
     Json, bisect, clean, completions, diff, help, help_topic, hint, hooks, init, log, memory, notes, rebuild,
-    report_output, restore, resume, shim, show, status, sync, trust, web,
+    report_output, restore, resume, shim, show, status, sync, trust, verify, web,
 };
 
 /// Run coding agents over a spec-kit feature, and keep the whole record in git
@@ -76,6 +76,9 @@ pub enum Action {
     /// Find the first iteration after which a command fails
     #[command(after_help = help::BISECT)]
     Bisect(bisect::BisectArgs),
+    /// Run the validation in a clean checkout
+    #[command(after_help = help::VERIFY)]
+    Verify(verify::VerifyArgs),
     /// Restore the work tree to its state after an iteration
     #[command(after_help = help::RESTORE)]
     Restore(restore::RestoreArgs),

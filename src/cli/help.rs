@@ -75,6 +75,18 @@ Examples:
 The command runs in a temporary checkout of each snapshot that is tried. Exit code 0 passes, 125 means untestable, up \
 to 124 fails, as for `git bisect run`. Like git, it assumes that once the command fails, it fails in all later iterations.";
 
+pub(super) const VERIFY: &str = "\
+Examples:
+  specify ralph verify                    HEAD, without what is not committed
+  specify ralph verify ralph/001-login    What a lane published
+  specify ralph verify T004               What the last attempt at T004 left
+  specify ralph verify --validate 'npm test' --set lanes.setup='npm ci'
+
+Checks the tree out in a folder of its own without any file that git ignores, runs `lanes.setup` and the validation there, \
+and records nothing. What fails runs once more with nothing kept.
+
+Exit codes: 0 holds, 5 fails, 6 says nothing (time limit, disk, ...), 3 not started.";
+
 pub(super) const SHOW: &str = "\
 Examples:
   specify ralph show                      The latest iteration of the latest session

@@ -9,11 +9,12 @@ use camino::{Utf8Path, Utf8PathBuf};
 use serde_json::json;
 use tasklist::TaskList;
 
-use ralph_core::config::{Config, Settings, Until};
+use ralph_core::config::{Clean, Config, Settings, Until};
 use ralph_core::record::{
     IfThere, ObjectId, RALPH, Refusal, TaskName, full_branch_name, join_files, join_truncated,
     quoted_for_shell,
 };
+use ralph_engine::suggested_setup;
 use ralph_git::repository::RefFormat;
 use ralph_git::worktree::{CommittedFile, Lane, WorkTree};
 use ralph_os::platform::canonicalize;
@@ -382,7 +383,7 @@ fn lanes_base(settings: &Settings, context: &Context) -> Result<Utf8PathBuf> {
 }
 
 /// Returns the folder of the lanes of this repository.
-fn lanes_folder(settings: &Settings, work_tree: &WorkTree, context: &Context) -> Result<Utf8PathBuf> {
+pub fn lanes_folder(settings: &Settings, work_tree: &WorkTree, context: &Context) -> Result<Utf8PathBuf> {
     let folder = lanes_base(settings, context)?;
     if !folder.is_absolute() {
         return refuse(
@@ -400,6 +401,31 @@ fn lanes_folder(settings: &Settings, work_tree: &WorkTree, context: &Context) ->
         return refuse(message, "name a folder outside of any repository: --set lanes.dir=/absolute/path");
     }
     Ok(folder.join(short_digest(work_tree.repository().common_dir.as_str())))
+}
+
+/// Returns where results of `work_tree` are tried; nothing if they are not to be, and in `Err` the lock file by which dependencies
+/// would have to be installed first, with the command.
+pub fn clean_target(
+    settings: &Settings,
+    work_tree: &WorkTree,
+    context: &Context,
+) -> Result<Result<Option<WorkTree>, (&'static str, &'static str)>> {
+    let is_wanted = settings.validation_clean != Clean::Off
+        && settings.validation_command.is_some()
+        && settings.snapshots;
+    if !is_wanted {
+        return Ok(Ok(None));
+    }
+    let suggested = suggested_setup(&context.project_root()?).filter(|_| settings.lanes_setup.is_none());
+    if let Some(suggested) = suggested {
+        return Ok(Err(suggested));
+    }
+    // Where no lane can be, no checkout can either; nobody asked for one.
+    let Ok(root) = lanes_folder(settings, work_tree, context) else { return Ok(Ok(None)) };
+    let number = lowest_free(work_tree, &root, "")?;
+    let branch =
+        if work_tree.lane().is_some() { "lane".to_owned() } else { work_tree.branch()?.unwrap_or_default() };
+    Ok(Ok(Some(work_tree.clean_in(&root, number, &branch))))
 }
 
 /// Returns the feature with the task list of the branch, if its newest session works in a lane.
@@ -616,7 +642,7 @@ pub fn open(
             }
         }
     }
-    work_tree.make_lane(moved.as_ref().map(|(_, to)| to).or(tip.as_ref()).unwrap_or(&head))?;
+    work_tree.make_lane(moved.as_ref().map(|(_, to)| to).or(tip.as_ref()).or(Some(&head)))?;
     let left = process::kill_marked(&Marker::of_work_tree(work_tree.top()), &Interrupt::none());
     if !left.is_empty() {
         warn(&format!("stopped what was left running in {}: {}", work_tree.top(), left.join(", ")));
@@ -662,7 +688,7 @@ fn number_of_dead(store: &Store, branch: &str, request: &RunRequest) -> Result<O
 }
 
 /// Returns the lowest number of a lane in which no session runs.
-fn lowest_free(users: &WorkTree, root: &Utf8Path, branch: &str) -> Result<u32> {
+pub fn lowest_free(users: &WorkTree, root: &Utf8Path, branch: &str) -> Result<u32> {
     let mut number = 1;
     while LoopLock::holder_here(&users.lane_in(root.to_owned(), number, branch))?.is_some() {
         number += 1;
@@ -695,7 +721,7 @@ pub fn take_to_tip(
                     "leave it out, and have `lanes.setup` make it in the lane",
                 );
             }
-            work_tree.copy_into_lane(users, &path)?;
+            work_tree.copy_into_lane(users.top(), &path)?;
         }
     }
     let root = context.in_work_tree(work_tree.clone())?.project_root()?;

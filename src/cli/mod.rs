@@ -74,6 +74,7 @@ mod tasks;
 mod trust;
 mod tui;
 mod unknown_command;
+mod verify;
 mod web;
 mod web_server;
 

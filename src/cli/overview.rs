@@ -37,6 +37,7 @@ const GROUPS: [(&str, &[Entry]); 4] = [
             ("diff", "what an attempt, or the night, changed", ""),
             ("restore", "the files as they were after an attempt", ""),
             ("bisect", "which attempt broke it", ""),
+            ("verify", "whether it passes in a clean checkout, too", ""),
         ],
     ),
     ("Share", &[("sync", "push and fetch the record", "")]),

@@ -265,8 +265,8 @@ fn start_in_lane(
         let settings = Settings::of(&there, &inside, layers.clone(), &request.scope).map_err(refusal)?;
         // What cannot be listed is not named where the validation fails.
         let dependencies = ralph_engine::dependencies(context.work_tree()?).unwrap_or_default();
-        let lane = (lane.lock, dependencies, context.users_tree()?);
-        run_session(&there, request, settings, &inside, voice, Some(lane))
+        let of_lane = OfLane { lock: lane.lock, dependencies, users_tree: context.users_tree()? };
+        run_session(&there, request, settings, &inside, voice, Some(of_lane))
     });
     if is_rehearsal || code.as_ref().is_err_and(|error| error.downcast_ref::<Refusal>().is_some()) {
         lane::take_branch_back(&work_tree, moved, context)?;
@@ -348,14 +348,22 @@ fn warn_of(event: &Event) {
     }
 }
 
-/// Runs a session in the work tree of `context`. Of a lane the lock is held already, and it may lack some of the dependencies.
+/// What a session in a lane has from the start.
+struct OfLane {
+    lock: LoopLock,
+    /// What the lane may lack.
+    dependencies: Vec<Dependency>,
+    users_tree: UsersTree,
+}
+
+/// Runs a session in the work tree of `context`.
 fn run_session(
     feature: &Feature,
     request: RunRequest,
     settings: Settings,
     context: &Context,
     voice: Voice,
-    lane: Option<(LoopLock, Vec<Dependency>, UsersTree)>,
+    lane: Option<OfLane>,
 ) -> Result<ExitCode> {
     let (store, work_tree) = (context.store()?, context.work_tree()?);
     // Before an agent is asked for: where all is done, none is needed.
@@ -384,12 +392,22 @@ fn run_session(
     let interrupt = Interrupt::install()?;
     acknowledge(interrupt.clone(), moving)?;
     let work_tree = ready.behind_fence(work_tree)?;
-    let (mut lock, mut dependencies) = (None, Vec::new());
-    if let Some((lock_of_lane, lacking, users_tree)) = lane {
-        (lock, dependencies) = (Some(lock_of_lane), lacking);
-        ready.users_tree = users_tree;
+    let settings = &ready.config.settings;
+    let clean = lane::clean_target(settings, &work_tree, context)?;
+    let is_told = !voice.is_json && voice.detail != Detail::Quiet && settings.max_iterations > 1;
+    if let Some((lock, setup)) = clean.as_ref().err().filter(|_| is_told) {
+        let set = format!("lanes.setup={setup}");
+        let set = quoted_for_shell(&set);
+        note(format_args!("results will not be tried in a clean checkout: {lock} suggests --set {set}"));
     }
-    let plan = Plan { lock, dependencies, ..ready.plan(store, &work_tree, feature, request, &interrupt)? };
+    let (mut lock, mut dependencies) = (None, Vec::new());
+    if let Some(of_lane) = lane {
+        (lock, dependencies) = (Some(of_lane.lock), of_lane.dependencies);
+        ready.users_tree = of_lane.users_tree;
+    }
+    let clean = clean.ok().flatten();
+    let plan =
+        Plan { lock, clean, dependencies, ..ready.plan(store, &work_tree, feature, request, &interrupt)? };
     if is_rehearsal {
         return ralph_engine::rehearse(plan, &mut warn_of).map(|()| ExitCode::Done);
     }

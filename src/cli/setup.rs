@@ -383,6 +383,7 @@ impl Ready {
             clock: &self.clock,
             interrupt,
             lock: None,
+            clean: None,
             dependencies: Vec::new(),
             users_tree: self.users_tree.clone(),
         })

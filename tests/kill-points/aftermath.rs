@@ -43,6 +43,21 @@ pub fn check(sandbox: &Sandbox, before: &Expectation, run: &Struck, injection: I
     snapshots_are_kept(sandbox);
 }
 
+pub const CHECKED: &str = "run --json --set validation.clean=auto";
+
+/// Nothing that was recorded is lost, and the next start needs no help: a box that was opened is done again, and one that was not
+/// yet is as the attempt left it.
+pub fn of_check(sandbox: &Sandbox, before: &Expectation, run: &Struck, _: Injection) {
+    let mut expected = before.recorded.clone();
+    expected.extend(Run::acknowledged_in(&run.stdout));
+    sandbox.store_is_sound(sandbox.repo());
+    sandbox.call(CHECKED).spawn().wait().code(0);
+    all_are_there(sandbox, &expected, "after the next start");
+    assert!(sandbox.task_list().to_lowercase().contains("- [x] t001"), "{}", sandbox.task_list());
+    drafts_are_gone(sandbox);
+    sandbox.record_is_sound();
+}
+
 pub const LANE: &str = "run --lane --json";
 
 /// What was sealed is published by the next start, once; what was not is done again. The branch has what the records say.

@@ -111,6 +111,21 @@ fn a_result_of_a_lane_is_published_once_when_it_is_killed_before_any_of_its_writ
     play(&scene, &kills);
 }
 
+#[test]
+fn a_check_that_is_killed_before_any_of_its_writes_loses_nothing() {
+    if points::is_strace_missing() {
+        return;
+    }
+    let scene = scenes::check();
+    let points = scene.points();
+    let is_of_it = |point: &Point| point.label.contains("/2/") || point.label.contains("clean");
+    let first = points.iter().position(is_of_it).expect("there is a check");
+    let last = points.iter().rposition(|point| point.label.contains("/2/")).expect("it is recorded");
+    let kills: Vec<_> =
+        to_play(&points[first..(last + 5).min(points.len())]).map(|point| (point, Injection::Kill)).collect();
+    play(&scene, &kills);
+}
+
 /// The same at moments when the git that we started may be at work: it lives on, and may end after us.
 #[test]
 fn a_sync_a_cleaning_a_purge_and_a_restoration_can_be_killed_while_git_works_for_them() {

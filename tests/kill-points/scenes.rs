@@ -44,6 +44,22 @@ task = "T002"
 do = [{ write = { path = "check.sh", text = "test -f hello.txt && true\n" } }, { tick = "current" }]
 "#;
 
+/// An agent whose first result passes only because of a file that git ignores.
+const CHEAT: &str = r#"
+[[turn]]
+task = "T001"
+attempt = 1
+do = [
+  { write = { path = "other.txt", text = "other\n" } },
+  { write = { path = "local/pass", text = "x\n" } },
+  { tick = "current" },
+]
+[[turn]]
+task = "T001"
+attempt = 2
+do = [{ write = { path = "hello.txt", text = "hello\n" } }, { tick = "current" }]
+"#;
+
 /// What must hold after a call was struck.
 pub type Aftermath = fn(&Sandbox, &Expectation, &Struck, Injection);
 
@@ -81,6 +97,8 @@ enum Opening {
     Trusted,
     /// Everything is committed.
     Committed,
+    /// A file that git ignores makes the validation pass.
+    Ignoring,
 }
 
 impl Scene {
@@ -139,6 +157,11 @@ impl Scene {
                 sandbox.commit("Ready").ralph("run -n 1").code(4);
             }
             Opening::Committed => {
+                sandbox.commit("Ready");
+            }
+            Opening::Ignoring => {
+                sandbox.agent_script(CHEAT).write(".gitignore", "/local/\n");
+                sandbox.validate("test ! -f other.txt || test -f hello.txt || test -f local/pass");
                 sandbox.commit("Ready");
             }
             Opening::Edited => {
@@ -248,6 +271,11 @@ pub fn second_run(aftermath: Aftermath) -> Scene {
 /// A session in a lane, whose result is published on its branch.
 pub fn lane() -> Scene {
     after_a_session("a session in a lane", aftermath::LANE, Opening::Committed, aftermath::of_lane)
+}
+
+/// A result is sent back by the check at the end, done again, and holds.
+pub fn check() -> Scene {
+    after_a_session("a check in a clean checkout", aftermath::CHECKED, Opening::Ignoring, aftermath::of_check)
 }
 
 /// The other commands that write.

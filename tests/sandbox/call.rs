@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 use super::hints;
 use super::running::Running;
 use super::sound::Untouched;
-use super::{BASELINE, PATIENCE, REFUSE, Sandbox};
+use super::{BASELINE, CLEAN, PATIENCE, REFUSE, Sandbox};
 
 /// Words of a command line: a text with blanks between them, or a list.
 pub trait Words {
@@ -84,6 +84,7 @@ pub struct Call<'a> {
     may_read_all: bool,
     has_baseline: bool,
     is_judged: bool,
+    is_checked: bool,
 }
 
 impl<'a> Call<'a> {
@@ -98,6 +99,7 @@ impl<'a> Call<'a> {
             may_read_all: true,
             has_baseline: false,
             is_judged: false,
+            is_checked: false,
         }
     }
 
@@ -127,6 +129,12 @@ impl<'a> Call<'a> {
     pub fn judged(mut self) -> Self {
         self.is_judged = true;
         self.with_baseline()
+    }
+
+    /// As it is by default: with the check in a clean checkout.
+    pub fn checked(mut self) -> Self {
+        self.is_checked = true;
+        self
     }
 
     /// On the clock of the machine, where time passes by itself.
@@ -159,6 +167,9 @@ impl<'a> Call<'a> {
         }
         if self.has_baseline {
             command.env_remove(BASELINE);
+        }
+        if self.is_checked {
+            command.env_remove(CLEAN);
         }
         if self.is_judged {
             command.env_remove(REFUSE);

@@ -41,6 +41,9 @@ const BASELINE: &str = "SPECKIT_RALPH_VALIDATION_BASELINE";
 /// Most agents of tests tick boxes and change nothing else.
 const REFUSE: &str = "SPECKIT_RALPH_VALIDATION_REFUSE";
 
+/// Whether results are tried in a clean checkout.
+const CLEAN: &str = "SPECKIT_RALPH_VALIDATION_CLEAN";
+
 /// Does the task that it is given, and says so.
 pub const WILLING_AGENT: &str = "[[turn]]\ndo = [{ say = \"done\" }, { tick = \"current\" }]";
 
@@ -374,6 +377,7 @@ impl Sandbox {
             // that are about it call `with_baseline`.
             .env(BASELINE, "false")
             .env(REFUSE, "focus,skip,vanished,shrunk,judge")
+            .env(CLEAN, "off")
             .current_dir(&self.repo);
         if Self::is_portable() {
             command.env(PORTABLE, "1");

@@ -91,7 +91,7 @@ pub fn asking(entries: &[LogEntry]) -> Vec<&LogEntry> {
         .iter()
         .rev()
         .filter(|entry| {
-            entry.outcome.is_some_and(|outcome| !matches!(outcome, Outcome::Interrupted | Outcome::Skipped))
+            entry.outcome.is_some_and(|outcome| outcome != Outcome::Interrupted && !outcome.is_without_run())
         })
         .filter(|entry| seen.insert(entry.task.as_deref()));
     let mut found: Vec<&LogEntry> = newest
@@ -344,7 +344,7 @@ impl History {
             .turns
             .iter()
             .rev()
-            .filter(|turn| !matches!(turn.outcome, Outcome::Skipped | Outcome::Interrupted));
+            .filter(|turn| turn.outcome != Outcome::Interrupted && !turn.outcome.is_without_run());
         let Some(last) = runs.next().and_then(|turn| turn.failure.as_ref()) else { return 0 };
         1 + count(runs.take_while(|turn| turn.failure.as_ref() == Some(last)))
     }
@@ -353,8 +353,9 @@ impl History {
     /// interruptions do not count.
     fn alike(&self) -> impl Iterator<Item = &RunSummary> {
         let runs = self.turns.iter().rev();
-        let mut runs =
-            runs.filter(|turn| !matches!(turn.outcome, Outcome::Skipped | Outcome::Interrupted)).peekable();
+        let mut runs = runs
+            .filter(|turn| turn.outcome != Outcome::Interrupted && !turn.outcome.is_without_run())
+            .peekable();
         let key = runs.peek().filter(|turn| !self.is_set_aside(turn)).and_then(|turn| turn.failure.as_ref());
         runs.take_while(move |turn| key.is_some() && turn.failure.as_ref() == key)
     }

@@ -24,6 +24,7 @@ use ralph_store::{
 };
 
 use super::agents::pool::AgentPool;
+use super::clean::CleanState;
 use super::commits::pending::PendingCommit;
 use super::control::stop_watcher::StopWatcher;
 use super::control::waiting_hints;
@@ -68,6 +69,7 @@ impl<'a> Running<'a> {
         let (tree, objects) = recorder.last_contents();
         let resumed_from = is_resumed.then_some(session.started_at);
         let left_out = recorder.last_left_out();
+        running.state.left_out_at_start = left_out.iter().map(|left| left.path.clone()).collect();
         running.work =
             PendingCommit::begin(plan, &recorded, tree, objects.as_deref(), left_out, resumed_from)?;
         if let Some(state) = session.trusted.clone().filter(|_| measured.baseline.is_some()) {
@@ -179,6 +181,15 @@ impl<'a> Running<'a> {
                 said_facts: BTreeSet::new(),
                 validation_began: None,
                 logins: BTreeSet::new(),
+                clean: CleanState {
+                    last: None,
+                    successes: unchecked(&recorded),
+                    since: plan.clock.stopwatch(),
+                    has_failed: false,
+                    is_over: false,
+                    is_lane_dirty: false,
+                },
+                left_out_at_start: Vec::new(),
                 was_idle: false,
                 phases: Vec::new(),
                 phase_clock: plan.clock.stopwatch(),
@@ -376,6 +387,7 @@ fn new_session(
         validation_files: Vec::new(),
         legacy_failures: None,
         trusted: None,
+        clean: None,
         user_files: Vec::new(),
         host: host_name(),
         machine: Some(identity.machine()),
@@ -432,6 +444,12 @@ fn restore_from_log(
     // After a crash, too, `resume -n 1` means one more run.
     history.begin_runs();
     recorded
+}
+
+/// Returns how many successes no check in a clean checkout came after.
+fn unchecked(recorded: &[Iteration]) -> u32 {
+    let since = recorded.iter().rev().take_while(|record| record.outcome != Outcome::Checked);
+    u32::try_from(since.filter(|record| record.outcome == Outcome::Success).count()).unwrap_or(u32::MAX)
 }
 
 /// Returns the fingerprint of how the validation failed before the first attempt at a task; `None` if it passed, or fails only by tests

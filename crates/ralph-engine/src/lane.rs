@@ -52,6 +52,12 @@ impl Running<'_> {
             return Ok(None);
         }
         work_tree.take_lane_to(&tip)?;
+        if std::mem::take(&mut self.state.clean.is_lane_dirty) {
+            let settings = &self.plan.config.settings;
+            let copies = settings.lanes_copy.iter().chain(&settings.lanes_keep);
+            let kept = copies.map(|path| work_tree.relative(&self.plan.project_root.join(path)));
+            work_tree.remove_ignored(&kept.collect::<Vec<_>>())?;
+        }
         write_feature_file(self.plan.feature, &self.plan.project_root, work_tree, &tip)?;
         self.recorder.settle_progress();
         (self.state.is_lane_used, self.state.is_lane_renewed) = (false, true);

@@ -65,6 +65,23 @@ pub struct Dependency {
     setup: Option<&'static str>,
 }
 
+/// Returns true for a folder that installers fill, by its name or by what marks a virtual environment of Python's.
+pub(super) fn is_dependency_folder(path: &Utf8Path) -> bool {
+    let is_named = path.file_name().is_some_and(is_dependencies);
+    path.is_dir() && (is_named || path.join("pyvenv.cfg").is_file())
+}
+
+/// Returns the file by which the project in `root` needs dependencies, and the command that installs them. Cargo and Go install
+/// what they need themselves.
+pub fn suggested_setup(root: &Utf8Path) -> Option<(&'static str, &'static str)> {
+    let found = INSTALLERS.iter().find(|(folder, lock, _)| {
+        // What is no lock file counts where somebody installed by it.
+        let is_lock = !["package.json", "requirements.txt", "pyproject.toml", "bower.json"].contains(lock);
+        root.join(lock).is_file() && (is_lock || root.join(folder).is_dir())
+    });
+    found.map(|(_, lock, command)| (*lock, *command))
+}
+
 /// Returns the dependencies and the settings that are in the user's work tree and in no commit.
 pub fn dependencies(users: &WorkTree) -> Result<Vec<Dependency>> {
     let mut found = Vec::new();

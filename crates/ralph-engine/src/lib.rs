@@ -8,6 +8,7 @@ mod ask;
 mod baseline;
 mod begin;
 mod checks;
+mod clean;
 mod closing;
 mod commits;
 mod common_failure;
@@ -74,13 +75,14 @@ const MAX_NAMED_FILES: usize = 5;
 
 pub use accept::{Accepted, accept};
 pub use checks::{check_operation, check_progress_file, check_protected, check_refs, check_validation};
+pub use clean::{CleanCheckout, CleanPlace, Tried};
 pub use commits::committing::check_commits;
 pub use commits::earlier_work::{earlier_work, work_of_tasks};
 pub use decide::all_done;
 pub use iteration_context::last_words;
 pub use job::Job;
 pub use lane::write_feature_file;
-pub use lane_dependencies::{Dependency, dependencies};
+pub use lane_dependencies::{Dependency, dependencies, suggested_setup};
 pub use left_behind::{lost_list, remains};
 pub use left_spools::{left_running, nothing_is_left};
 pub use memory::{Memory, Reason, RecalledHistory};
@@ -143,7 +145,12 @@ pub fn run(mut plan: Plan<'_>, say: &mut dyn FnMut(&Event)) -> Result<Finish> {
     running.warn_of_tests_that_fail_first(&tasks);
     running.warn_of_old_locks();
     running.warn_of_copies(&tasks, 0);
-    let ending = running.turns().map_err(|error| running.with_settings_fault(error))?;
+    let ending = loop {
+        let ending = running.turns().map_err(|error| running.with_settings_fault(error))?;
+        if let Some(ending) = running.check_before_end(ending)? {
+            break ending;
+        }
+    };
     let session = running.end(ending)?;
     drop(lock);
     Ok(Finish::Ended(Box::new(session)))
@@ -524,7 +531,8 @@ impl Running<'_> {
         for warning in std::mem::take(&mut self.recorder.warnings) {
             self.warn(warning);
         }
-        let closing = Closing { why, hint, next, ..self.closing(tasks.as_deref()) };
+        let is_untried = self.leaves_untried(reason);
+        let closing = Closing { why, hint, next, is_untried, ..self.closing(tasks.as_deref()) };
         // What cannot be read was said with the rest.
         self.session.away_ms = self.log().ok().flatten().map_or(0, |log| LogEntry::away_ms(&log.entries));
         let session = Box::new(self.session.clone());

@@ -56,6 +56,8 @@ pub struct Plan<'a> {
     pub interrupt: &'a Interrupt,
     /// The lock of the work tree, where it is held already.
     pub lock: Option<LoopLock>,
+    /// Where results are tried; `None` if they are not.
+    pub clean: Option<WorkTree>,
     /// What the user's work tree has and a lane may lack.
     pub dependencies: Vec<Dependency>,
     /// What another checkout must not be led to.

@@ -13,7 +13,7 @@ use redact_stream::Redactor;
 use tasklist::{Item, Mark, TaskList};
 
 use ralph_core::progress::progress_txt;
-use ralph_core::record::{Iteration, LeftOut, ObjectId, Outcome, RALPH, RecordKind, Session, Timestamp};
+use ralph_core::record::{Iteration, LeftOut, ObjectId, RALPH, RecordKind, Session, Timestamp};
 use ralph_git::worktree::WorkTree;
 use ralph_os::process::create_private_dir;
 use ralph_project::project_files::{MAX_TASK_LIST_BYTES, ProjectFiles};
@@ -358,7 +358,7 @@ impl<'a> Recorder<'a> {
         let is_run = draft
             .iteration
             .as_ref()
-            .is_some_and(|iteration| iteration.outcome != Outcome::Skipped && !iteration.is_acceptance());
+            .is_some_and(|iteration| !iteration.outcome.is_without_run() && !iteration.is_acceptance());
         let was_validated = match (&draft.iteration, &draft.session_json) {
             (Some(iteration), _) => is_run || iteration.exit.validation.is_some(),
             (None, session) => session.as_ref().is_some_and(|session| session.baseline.is_some()),
@@ -375,6 +375,15 @@ impl<'a> Recorder<'a> {
         if draft.iteration.as_ref().is_some_and(|iteration| iteration.duration_ms.second.is_some()) {
             files.push(("validation/second.stdout", names::SECOND_STDOUT));
             files.push(("validation/second.stderr", names::SECOND_STDERR));
+        }
+        let check = draft.iteration.as_ref().and_then(Iteration::check);
+        if is_run && check.is_some() {
+            files.push(("validation/clean.stdout", names::CLEAN_STDOUT));
+            files.push(("validation/clean.stderr", names::CLEAN_STDERR));
+        }
+        if check.is_some_and(|check| check.setup.is_some()) {
+            files.push(("validation/setup.stdout", names::SETUP_STDOUT));
+            files.push(("validation/setup.stderr", names::SETUP_STDERR));
         }
         if draft.kind != RecordKind::End {
             let tasks = self.tasks();

@@ -7,7 +7,7 @@ use tasklist::TaskList;
 use ralph_core::config::Config;
 use ralph_core::history::History;
 use ralph_core::progress::tokens;
-use ralph_core::record::{Iteration, LogEntry, Outcome, RecordKind, Task};
+use ralph_core::record::{Iteration, LogEntry, RecordKind, Task};
 use ralph_store::{SessionLog, Store};
 
 use super::iteration_context::recorded_context;
@@ -65,7 +65,7 @@ pub fn replay(
         if entry.kind == RecordKind::Iteration
             && let Some(iteration) = store.readable_iteration(entry)
         {
-            if iteration.outcome != Outcome::Skipped {
+            if !iteration.outcome.is_without_run() {
                 let task = task_of(&iteration, &tasks);
                 let unit = settings.unit_now();
                 let unit =

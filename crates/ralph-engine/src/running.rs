@@ -12,6 +12,7 @@ use ralph_os::process::Marker;
 use ralph_store::{Control, Identity, LoopLock, Spool, kept_settings};
 
 use super::agents::pool::AgentPool;
+use super::clean::CleanState;
 use super::commits::pending::PendingCommit;
 use super::control::stop_watcher::StopWatcher;
 use super::judging::{Judging, may_fail};
@@ -87,6 +88,10 @@ pub(super) struct LoopState {
     pub validation_began: Option<(i64, i64)>,
     /// What became of logins that agents renewed, and a person must look at: each once.
     pub logins: BTreeSet<String>,
+    /// What checks in a clean checkout came to.
+    pub clean: CleanState,
+    /// What the first snapshot of this start left out.
+    pub left_out_at_start: Vec<String>,
     /// Set after a wait, in which a person may have worked.
     pub was_idle: bool,
     /// The phases of the iteration so far; the last one lasts since `phase_clock`.

@@ -79,6 +79,11 @@ impl UsersTree {
         Self { top, spellings, home: users.home().map(str::to_owned), variables }
     }
 
+    /// Returns its top, without links.
+    pub fn top(&self) -> &Utf8Path {
+        &self.top
+    }
+
     /// Returns the variables of the call that lie in the work tree, as they name the same place in `checkout`, whether or not
     /// it is there yet.
     pub fn environment_in(&self, checkout: &Utf8Path) -> Vec<(String, String)> {

@@ -19,6 +19,7 @@ pub(super) fn trailers(iteration: &Iteration) -> Vec<(&'static str, String)> {
             lines.push(("Flags", codes.join(",")));
         }
         optional(&mut lines, "Refused", evidence.refused.as_ref());
+        optional(&mut lines, "Clean", evidence.clean.as_ref().map(|check| check.verdict).as_ref());
     }
     if !iteration.reopened.is_empty() {
         lines.push(("Reopened", iteration.reopened.join(",")));

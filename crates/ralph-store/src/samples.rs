@@ -49,6 +49,7 @@ pub fn session() -> Session {
         validation_files: Vec::new(),
         closed_parents: Vec::new(),
         legacy_failures: None,
+        clean: None,
         trusted: None,
         user_files: Vec::new(),
         host: "host".into(),

@@ -152,7 +152,10 @@ pub fn cost_without(cost: &CostTotals) -> Option<String> {
 /// Returns the verdict on a session in parts: how far it came, what stopped it, and how much needs somebody.
 pub fn verdict(session: &Session, closing: &Closing) -> Vec<String> {
     let needs = closing.summary.needs_you.len();
-    let mut parts = vec![done(session.tasks_done, session.tasks_done + session.tasks_remaining)];
+    let clean = session.clean.as_ref().and_then(|check| check.words());
+    let clean = clean.map_or(String::new(), |words| format!(", {words}"));
+    let counts = done(session.tasks_done, session.tasks_done + session.tasks_remaining);
+    let mut parts = vec![format!("{counts}{clean}")];
     // What needs somebody is why it is stuck.
     let is_said = needs > 0 && session.stop_reason == Some(StopReason::Stuck);
     parts.extend(stop(session, stuck(&closing.not_done).as_deref()).filter(|_| !is_said));

@@ -80,7 +80,9 @@ struct ListRow {
 
 impl ListRow {
     fn of(listed: &Listed<'_>, row: &Row<'_>) -> Self {
-        let (look, mark) = row.outcome.map_or((Look::Dim, " "), sign);
+        let is_of_all = row.outcome == Some(Outcome::Checked) && row.task().is_none();
+        let (look, mark) =
+            if is_of_all { (Look::Dim, "·") } else { row.outcome.map_or((Look::Dim, " "), sign) };
         let is_attempt = row.outcome.is_some_and(Outcome::is_attempt);
         let attempt = row.attempt.filter(|attempt| *attempt > 1 && is_attempt);
         let time = row.duration_ms.total().map_or(String::new(), brief_duration);
@@ -146,7 +148,10 @@ fn what_happened(listed: &Listed<'_>, row: &Row<'_>) -> String {
             let cut_short = listed.totals.cut_short.iter().find(|cut| cut.iteration == row.iteration);
             cut_short.map_or_else(|| "cut short".to_owned(), cut_short_words)
         }
-        Some(Outcome::Later(_)) | None => story(&row.subject()).to_owned(),
+        Some(Outcome::Checked) if row.task().is_some() => {
+            format!("sent back: {}", row.cause().unwrap_or_default())
+        }
+        Some(Outcome::Checked | Outcome::Later(_)) | None => story(&row.subject()).to_owned(),
     }
 }
 

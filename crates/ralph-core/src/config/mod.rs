@@ -35,6 +35,6 @@ pub use sides::side;
 pub use spelling::{ALLOW_LINKS, GIT_PREFIX, VARIABLE_PREFIX, git_name, variable_name};
 pub use subject::{SubjectParts, commit_subject};
 pub use typed::{
-    Commits, Completion, FailedChanges, HistoryMode, Notify, OnQuestion, Pass, Rerun, SandboxChoice, Trust,
-    Unit,
+    Clean, Commits, Completion, FailedChanges, HistoryMode, Notify, OnQuestion, Pass, Rerun, SandboxChoice,
+    Trust, Unit,
 };

@@ -12,7 +12,7 @@ use super::key::Side::{Approved, Plain, Widens};
 use super::key::{Key, ValueKind};
 use super::origin::Setting;
 use super::typed::{
-    Commits, Completion, FailedChanges, FromValue, HistoryMode, Notify, OnQuestion, Pass, Rerun,
+    Clean, Commits, Completion, FailedChanges, FromValue, HistoryMode, Notify, OnQuestion, Pass, Rerun,
     SandboxChoice, Trust, Unit,
 };
 
@@ -175,6 +175,10 @@ settings! {
             "package.json, package-lock.json, pnpm-lock.yaml, yarn.lock, bun.lock, requirements.txt, pyproject.toml, uv.lock, poetry.lock, Cargo.toml, Cargo.lock",
             "Files after a change of which `lanes.setup` runs again")
             .or_none();
+    lanes_keep: Vec<String> =
+        Key::new("lanes.keep", Widens, ValueKind::Names, "none",
+            "Ignored folders that stay in a clean checkout from one run to the next, such as build caches")
+            .or_none().unset("target in a Cargo project");
     timeout: Option<Duration> = Key::new("timeout", Plain, ValueKind::Duration, "60m", "Maximum time of one agent run").or_zero().flag("timeout", "TIME");
     idle_timeout: Option<Duration> =
         Key::new("idle-timeout", Plain, ValueKind::Duration, "15m", "Maximum time without output from the agent")
@@ -204,6 +208,9 @@ settings! {
     validation_rerun: Rerun =
         Key::new("validation.rerun", Plain, ValueKind::Word(Rerun::VARIANTS), "auto",
             "Whether a failed validation runs once more before an agent does: where a few tests failed that passed before and are not touched");
+    validation_clean: Clean =
+        Key::new("validation.clean", Widens, ValueKind::Word(Clean::VARIANTS), "auto",
+            "When results are tried in a clean checkout: at the end, never, or each success");
     validation_protect: Vec<String> =
         Key::new("validation.protect", Approved, ValueKind::Names, "none",
             "Files, as git's patterns, that are put back if an agent changes them")

@@ -48,6 +48,17 @@ pub enum Rerun {
     Never,
 }
 
+/// When results are tried in a clean checkout.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, VariantNames)]
+#[strum(serialize_all = "kebab-case")]
+pub enum Clean {
+    /// At the end of a session, and after one that failed every success.
+    Auto,
+    Off,
+    /// Every success.
+    Task,
+}
+
 /// Tasks that belong together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, VariantNames)]
 #[strum(serialize_all = "kebab-case")]
@@ -153,6 +164,7 @@ from_value! {
     Completion: |value| value.as_str()?.parse().ok();
     Pass: |value| value.as_str()?.parse().ok();
     Rerun: |value| value.as_str()?.parse().ok();
+    Clean: |value| value.as_str()?.parse().ok();
     Unit: |value| value.as_str()?.parse().ok();
     FailedChanges: |value| value.as_str()?.parse().ok();
     OnQuestion: |value| value.as_str()?.parse().ok();

@@ -34,7 +34,7 @@ impl Counts {
             Some(Outcome::Failure) => self.failure += 1,
             Some(Outcome::Skipped) => self.skipped += 1,
             Some(Outcome::Interrupted) => self.interrupted += 1,
-            Some(Outcome::Later(_)) | None => {}
+            Some(Outcome::Checked | Outcome::Later(_)) | None => {}
         }
     }
 }

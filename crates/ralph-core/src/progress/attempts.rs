@@ -4,7 +4,9 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 
-use crate::record::{Claim, Facts, FileStatus, Iteration, Outcome, RALPH_BY_PATH, SessionId, listed_files};
+use crate::record::{
+    Claim, Facts, FileStatus, FlagCode, Iteration, Outcome, RALPH_BY_PATH, SessionId, listed_files,
+};
 
 use super::capture;
 use super::markdown::{code, cut, fenced, one_line};
@@ -69,6 +71,9 @@ pub fn last_attempt(
     let Some(last) = attempts.get(place) else { return LastAttempt::default() };
     let others = attempts.iter().enumerate().rev().filter(|(other, _)| *other != place);
     let mut text = format!("{}\n\n{}\n", headline(last, session), circumstances(last, session));
+    if last.outcome == Outcome::Checked || last.refused() == Some(FlagCode::Clean) {
+        push_section(&mut text, "What that means", CLEAN_ADVICE);
+    }
     if let Some(advice) = last.agent_facts.as_ref().and_then(|facts| facts.advice()) {
         write!(text, "\n{}\n", one_line(&advice)).expect("writing to a String cannot fail");
     }
@@ -114,6 +119,10 @@ pub fn last_attempt(
     LastAttempt { text, iteration: Some((last.session.clone(), last.iteration)), others: others.collect() }
 }
 
+/// What an agent is told whose result does not hold elsewhere.
+const CLEAN_ADVICE: &str = "The result passes here, and not in a checkout that has only the files that git sees. Declare what you \
+installed; nothing outside of the files that git sees may make a test pass. If that is not enough, end with `Question: …`.";
+
 /// `Iteration 4 (attempt 2) failed: no such table (the agent had ticked it)`.
 fn headline(iteration: &Iteration, session: Option<&SessionId>) -> String {
     let name = name_of(iteration, session);
@@ -128,6 +137,7 @@ fn headline(iteration: &Iteration, session: Option<&SessionId>) -> String {
             );
         }
         Outcome::Interrupted => "was interrupted",
+        Outcome::Checked => return format!("{name} sent it back: {}", one_line(&iteration.cause())),
         Outcome::Failure | Outcome::Skipped | Outcome::Later(_) => "failed",
     };
     format!("{name}{attempt} {how}: {}{ticked}", one_line(&iteration.cause()))
@@ -140,9 +150,13 @@ fn circumstances(iteration: &Iteration, session: Option<&SessionId>) -> String {
         (None, Some(_)) => "The validation did not run. ",
         _ => "",
     };
-    let is_silent = iteration.facts.final_message.trim().is_empty() && iteration.facts.version > 0;
+    let is_silent = iteration.outcome != Outcome::Checked
+        && iteration.facts.final_message.trim().is_empty()
+        && iteration.facts.version > 0;
     let silence = if is_silent { "The agent left no final message. " } else { "" };
-    let is_idle = iteration.files_changed.is_empty() && iteration.snapshot.is_some();
+    let is_idle = iteration.outcome != Outcome::Checked
+        && iteration.files_changed.is_empty()
+        && iteration.snapshot.is_some();
     let idleness = if is_idle { "No file was changed. " } else { "" };
     let of =
         if session == Some(&iteration.session) { String::new() } else { format!("{}:", iteration.session) };

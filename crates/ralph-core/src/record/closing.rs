@@ -16,6 +16,9 @@ pub struct Closing {
     /// The command that brings the branch to the main one, where all is done and committed on another.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub merge: Option<String>,
+    /// True if there are results that were not tried in a clean checkout, and could have been.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_untried: bool,
     /// Boxes with unknown marks, which no agent will tick.
     pub unrecognised: Vec<String>,
     /// Tasks that are done and in no commit, though `commit = "task"` is set.
@@ -51,6 +54,7 @@ impl Closing {
             hint,
             next,
             merge,
+            is_untried: _,
             unrecognised,
             uncommitted,
             left_out,

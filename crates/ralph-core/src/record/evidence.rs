@@ -3,7 +3,7 @@
 use failure_excerpt::Tally;
 use serde::{Deserialize, Serialize};
 
-use super::{FlagCode, Timestamp};
+use super::{CleanCheck, FlagCode, Timestamp};
 
 /// How the line of an entry in progress.txt begins that has the texts of its flags, right after that of the status.
 pub const FLAGS_LINE: &str = "**Flags**: ";
@@ -29,6 +29,9 @@ pub struct Evidence {
     /// Set on the record by which a person overruled a refusal.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub accepted: Option<Acceptance>,
+    /// What a check in a clean checkout came to; `None` if there was none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub clean: Option<Box<CleanCheck>>,
 }
 
 /// Something that a person should know of a success.

@@ -6,9 +6,9 @@ use redact_stream::Redacted;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AgentFacts, AgentSetup, Before, Claim, Cost, Ended, Evidence, Exit, ExitReason, Facts, FailureClass,
-    Flag, FlagCode, GitState, IgnoredState, ObjectId, Outcome, PhaseTime, PromptPart, SessionId, TaskName,
-    Timestamp, ToolKind, UndoneTask, UserFile, join_truncated, without_escapes,
+    AgentFacts, AgentSetup, Before, Claim, CleanCheck, Cost, Ended, Evidence, Exit, ExitReason, Facts,
+    FailureClass, Flag, FlagCode, GitState, IgnoredState, ObjectId, Outcome, PhaseTime, PromptPart,
+    SessionId, TaskName, Timestamp, ToolKind, UndoneTask, UserFile, join_truncated, without_escapes,
 };
 
 /// What the agent says of itself. Stored apart from what the engine measured.
@@ -537,6 +537,11 @@ impl Iteration {
         self.tasks_open += closed;
     }
 
+    /// Returns what a check in a clean checkout came to.
+    pub fn check(&self) -> Option<&CleanCheck> {
+        self.evidence.as_ref()?.clean.as_deref()
+    }
+
     /// Returns true if a person overruled a refusal with it.
     pub fn is_acceptance(&self) -> bool {
         self.evidence.as_ref().is_some_and(|evidence| evidence.accepted.is_some())
@@ -612,6 +617,8 @@ impl Iteration {
                 0 => format!("{task} skipped, its changes taken back"),
                 kept => format!("{task} skipped, its changes taken back but in {}", files(kept)),
             },
+            Outcome::Checked if self.task.is_some() => format!("{task} sent back ({})", self.cause()),
+            Outcome::Checked => self.check().map_or_else(|| "checked".to_owned(), CleanCheck::story),
             Outcome::Later(word) => format!("{task} {}", word.as_str()),
             Outcome::Interrupted => match self.failure_class.filter(|class| class.is_transient()) {
                 Some(class) => format!("{task} cut short ({class})"),

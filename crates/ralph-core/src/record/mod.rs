@@ -5,6 +5,7 @@ mod agent_setup;
 mod baseline;
 mod budget;
 mod circumstances;
+mod clean;
 mod closing;
 mod cost;
 mod did_you_mean;
@@ -43,6 +44,7 @@ pub use budget::Budget;
 pub use circumstances::{
     AgentSetup, Before, ChildEnd, Circumstances, Ended, Environment, LeftOutBy, PhaseTime, PromptPart,
 };
+pub use clean::{CleanCheck, Control, FirstFailing, SetupRun};
 pub use closing::{Changes, Closing, DiffStat, NotDone, Unfinished};
 pub use cost::Cost;
 pub use did_you_mean::did_you_mean;
@@ -68,8 +70,8 @@ pub use left_behind::{
 };
 pub use log_entry::{LogEntry, MAX_TITLE_CHARS, RecordKind, TestCounts};
 pub use outcome::{
-    ArtifactStatus, CANNOT_RUN, Claim, EndedBy, Exit, ExitReason, FailureClass, FlagCode, GitStateKind,
-    Interrupter, Limit, Outcome, Status, StopReason, ToolKind, UserFileChange,
+    ArtifactStatus, CANNOT_RUN, Claim, CleanReason, CleanVerdict, EndedBy, Exit, ExitReason, FailureClass,
+    FlagCode, GitStateKind, Interrupter, Limit, Outcome, Status, StopReason, ToolKind, UserFileChange,
 };
 pub use own_command::{CANONICAL, OwnCommand, RALPH, RALPH_BY_PATH, RALPH_ELSEWHERE, with_command};
 pub use quoted_for_shell::quoted_for_shell;

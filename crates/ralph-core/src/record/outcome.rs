@@ -72,6 +72,8 @@ words! {
         Failure = "failure",
         Skipped = "skipped",
         Interrupted = "interrupted",
+        /// No agent ran: a result was tried in a clean checkout.
+        Checked = "checked",
     }
 }
 
@@ -80,6 +82,11 @@ impl Outcome {
     /// that was cut short gets another one.
     pub fn is_attempt(self) -> bool {
         matches!(self, Self::Success | Self::Failure)
+    }
+
+    /// Returns true of a record for which no agent was started.
+    pub fn is_without_run(self) -> bool {
+        matches!(self, Self::Skipped | Self::Checked)
     }
 }
 
@@ -422,7 +429,7 @@ mod tests {
         }
         assert_eq!(
             "done".parse::<Outcome>().unwrap_err().to_string(),
-            "invalid value `done`; expected one of success, failure, skipped, interrupted"
+            "invalid value `done`; expected one of success, failure, skipped, interrupted, checked"
         );
     }
 }
@@ -477,6 +484,32 @@ words! {
         Unseen = "unseen",
         /// A person overruled a refusal.
         Accepted = "accepted",
+        /// It fails in a clean checkout.
+        Clean = "clean",
+    }
+}
+
+words! {
+    /// Why a check was made.
+    pub enum CleanReason {
+        /// The session would end.
+        End = "end",
+        /// Dependencies were changed by hand.
+        Deps = "deps",
+        /// An attempt made code that git ignores.
+        Ignored = "ignored",
+        /// Each success is tried.
+        Task = "task",
+    }
+}
+
+words! {
+    /// What a check came to.
+    pub enum CleanVerdict {
+        Holds = "holds",
+        Fails = "fails",
+        /// It says nothing: the checkout, and not the tree, is what fails.
+        Unusable = "unusable",
     }
 }
 

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{
-    ArtifactStatus, Baseline, Cost, Durations, EndedBy, Environment, IgnoredState, Iteration, Limit, Scope,
-    SessionId, Status, StopReason, TaskName, Timestamp, Tokens, TrustedState,
+    ArtifactStatus, Baseline, CleanCheck, Cost, Durations, EndedBy, Environment, IgnoredState, Iteration,
+    Limit, Scope, SessionId, Status, StopReason, TaskName, Timestamp, Tokens, TrustedState,
 };
 
 /// The file that a session is about, and where it stands.
@@ -129,6 +129,9 @@ pub struct Session {
     /// What its attempts were held against at first. `None` in older records, and if nothing had been measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trusted: Option<TrustedState>,
+    /// The last check in a clean checkout; `None` if there was none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clean: Option<Box<CleanCheck>>,
     /// Files with work of the user's that was in no commit when it began, or was resumed; at most 1,000.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub user_files: Vec<String>,

@@ -125,7 +125,11 @@ impl Interruption {
             // A loop that died left no exit code of its agent.
             (Outcome::Interrupted, _, None) => Some(Self::Crash),
             (Outcome::Interrupted, _, Some(_)) => Some(Self::Person),
-            (Outcome::Success | Outcome::Failure | Outcome::Skipped | Outcome::Later(_), _, _) => None,
+            (
+                Outcome::Success | Outcome::Failure | Outcome::Skipped | Outcome::Checked | Outcome::Later(_),
+                _,
+                _,
+            ) => None,
         }
     }
 }

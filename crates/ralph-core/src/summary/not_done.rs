@@ -36,12 +36,12 @@ pub fn not_done<'a>(records: impl Iterator<Item = IterationFacts<'a>>, tasks: &T
         });
         let known = &mut found[place];
         known.attempts += u32::from(record.outcome.is_attempt());
-        if record.outcome.is_attempt() || record.outcome == Outcome::Skipped {
+        if record.outcome.is_attempt() || record.outcome.is_without_run() {
             known.is_skipped = record.outcome == Outcome::Skipped;
             known.asks = record.failure_class.is_some_and(FailureClass::sets_aside);
         }
         known.cost_usd = Cost { usd: known.cost_usd, is_partial: false }.plus(record.cost).usd;
-        if record.outcome == Outcome::Failure {
+        if matches!(record.outcome, Outcome::Failure | Outcome::Checked) {
             known.iteration = record.iteration;
             known.cause = record.cause.map(Cow::into_owned);
         }

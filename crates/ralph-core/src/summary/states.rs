@@ -34,10 +34,10 @@ impl<'a> TaskRecords<'a> {
             let name = item.name.as_str();
             match facts.outcome {
                 Outcome::Success => drop(successes.insert(name, record)),
-                Outcome::Failure => drop(failures.insert(name, record)),
+                Outcome::Failure | Outcome::Checked => drop(failures.insert(name, record)),
                 Outcome::Skipped | Outcome::Interrupted | Outcome::Later(_) => {}
             }
-            if facts.outcome.is_attempt() || facts.outcome == Outcome::Skipped {
+            if facts.outcome.is_attempt() || facts.outcome.is_without_run() {
                 verdicts.insert(name, record);
             }
         }

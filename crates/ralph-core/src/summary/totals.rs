@@ -65,7 +65,11 @@ impl SessionTotals {
                 self.given_up.push(task.to_owned());
             }
             Outcome::Success => self.given_up.retain(|known| known != task),
-            Outcome::Skipped | Outcome::Failure | Outcome::Interrupted | Outcome::Later(_) => {}
+            Outcome::Skipped
+            | Outcome::Checked
+            | Outcome::Failure
+            | Outcome::Interrupted
+            | Outcome::Later(_) => {}
         }
     }
 

@@ -103,7 +103,11 @@ impl Running<'_> {
         }
         let tried = match outcome {
             Outcome::Success => self.try_commit(&mut work, taken, done),
-            Outcome::Failure | Outcome::Skipped | Outcome::Interrupted | Outcome::Later(_) => Ok(None),
+            Outcome::Failure
+            | Outcome::Skipped
+            | Outcome::Checked
+            | Outcome::Interrupted
+            | Outcome::Later(_) => Ok(None),
         };
         let committed = tried.map_err(|error| {
             work.uncommitted.push(done.task.name.clone());

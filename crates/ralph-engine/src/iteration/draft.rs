@@ -185,7 +185,7 @@ impl Running<'_> {
         Ok((iteration, excerpt, context))
     }
 
-    fn redacted_text(&self, text: &str) -> String {
+    pub(crate) fn redacted_text(&self, text: &str) -> String {
         self.recorder.redactor().redact_text(text).0
     }
 

@@ -22,16 +22,17 @@ use ralph_core::record::{Event, Iteration, ObjectId, Outcome, Phase, PhaseTime, 
 use ralph_project::project_files::MAX_TASK_LIST_BYTES;
 use ralph_store::{Begin, Slot, names};
 
+use super::clean::KeptCopies;
 use super::lane::record_or_take_back;
 use super::redaction::redacted;
 use super::running::Running;
 use draft::Drafted;
-use stages::StartedIteration;
 
 pub(super) use assess::flaky_tests;
 pub(super) use draft::{compose, unfinished};
 pub(super) use protect::restore_protected;
 pub(super) use stages::Sealed;
+pub(crate) use stages::StartedIteration;
 pub(super) use unseen::{UnseenWatch, ignored_state};
 
 impl Running<'_> {
@@ -39,7 +40,11 @@ impl Running<'_> {
     pub(super) fn iterate(&mut self, tasks: &TaskList, task: &Task) -> Result<Iteration> {
         let started = self.start_iteration(tasks, task)?;
         let before = self.recorder.tips().snapshot;
+        // In a lane an agent has copies of its own.
+        let copies = self.kept_copies().filter(|_| self.plan.work_tree.lane().is_none());
+        copies.as_ref().map_or(Ok(()), |copies| copies.take(true))?;
         let ran = self.run_children(&started)?;
+        copies.as_ref().map_or(Ok(()), KeptCopies::leave)?;
         let judged = self.judge(&started, &ran)?;
         let slot = started.slot.clone();
         let drafted = self.draft(started, &ran, judged)?;
@@ -49,6 +54,7 @@ impl Running<'_> {
         if iteration.outcome == Outcome::Success {
             self.recorder.watched_work_tree().accept_hidden();
             self.judging.unseen.work = IgnoredWork::default();
+            self.state.clean.successes += 1;
         }
         Ok(iteration)
     }
@@ -183,7 +189,7 @@ impl Running<'_> {
         });
     }
 
-    fn count_recorded(&mut self, iteration: &Iteration, commit: ObjectId) -> Result<()> {
+    pub(crate) fn count_recorded(&mut self, iteration: &Iteration, commit: ObjectId) -> Result<()> {
         let _uncleared = self.control.clear_phase().is_err();
         self.state.next = iteration.iteration + 1;
         self.session.add(iteration);
@@ -224,7 +230,7 @@ impl Running<'_> {
     }
 
     /// Returns how many tasks are done and open; of a list that cannot be read, how many were.
-    fn counts(&mut self) -> TaskCounts {
+    pub(crate) fn counts(&mut self) -> TaskCounts {
         let known = TaskCounts { done: self.session.tasks_done, open: self.session.tasks_remaining };
         self.read_tasks().map_or(known, |tasks| tasks.counts())
     }

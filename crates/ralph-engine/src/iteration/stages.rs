@@ -17,7 +17,7 @@ use super::super::snapshot_taken::{BlobChange, SnapshotTaken};
 use super::protect::Restored;
 
 /// An iteration whose prompt is in the spool.
-pub(super) struct StartedIteration<'a> {
+pub(crate) struct StartedIteration<'a> {
     pub task: &'a Task,
     pub slot: Slot,
     pub begin: Begin,

@@ -59,10 +59,10 @@ impl Running<'_> {
             let (decision, tried) =
                 self.assess_on_tip(started, ran, others, &undone, &mut passing, &flags)?;
             tip = tried;
-            match decision {
+            match self.check_attempt(started, look.snapshot.as_ref(), decision, &mut evidence)? {
                 Decision::RunAgain => {}
                 Decision::Accepted(flags) => {
-                    evidence.flags = flags;
+                    evidence.flags.extend(flags);
                     evidence.flags.extend(self.add_untold(&mut undone, &after, &texts));
                 }
                 Decision::Refused { code, cause: why } => {
@@ -87,7 +87,7 @@ impl Running<'_> {
         let has_ticked = self.tick_originals(&verdict.to_tick, &after)
             | self.tick_again(&verdict, &after)
             | self.close_parents_with(&mut verdict);
-        if second.is_some() || tip.is_some() {
+        if second.is_some() || tip.is_some() || evidence.clean.is_some() {
             ended_at = self.plan.clock.now();
         }
         let is_changed = has_opened || has_ticked || second.is_some() || tip.is_some();

@@ -55,8 +55,10 @@ const SETUP_NOTE: &str = "setup";
 /// Where a lane is. The one place that knows its paths.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lane {
-    /// From 1.
+    /// From 1. A clean checkout has one as well, as what runs there must not know where it is.
     pub number: u32,
+    /// The name of a clean checkout, in which no agent works; `None` of a lane.
+    clean: Option<String>,
     /// The branch that its results go on: a name below `refs/heads/`, or a whole one.
     pub branch: String,
     /// Names of files that git commands of agents in it ignore.
@@ -87,7 +89,7 @@ impl CommittedFile {
 impl Lane {
     /// Returns the name by which its lock and its spools are known.
     pub fn name(&self) -> String {
-        Self::name_of(self.number)
+        self.clean.as_ref().map_or_else(|| Self::name_of(self.number), |name| format!("clean-{name}"))
     }
 
     /// Returns the name of the lane with this number.
@@ -102,7 +104,18 @@ impl Lane {
 
     /// Returns the top of the lane, where agents and all commands of the project work.
     pub fn dir(&self) -> Utf8PathBuf {
-        self.root.join(self.number.to_string())
+        self.clean
+            .as_ref()
+            .map_or_else(|| self.root.join(self.number.to_string()), |name| self.root.join(name))
+    }
+
+    /// Returns a file or folder of ours beside it. Those of a clean checkout are not among the checkouts: these have the names of
+    /// the user's folders, which may be any.
+    fn beside(&self, ending: &str) -> Utf8PathBuf {
+        match &self.clean {
+            Some(name) => Utf8PathBuf::from(format!("{}.state/{name}.{ending}", self.root)),
+            None => self.root.join(format!("{}.{ending}", self.number)),
+        }
     }
 
     /// Returns the repository that git commands in the lane find.
@@ -112,17 +125,27 @@ impl Lane {
 
     /// Returns our own git directory of it, with its HEAD and its index.
     pub fn git_dir(&self) -> Utf8PathBuf {
-        self.root.join(format!("{}.git", self.number))
+        self.beside("git")
     }
 
     /// Returns the folder for temporary files of what runs in it.
     pub fn temp_dir(&self) -> Utf8PathBuf {
-        self.root.join(format!("{}.tmp", self.number))
+        self.beside("tmp")
     }
 
     /// Returns the folder for files of an attempt that no commit takes.
     fn aside_dir(&self) -> Utf8PathBuf {
-        self.root.join(format!("{}.aside", self.number))
+        self.beside("aside")
+    }
+
+    /// Returns the folder of a clean checkout for the caches of installers: what they link from a shared one could be edited there.
+    pub fn caches_dir(&self) -> Utf8PathBuf {
+        self.beside("caches")
+    }
+
+    /// Returns the folder with what `lanes.copy` names as it was before the first attempt.
+    pub fn copies_dir(&self) -> Utf8PathBuf {
+        self.beside("copies")
     }
 
     /// Returns what was noted when its setup ran last.
@@ -161,8 +184,35 @@ impl WorkTree {
     /// Returns lane `number` of the same repository in the folder `root`.
     #[must_use]
     pub fn lane_in(&self, root: Utf8PathBuf, number: u32, branch: &str) -> Self {
-        let (users_git_dir, users_top) = (self.git_dir.clone(), self.top.clone());
-        let lane = Lane { number, branch: branch.to_owned(), ignored: &[], root, users_git_dir, users_top };
+        self.with_lane(Lane {
+            number,
+            clean: None,
+            branch: branch.to_owned(),
+            ignored: &[],
+            root,
+            users_git_dir: self.git_dir.clone(),
+            users_top: self.top.clone(),
+        })
+    }
+
+    /// Returns the clean checkout of the user's work tree, in the folder `root` of the lanes of the repository. `number` is what
+    /// commands in it get for that of a lane, and `branch` what they see checked out; none if it is empty.
+    #[must_use]
+    pub fn clean_in(&self, root: &Utf8Path, number: u32, branch: &str) -> Self {
+        let users = self.lane.as_ref().map(|lane| (lane.users_git_dir.clone(), lane.users_top.clone()));
+        let (users_git_dir, users_top) = users.unwrap_or_else(|| (self.git_dir.clone(), self.top.clone()));
+        self.with_lane(Lane {
+            number,
+            clean: Some(users_top.file_name().unwrap_or("root").to_owned()),
+            branch: branch.to_owned(),
+            ignored: &[],
+            root: root.join("clean"),
+            users_git_dir,
+            users_top,
+        })
+    }
+
+    fn with_lane(&self, lane: Lane) -> Self {
         let (top, git_dir) = (lane.dir(), lane.git_dir());
         let new =
             Self::new(self.repository.clone(), top, git_dir, self.allowed_links.clone(), self.home.clone());
@@ -184,8 +234,50 @@ impl WorkTree {
     /// commands in it is made anew.
     pub fn take_lane_to(&self, tip: &ObjectId) -> Result<()> {
         let Some(lane) = &self.lane else { return Ok(()) };
-        self.take_to(lane, tip).with_context(|| format!("take {} to {}", self.top, tip.short()))?;
-        self.make_private_git(lane, tip).with_context(|| format!("create {}", lane.private_git_dir()))
+        self.take_to(lane, Some(tip), (tip, None), &["-ffdq"])
+            .with_context(|| format!("take {} to {}", self.top, tip.short()))?;
+        let made = self.make_private_git(lane, "lane", Some(tip)).and_then(|dir| {
+            fs::copy(self.git_dir.join("index"), dir.join("index")).if_there()?;
+            Ok(())
+        });
+        made.with_context(|| format!("create {}", lane.private_git_dir()))
+    }
+
+    /// Removes what git ignores in a lane, but for `keep`, which are paths from the top; its setup runs again.
+    pub fn remove_ignored(&self, keep: &[String]) -> Result<()> {
+        // A pattern names one more that is ignored, so that what stays is excepted from all.
+        let kept = keep.iter().flat_map(|path| ["-e".to_owned(), format!("!/{}", escaped(path))]);
+        let git = self.git().in_own_session().limit(LONG).args(["clean", "-ffdXq"]);
+        git.args(kept.collect::<Vec<_>>()).read()?;
+        Ok(fs::remove_file(self.git_dir.join(SETUP_NOTE)).if_there().map(drop)?)
+    }
+
+    /// Makes the files of a clean checkout those of `tree`, whose objects may be in the folder `objects` alone. Nothing that git ignores stays, but for `keep`, which are paths from the
+    /// top. Git commands in it see the commit `head` checked out, as they did where the tree is of.
+    pub fn take_checkout_to(
+        &self,
+        (tree, objects): (&ObjectId, Option<&Utf8Path>),
+        head: Option<&ObjectId>,
+        keep: &[String],
+    ) -> Result<()> {
+        let Some(lane) = &self.lane else { return Ok(()) };
+        create_private_dir(&lane.root)?;
+        let mut clean = vec!["-ffdxq".to_owned()];
+        for path in keep {
+            clean.extend(["-e".to_owned(), format!("/{}", escaped(path))]);
+        }
+        let words: Vec<&str> = clean.iter().map(String::as_str).collect();
+        self.take_to(lane, head, (tree, objects), &words)
+            .with_context(|| format!("check out {} in {}", tree.short(), self.top))?;
+        let made = self.make_private_git(lane, &lane.branch, head).and_then(|dir| {
+            // What is in no commit is in no index either, as where the tree was made.
+            if let Some(head) = head {
+                let index = dir.join("index");
+                self.git().env("GIT_INDEX_FILE", index.as_str()).args(["read-tree", head.as_str()]).read()?;
+            }
+            Ok(())
+        });
+        made.with_context(|| format!("create {}", lane.private_git_dir()))
     }
 
     /// Returns the bytes that a new lane takes: as many as the tracked files that are here, and as what it gets copies of.
@@ -196,9 +288,14 @@ impl WorkTree {
         Ok(tracked.chain(copies.iter().cloned()).map(|path| bytes_below(&self.top.join(path))).sum())
     }
 
-    /// Gives a lane a copy of a file or folder of the user's, by its path from the top.
-    pub fn copy_into_lane(&self, users: &Self, path: &str) -> Result<()> {
-        let (from, to) = (users.top.join(path), self.top.join(path));
+    /// Returns the bytes that the files of a lane take.
+    pub fn bytes_in_lane(&self) -> u64 {
+        bytes_below(&self.top)
+    }
+
+    /// Gives a lane a copy of a file or folder below `top`, by its path from there.
+    pub fn copy_into_lane(&self, top: &Utf8Path, path: &str) -> Result<()> {
+        let (from, to) = (top.join(path), self.top.join(path));
         copy(&from, &to).with_context(|| format!("copy {from} to {to}"))
     }
 
@@ -213,7 +310,9 @@ impl WorkTree {
     /// Removes a lane with everything in it and beside it.
     pub fn remove_lane(&self) -> Result<()> {
         let Some(lane) = &self.lane else { return Ok(()) };
-        for folder in [lane.dir(), lane.git_dir(), lane.temp_dir(), lane.aside_dir()] {
+        let beside =
+            [lane.git_dir(), lane.temp_dir(), lane.aside_dir(), lane.caches_dir(), lane.copies_dir()];
+        for folder in [lane.dir()].into_iter().chain(beside) {
             remove_path(&folder).with_context(|| format!("remove {folder}"))?;
         }
         Ok(())
@@ -224,8 +323,9 @@ impl WorkTree {
         !self.git_dir.join("index").exists()
     }
 
-    /// Makes the folders of a lane, so that git knows it: one without a HEAD is at `tip`, with no file in it yet.
-    pub fn make_lane(&self, tip: &ObjectId) -> Result<()> {
+    /// Makes the folders of a lane, so that git knows it: one without a HEAD is at `tip`, with no file in it yet; on a branch
+    /// without a commit if there is none.
+    pub fn make_lane(&self, tip: Option<&ObjectId>) -> Result<()> {
         let Some(lane) = &self.lane else { return Ok(()) };
         create_private_dir(&self.git_dir.join("info"))?;
         if !self.top.symlink_metadata().is_ok_and(|found| found.is_dir()) {
@@ -241,19 +341,26 @@ impl WorkTree {
             fs::copy(lane.users_git_dir.join(name), self.git_dir.join(name)).if_there()?;
         }
         let head = self.git_dir.join("HEAD");
-        if head.exists() { Ok(()) } else { write_by_rename(&head, &format!("{tip}\n")) }
+        if head.exists() { Ok(()) } else { write_by_rename(&head, &head_at(tip)) }
     }
 
-    fn take_to(&self, lane: &Lane, tip: &ObjectId) -> Result<()> {
+    fn take_to(
+        &self,
+        lane: &Lane,
+        tip: Option<&ObjectId>,
+        (tree, objects): (&ObjectId, Option<&Utf8Path>),
+        clean: &[&str],
+    ) -> Result<()> {
         remove_path(&lane.aside_dir())?;
         self.make_lane(tip)?;
-        write_by_rename(&self.git_dir.join("HEAD"), &format!("{tip}\n"))?;
+        write_by_rename(&self.git_dir.join("HEAD"), &head_at(tip))?;
         // Only the holder of the loop's lock gets here.
         fs::remove_file(self.git_dir.join("index.lock")).if_there()?;
         // A checkout may fetch files that a partial clone lacks.
-        let git = self.git().in_own_session().env(NO_LAZY_FETCH, "0").limit(LONG);
-        let reset = git.clone().args(["read-tree", "--reset", "-u", tip.as_str()]);
-        let clean = git.args(["clean", "-ffdq"]);
+        let git = objects.map_or_else(|| self.git(), |objects| self.git_with_objects(objects));
+        let git = git.in_own_session().env(NO_LAZY_FETCH, "0").limit(LONG);
+        let reset = git.clone().args(["read-tree", "--reset", "-u", tree.as_str()]);
+        let clean = git.args(["clean"]).args(clean);
         let take = || reset.clone().read().and_then(|_| clean.clone().read());
         if take().is_err() {
             // An agent may have made folders read-only.
@@ -264,8 +371,8 @@ impl WorkTree {
     }
 
     /// Makes the repository that git commands of an agent find: with the user's objects to read, and without remotes, aliases
-    /// and hooks.
-    fn make_private_git(&self, lane: &Lane, tip: &ObjectId) -> Result<()> {
+    /// and hooks. `tip` is checked out in it on `branch`, or on none if that is empty. Returns its folder.
+    fn make_private_git(&self, lane: &Lane, branch: &str, tip: Option<&ObjectId>) -> Result<Utf8PathBuf> {
         let dir = lane.private_git_dir();
         remove_path(&dir)?;
         let common = &self.repository.common_dir;
@@ -273,8 +380,17 @@ impl WorkTree {
             fs::create_dir_all(dir.join(name))?;
         }
         fs::write(dir.join("objects/info/alternates"), format!("{}\n", common.join("objects")))?;
-        fs::write(dir.join("HEAD"), "ref: refs/heads/lane\n")?;
-        fs::write(dir.join("refs/heads/lane"), format!("{tip}\n"))?;
+        if branch.is_empty() {
+            fs::write(dir.join("HEAD"), head_at(tip))?;
+        } else {
+            let reference = full_branch_name(branch);
+            fs::write(dir.join("HEAD"), format!("ref: {reference}\n"))?;
+            if let Some(tip) = tip {
+                let file = dir.join(reference);
+                fs::create_dir_all(file.parent().unwrap_or(&file))?;
+                fs::write(file, format!("{tip}\n"))?;
+            }
+        }
         fs::write(dir.join("packed-refs"), self.refs_to_show(lane)?)?;
         fs::write(dir.join("config"), self.settings_to_show(lane)?)?;
         for (from, name) in [
@@ -282,13 +398,13 @@ impl WorkTree {
             (common, "info/attributes"),
             (common, "shallow"),
             (&self.git_dir, "info/sparse-checkout"),
-            (&self.git_dir, "index"),
         ] {
             fs::copy(from.join(name), dir.join(name)).if_there()?;
         }
         let names = lane.ignored.iter().map(|name| format!("\n{name}"));
         let mut exclude = fs::OpenOptions::new().create(true).append(true).open(dir.join("info/exclude"))?;
-        Ok(exclude.write_all(names.collect::<String>().as_bytes())?)
+        exclude.write_all(names.collect::<String>().as_bytes())?;
+        Ok(dir)
     }
 
     /// Returns the user's branch, what it follows, the default branch and the tags of their history, as packed refs.
@@ -560,6 +676,16 @@ fn file_in(git: &dyn Fn() -> Tool, treeish: &ObjectId, path: &str) -> Result<Opt
     };
     let bytes = git().env(NO_LAZY_FETCH, "0").args(["cat-file", "blob", id]).read()?;
     Ok(Some(CommittedFile { mode: mode.to_owned(), bytes }))
+}
+
+/// Returns what a HEAD says that is at a commit, or on a branch without one.
+fn head_at(tip: Option<&ObjectId>) -> String {
+    tip.map_or_else(|| "ref: refs/heads/none\n".to_owned(), |tip| format!("{tip}\n"))
+}
+
+/// Returns a path as a pattern of git's that means it alone.
+fn escaped(path: &str) -> String {
+    path.chars().flat_map(|c| ("\\*?[ !#".contains(c)).then_some('\\').into_iter().chain([c])).collect()
 }
 
 fn write_by_rename(path: &Utf8Path, text: &str) -> Result<()> {

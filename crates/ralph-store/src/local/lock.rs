@@ -170,6 +170,22 @@ impl LoopLock {
     }
 }
 
+/// The lock of a clean checkout, held as long as this value lives.
+#[derive(Debug)]
+pub struct CheckoutLock {
+    _file: File,
+}
+
+impl CheckoutLock {
+    /// Takes the lock of the checkout `clean`. `None` if another process has it.
+    pub fn try_take(clean: &WorkTree) -> Result<Option<Self>> {
+        let repository = clean.repository();
+        let path = repository.ralph_dir().join("clean").join(clean.name());
+        let file = open_shared(&path, repository)?;
+        Ok(has_locked(file.try_lock(), &path)?.then_some(Self { _file: file }))
+    }
+}
+
 /// Waits until no other loop brings results into a branch of the user's. Held as long as the file is open.
 pub fn wait_to_land(repository: &Repository) -> Result<File> {
     let path = repository.ralph_dir().join("branches").join("landing");

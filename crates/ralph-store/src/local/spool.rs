@@ -122,6 +122,12 @@ pub mod names {
     /// The streams of the validation's second run.
     pub const SECOND_STDOUT: &str = "second.stdout";
     pub const SECOND_STDERR: &str = "second.stderr";
+    /// Of the validation of an attempt in a clean checkout.
+    pub const CLEAN_STDOUT: &str = "clean.stdout";
+    pub const CLEAN_STDERR: &str = "clean.stderr";
+    /// Of `lanes.setup` there.
+    pub const SETUP_STDOUT: &str = "setup.stdout";
+    pub const SETUP_STDERR: &str = "setup.stderr";
     /// tasks.md as it stood before the agent started: all marks.
     pub const TASKS_BEFORE: &str = "tasks.before.md";
     /// tasks.md as the agent left it, where boxes in it are opened again: all claims.

@@ -45,6 +45,10 @@ pub fn lines(session: &Session, closing: &Closing, is_validated: bool, screen: S
             _ => side_by_side(&words, Look::Dim, &format!("{RALPH} diff 0 .. --stat"), screen),
         });
     }
+    if closing.is_untried {
+        let words = format!("not tried in a clean checkout: {RALPH} verify");
+        lines.extend(screen.painted(Look::Dim, "", &words));
+    }
     lines.extend(closing.why.iter().flat_map(|why| screen.hanging("", &one_line(why))));
     lines.extend(closing.hint.iter().flat_map(|hint| screen.hanging("hint: ", &one_line(hint))));
     let mut needy: Vec<&NotDone> = closing.not_done.iter().filter(|task| task.needs_you()).collect();

@@ -198,8 +198,11 @@ impl Lines {
 
     /// The row of an attempt; below it why it failed, and what a person should know of it.
     fn recorded(&self, record: &Iteration) -> Vec<String> {
-        let (look, mark) = sign(record.outcome);
-        let task = one_line(record.task.as_deref().unwrap_or("no task"));
+        // A check is of no task if it sends none back.
+        let is_of_all = record.outcome == Outcome::Checked && record.task.is_none();
+        let (look, mark) = if is_of_all { (Look::Dim, "·") } else { sign(record.outcome) };
+        let none = if is_of_all { "" } else { "no task" };
+        let task = one_line(record.task.as_deref().unwrap_or(none));
         let attempt = record.attempt.filter(|attempt| *attempt > 1 && record.outcome.is_attempt());
         let task = cut(&task, MAX_TASK) + &attempt.map_or(String::new(), |attempt| format!(" {attempt}"));
         let at = self.dim(&clock(record.ended_at));
@@ -306,6 +309,8 @@ fn what_happened(record: &Iteration, root: &str) -> String {
         }
         Outcome::Skipped if record.restored_to.is_some() => "given up; changes undone".to_owned(),
         Outcome::Skipped => "given up".to_owned(),
+        Outcome::Checked if record.task.is_some() => format!("sent back: {}", one_line(&record.cause())),
+        Outcome::Checked => one_line(&record.story()),
         Outcome::Interrupted => {
             // When the agent can be used again, if it said so.
             let until = record.resets_at.map_or(String::new(), |at| format!(" until {}", clock(at)));

@@ -76,7 +76,7 @@ pub(super) fn kind_of(report: &Report, iteration: &ReportIteration) -> Option<Ki
                 true => Kind::Fails,
             })
         }
-        Outcome::Skipped | Outcome::Later(_) => None,
+        Outcome::Skipped | Outcome::Checked | Outcome::Later(_) => None,
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde::Serialize;
 
-use ralph_core::record::{DiffStat, FileChange, Outcome, TaskName};
+use ralph_core::record::{DiffStat, FileChange, TaskName};
 
 use super::{ReportIteration, Text};
 
@@ -33,7 +33,7 @@ impl Changes {
             iterations.iter().flat_map(|iteration| &iteration.record.closed).collect();
         let mut tasks_of: HashMap<&str, Vec<&TaskName>> = HashMap::new();
         for ReportIteration { record, .. } in
-            iterations.iter().filter(|iteration| iteration.record.outcome != Outcome::Skipped)
+            iterations.iter().filter(|iteration| !iteration.record.outcome.is_without_run())
         {
             for path in &record.files_changed {
                 let tasks = tasks_of.entry(path).or_default();

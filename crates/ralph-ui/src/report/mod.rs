@@ -155,7 +155,7 @@ impl Report {
                 Outcome::Failure => counts.failure += 1,
                 Outcome::Skipped => counts.skipped += 1,
                 Outcome::Interrupted => counts.interrupted += 1,
-                Outcome::Later(_) => {}
+                Outcome::Checked | Outcome::Later(_) => {}
             }
             totals.closed += record.closed.len();
             totals.duration_ms = totals.duration_ms.plus(&record.duration_ms);

@@ -394,7 +394,7 @@ impl Feature {
 impl Night {
     /// Returns the newest attempt that is wanted; none was made at a task that was given up.
     pub fn last_run(&self, is_wanted: impl Fn(&Attempt) -> bool) -> Option<&Attempt> {
-        self.attempts.iter().rfind(|one| one.outcome != Outcome::Skipped && is_wanted(one))
+        self.attempts.iter().rfind(|one| !one.outcome.is_without_run() && is_wanted(one))
     }
 
     pub fn attempt(&self, number: u32) -> Option<&Attempt> {

@@ -139,6 +139,8 @@ fn status(iteration: &Iteration) -> &'static str {
         Outcome::Success => "✅ Completed",
         Outcome::Failure => "❌ Failed",
         Outcome::Skipped => "⏭️ Skipped",
+        Outcome::Checked if iteration.task.is_some() => "↩️ Sent back",
+        Outcome::Checked => "🔎 Checked",
         Outcome::Interrupted => "⏸️ Interrupted",
         Outcome::Later(_) => "Unknown",
     }

@@ -61,6 +61,13 @@ pub fn outcome_of(attempt: &Attempt) -> (Look, &'static str, String) {
             brief(attempt.entry().and_then(|entry| entry.cause.as_deref()).unwrap_or("failed"))
         }
         Outcome::Skipped => "given up".to_owned(),
+        Outcome::Checked => {
+            let cause = attempt.entry().and_then(|entry| entry.cause.as_deref());
+            cause.map_or_else(
+                || "tried in a clean checkout".to_owned(),
+                |cause| format!("sent back: {}", brief(cause)),
+            )
+        }
         Outcome::Interrupted => interruption(attempt.failure_class, attempt.exit.agent).to_owned(),
         Outcome::Later(word) => word.as_str().to_owned(),
     };

@@ -1,0 +1,616 @@
+//! The check before a session ends: what holds here is tried in a clean checkout, and what does not hold there is sent back.
+
+use anyhow::Result;
+use camino::Utf8PathBuf;
+use failure_excerpt::Tally;
+use tasklist::{Item, TaskList};
+
+use ralph_core::config::{Clean, Pass, Until};
+use ralph_core::judge::Decision;
+use ralph_core::judge::clean::{Answer, Question, answer};
+use ralph_core::progress::cause;
+use ralph_core::record::{
+    CleanCheck, CleanReason, CleanVerdict, Control, Evidence, FirstFailing, Flag, FlagCode, LogEntry,
+    ObjectId, Outcome, Phase, RALPH, StopReason, Task, TaskName, join_files, join_truncated,
+};
+use ralph_git::worktree::{CommittedFile, PrivateIndex, WorkTree};
+use ralph_os::clock::Stopwatch;
+use ralph_os::process::create_private_dir;
+use ralph_store::{Begin, SessionLog, Slot, names};
+
+use crate::iteration::{StartedIteration, unfinished};
+use crate::lane::is_of_branch;
+use crate::running::{Ending, Running};
+
+use super::checkout::{CleanCheckout, CleanPlace, Tried};
+use super::copies::KeptCopies;
+
+/// After so many successes, or so long, a session that ends at a limit is checked again.
+const SUCCESSES: u32 = 3;
+const INTERVAL_MS: u64 = 30 * 60 * 1000;
+
+/// How long a search may take for the change since which it fails.
+const MAX_SEARCH_MS: u64 = 30 * 60 * 1000;
+
+/// Maximum number of files and commits that a text names.
+const MAX_NAMED: usize = 3;
+
+/// What is remembered of checks.
+#[derive(Debug)]
+pub(crate) struct CleanState {
+    /// Of this session.
+    pub last: Option<CleanCheck>,
+    /// Since the last check.
+    pub successes: u32,
+    pub since: Stopwatch,
+    /// True if a check of this session failed: from then on each success is tried.
+    pub has_failed: bool,
+    /// Set after a run into the time limit: a second one would take as long.
+    pub is_over: bool,
+    /// Set until the lane was cleaned: what git ignores in it may be what passed.
+    pub is_lane_dirty: bool,
+}
+
+/// A tree that can be tried, oldest first.
+struct Moment {
+    tree: ObjectId,
+    head: Option<ObjectId>,
+    made: Made,
+}
+
+/// Why and for what a check is made.
+struct Trial<'a> {
+    why: CleanReason,
+    /// The iteration that it is recorded in, with what was printed in `slot`.
+    number: u32,
+    slot: &'a Slot,
+    environment: Vec<(String, String)>,
+    /// Where the objects of the tree are, if not in the repository.
+    objects: Option<Utf8PathBuf>,
+}
+
+/// What made a tree of the one before it.
+enum Made {
+    /// Nothing that is known.
+    Control,
+    Attempt(Box<LogEntry>),
+    /// People, after this iteration.
+    People(u32),
+}
+
+impl Made {
+    /// Returns how many tests ran in place.
+    fn tests(&self) -> Option<u64> {
+        let Self::Attempt(entry) = self else { return None };
+        let tests = entry.tests.filter(|_| entry.outcome == Some(Outcome::Success))?;
+        Some(tests.passed?.saturating_add(tests.failed?))
+    }
+
+    /// Returns it as the change after which a result fails, with the tasks that it closed.
+    fn first_failing(&self) -> FirstFailing {
+        match self {
+            Self::Attempt(entry) => {
+                FirstFailing { iteration: entry.iteration.unwrap_or_default(), tasks: entry.closed.clone() }
+            }
+            Self::People(after) => FirstFailing { iteration: *after, tasks: Vec::new() },
+            Self::Control => FirstFailing { iteration: 0, tasks: Vec::new() },
+        }
+    }
+}
+
+impl Running<'_> {
+    /// Tries the result before the session ends. Returns `None` if the loop goes on, with a task that was opened again.
+    pub(crate) fn check_before_end(&mut self, ending: Ending) -> Result<Option<Ending>> {
+        if !self.is_to_check(&ending) {
+            return Ok(Some(ending));
+        }
+        let moments = self.moments()?;
+        if moments.len() < 2 {
+            return Ok(Some(ending));
+        }
+        let in_place: Vec<_> = moments.iter().map(|moment| moment.made.tests()).collect();
+        let question = Question {
+            in_place: &in_place,
+            has_control: true,
+            allows_failures: self.plan.config.settings.validation_pass == Pass::NoNewFailures,
+        };
+        let number = self.state.next;
+        let slot = self.spool.slot(&number.to_string());
+        slot.create()?;
+        let environment = self.environment_of(&moments[moments.len() - 1].made);
+        let trial = Trial { why: CleanReason::End, number, slot: &slot, environment, objects: None };
+        let Some((check, flag)) = self.try_out(&question, &moments, trial)? else {
+            slot.remove()?;
+            return Ok(Some(ending));
+        };
+        self.settle(&check, flag, &moments, ending, number, &slot)
+    }
+
+    /// Tries what an attempt left that is about to succeed, if that is asked for: `validation.clean` says so, a check of this session
+    /// failed, or one of its flags is a reason. Returns the decision with what came of it.
+    pub(crate) fn check_attempt(
+        &mut self,
+        started: &StartedIteration<'_>,
+        snapshot: Option<&ObjectId>,
+        decision: Decision,
+        evidence: &mut Evidence,
+    ) -> Result<Decision> {
+        let Decision::Accepted(flags) = &decision else { return Ok(decision) };
+        let reason = [(FlagCode::Ignored, CleanReason::Ignored), (FlagCode::Deps, CleanReason::Deps)]
+            .into_iter()
+            .find_map(|(code, why)| flags.iter().any(|flag| flag.code == code).then_some(why));
+        let is_each =
+            self.plan.config.settings.validation_clean == Clean::Task || self.state.clean.has_failed;
+        let why = reason.or(is_each.then_some(CleanReason::Task));
+        let (Some(why), Some(snapshot)) = (why, snapshot.filter(|_| self.can_check())) else {
+            return Ok(decision);
+        };
+        let mut moments = self.moments()?;
+        moments.truncate(1);
+        if moments.is_empty() {
+            // It is the first attempt of all.
+            let Some(tree) = started.begin.tips.snapshot.clone() else { return Ok(decision) };
+            moments.push(Moment { tree, head: started.begin.head_before.clone(), made: Made::Control });
+        }
+        let head = self.plan.work_tree.head()?;
+        moments.push(Moment { tree: snapshot.clone(), head, made: Made::People(0) });
+        let question = Question {
+            in_place: &[None, evidence.tests.as_ref().and_then(Tally::executed)],
+            has_control: true,
+            allows_failures: self.plan.config.settings.validation_pass == Pass::NoNewFailures,
+        };
+        let trial = Trial {
+            why,
+            number: started.begin.iteration,
+            slot: &started.slot,
+            environment: started.environment.clone(),
+            objects: Some(started.slot.objects()),
+        };
+        let Some((mut check, flag)) = self.try_out(&question, &moments, trial)? else { return Ok(decision) };
+        check.first_failing = None;
+        self.note_check(&check);
+        evidence.flags.extend(flag);
+        let decision = match check.verdict {
+            CleanVerdict::Fails => Decision::Refused { code: FlagCode::Clean, cause: self.cause_of(&check) },
+            _ => decision,
+        };
+        evidence.clean = Some(Box::new(check));
+        Ok(decision)
+    }
+
+    /// Returns true if a session that ends for `reason` has results that were not tried, as it ends too early for that.
+    pub(crate) fn leaves_untried(&self, reason: StopReason) -> bool {
+        let settings = &self.plan.config.settings;
+        self.plan.clean.is_some()
+            && self.plan.job.until == Until::Tasks
+            && self.state.clean.successes > 0
+            && (settings.max_iterations == 1 || reason == StopReason::Interrupted)
+    }
+
+    /// Returns true if there is a checkout to try anything in.
+    fn can_check(&self) -> bool {
+        let (settings, clean) = (&self.plan.config.settings, &self.state.clean);
+        self.plan.clean.is_some()
+            && settings.validation_clean != Clean::Off
+            && settings.validation_command.is_some()
+            && self.plan.job.until == Until::Tasks
+            && !clean.is_over
+            && self.plan.interrupt.signal().is_none()
+    }
+
+    /// Remembers what a check came to.
+    fn note_check(&mut self, check: &CleanCheck) {
+        let has_failed = check.verdict == CleanVerdict::Fails;
+        self.session.clean = Some(Box::new(check.clone()));
+        self.state.clean = CleanState {
+            last: Some(check.clone()),
+            successes: 0,
+            since: self.plan.clock.stopwatch(),
+            has_failed: self.state.clean.has_failed || has_failed,
+            is_over: check.verdict == CleanVerdict::Unusable,
+            is_lane_dirty: self.state.clean.is_lane_dirty || has_failed,
+        };
+    }
+
+    /// Returns why a result fails, with what ran, as prompts and screens have it.
+    fn cause_of(&self, check: &CleanCheck) -> String {
+        let (command, setup) = self.clean_commands();
+        let why = check.cause.as_deref().unwrap_or_default();
+        cause::bounded(&format!("in a clean checkout ({setup}{command}): {why}"))
+    }
+
+    fn is_to_check(&self, ending: &Ending) -> bool {
+        let clean = &self.state.clean;
+        let is_due = match ending.reason {
+            StopReason::Completed | StopReason::Checkpoint | StopReason::Stuck => clean.successes > 0,
+            StopReason::LimitReached => {
+                clean.successes >= SUCCESSES || clean.successes > 0 && clean.since.elapsed_ms() >= INTERVAL_MS
+            }
+            _ => false,
+        };
+        is_due && self.can_check() && self.plan.config.settings.max_iterations != 1
+    }
+
+    /// Returns the trees that can be tried: one that is known to hold, or what was there before the first attempt, and then those
+    /// before and after each success.
+    fn moments(&self) -> Result<Vec<Moment>> {
+        let (store, id) = (self.plan.store, &self.session.id);
+        let log = self.log()?;
+        let earlier = self.past.memory.entries().iter().filter(|entry| entry.session != *id);
+        let own = log.iter().flat_map(SessionLog::iterations);
+        let entries: Vec<&LogEntry> = earlier.chain(own).collect();
+        let held = entries
+            .iter()
+            .rposition(|entry| entry.outcome == Some(Outcome::Checked) && entry.cause.is_none());
+        let held = held.and_then(|place| {
+            let record = store.readable_iteration(entries[place])?;
+            let tree = record.check()?.tree.clone();
+            store.has(&tree).unwrap_or(false).then_some((place + 1, tree, record.head_after))
+        });
+        let (from, tree, head) = if let Some(held) = held {
+            held
+        } else {
+            let Some(first) = entries.iter().position(|entry| entry.snapshot.is_some()) else {
+                return Ok(Vec::new());
+            };
+            let snapshot = entries[first].snapshot.as_ref();
+            let before = snapshot.map(|snapshot| store.snapshot_before(snapshot)).transpose()?.flatten();
+            let Some(before) = before else { return Ok(Vec::new()) };
+            (first, before, entries[first].head_before.clone())
+        };
+        let mut moments = vec![Moment { tree, head, made: Made::Control }];
+        // What a failed attempt left fails in place as well, and is the next success's to repair.
+        let (mut last, mut has_failed) = (0, false);
+        for entry in &entries[from..] {
+            let Some(snapshot) = entry.snapshot.clone() else { continue };
+            if entry.outcome == Some(Outcome::Success) {
+                let before = store.snapshot_before(&snapshot)?.filter(|before| {
+                    let is_of_record = entries.iter().any(|other| other.snapshot.as_ref() == Some(before));
+                    !has_failed && !is_of_record && moments.iter().all(|one| one.tree != *before)
+                });
+                moments.extend(before.map(|before| Moment {
+                    tree: before,
+                    head: entry.head_before.clone(),
+                    made: Made::People(last),
+                }));
+                let made = Made::Attempt(Box::new((*entry).clone()));
+                moments.push(Moment { tree: snapshot, head: entry.head_after.clone(), made });
+            }
+            has_failed = !matches!(entry.outcome, Some(Outcome::Success | Outcome::Checked));
+            last = entry.iteration.unwrap_or(last);
+        }
+        if let Some(lane) = self.plan.work_tree.lane()
+            && let Some(tip) = store.refs().tip(&lane.reference())?
+            && let Some(last) = moments.last_mut()
+        {
+            // What is published, and nothing beside it.
+            (last.tree, last.head) = (tip.clone(), Some(tip));
+        }
+        Ok(moments)
+    }
+
+    /// Runs setup and validation as often as an answer needs. `None` if a signal came.
+    fn try_out(
+        &mut self,
+        question: &Question<'_>,
+        moments: &[Moment],
+        trial: Trial<'_>,
+    ) -> Result<Option<(CleanCheck, Option<Flag>)>> {
+        let Trial { why, number, slot, environment, objects } = trial;
+        let Some(target) = self.plan.clean.clone() else { return Ok(None) };
+        let (command, setup) = self.clean_commands();
+        let before = self
+            .state
+            .clean
+            .last
+            .as_ref()
+            .map_or(String::new(), |last| format!(", {} s last time", last.duration_ms / 1000));
+        let words = format!("{setup}{command} in a clean checkout{before}");
+        self.begin_phase(number, Phase::Validation { command: words });
+        if let Some(copies) = self.kept_copies()
+            && self.plan.work_tree.lane().is_some()
+        {
+            copies.take(false)?;
+        }
+        let left_out = self.left_out_since_start();
+        let (stopwatch, plan) = (self.plan.clock.stopwatch(), &self.plan);
+        let place = self.clean_place(target, environment, objects);
+        let Some(checkout) = CleanCheckout::take(place)? else { return Ok(None) };
+        let (mut runs, mut control) = (0, None);
+        let mut tip: Option<Tried> = None;
+        let last = moments.len() - 1;
+        let mut run = |at: usize, is_fresh: bool| {
+            runs += 1;
+            let name = if at == last { "tip" } else { "other" };
+            let tried = checkout.run(&moments[at].tree, moments[at].head.as_ref(), is_fresh, name)?;
+            let run = tried.run.clone();
+            if at == 0 {
+                let verdict = match (&run.unusable, run.is_set_up && run.passed) {
+                    (Some(_), _) => CleanVerdict::Unusable,
+                    (None, true) => CleanVerdict::Holds,
+                    (None, false) => CleanVerdict::Fails,
+                };
+                control = Some(Control { tree: moments[0].tree.clone(), verdict });
+            } else if at == last {
+                tip = Some(tried);
+            }
+            anyhow::Ok(run)
+        };
+        let mut may_search = || stopwatch.elapsed_ms() < MAX_SEARCH_MS && plan.interrupt.signal().is_none();
+        let mut found = answer(question, &mut run, &mut may_search)?;
+        if plan.interrupt.signal().is_some() {
+            return Ok(None);
+        }
+        if let Answer::Fails { .. } = &found
+            && !left_out.is_empty()
+        {
+            found = Answer::Unusable(format!("no snapshot has {}", join_files(&left_out, MAX_NAMED)));
+        }
+        let by_agents = checkout.changed_by_agents();
+        drop(checkout);
+        let is_attempt = why != CleanReason::End;
+        match &tip {
+            Some(tip) => tip.copy_to(slot, is_attempt)?,
+            None if is_attempt => {
+                [names::CLEAN_STDOUT, names::CLEAN_STDERR]
+                    .iter()
+                    .try_for_each(|name| slot.write(name, b""))?;
+            }
+            None => {}
+        }
+        let flag = |text: String| Flag { code: FlagCode::Flaky, text, paths: Vec::new() };
+        let (verdict, cause, first, flag) = match found {
+            Answer::Holds { flaky, .. } => (CleanVerdict::Holds, None, None, flaky.map(flag)),
+            Answer::Unusable(why) => (CleanVerdict::Unusable, Some(why), None, None),
+            Answer::Fails { first, cause } => (CleanVerdict::Fails, Some(cause), first, None),
+        };
+        let cause = cause.map(|cause| {
+            let changed = match by_agents.as_slice() {
+                [] => String::new(),
+                paths => format!("; without what agents changed in {}", join_files(paths, MAX_NAMED)),
+            };
+            cause::bounded(&self.redacted_text(&format!("{cause}{changed}")))
+        });
+        let first_failing = first.map(|at| moments[at].made.first_failing());
+        let run = tip.as_ref().map(|tip| &tip.run);
+        let check = CleanCheck {
+            why,
+            tree: moments[last].tree.clone(),
+            verdict,
+            cause,
+            setup: tip.as_ref().and_then(|tip| tip.setup),
+            exit: tip.as_ref().and_then(|tip| tip.exit),
+            tests: run.map(|run| run.tests.clone()),
+            control,
+            runs,
+            first_failing,
+            duration_ms: stopwatch.elapsed_ms(),
+        };
+        Ok(Some((check, flag)))
+    }
+
+    /// Returns where and how trees of this session are tried.
+    fn clean_place(
+        &self,
+        work_tree: WorkTree,
+        environment: Vec<(String, String)>,
+        objects: Option<Utf8PathBuf>,
+    ) -> CleanPlace<'_> {
+        let plan = &self.plan;
+        let project = plan.project_root.strip_prefix(plan.work_tree.top()).unwrap_or(&plan.project_root);
+        CleanPlace {
+            work_tree,
+            from: plan.work_tree.top().to_owned(),
+            users_tree: &plan.users_tree,
+            project: project.to_owned(),
+            feature: plan.feature.directory_in(&plan.project_root).map(ToOwned::to_owned),
+            settings: &plan.config.settings,
+            sandbox: plan.sandbox.clone(),
+            environment,
+            marker: self.marker(),
+            clock: plan.clock,
+            interrupt: plan.interrupt,
+            redactor: self.recorder.redactor(),
+            objects,
+            scratch: self.spool.scratch().join("clean"),
+        }
+    }
+
+    /// Records a check, and does what comes of it.
+    fn settle(
+        &mut self,
+        check: &CleanCheck,
+        flag: Option<Flag>,
+        moments: &[Moment],
+        ending: Ending,
+        number: u32,
+        slot: &Slot,
+    ) -> Result<Option<Ending>> {
+        let at = self.plan.clock.now();
+        let tasks = self.read_tasks()?;
+        let sent_back: Vec<TaskName> =
+            check.first_failing.iter().flat_map(|first| first.tasks.clone()).collect();
+        let items: Vec<&Item> = sent_back.iter().filter_map(|name| tasks.find(name)).collect();
+        let first = items.first().map(|item| Task::from(*item));
+        let begin = Begin {
+            iteration: number,
+            task: first.clone().unwrap_or_else(|| Task {
+                name: TaskName::default(),
+                id: None,
+                text: String::new(),
+                phase: None,
+                story: None,
+            }),
+            attempt: 0,
+            started_at: at,
+            branch: self.plan.work_tree.branch()?,
+            head_before: self.plan.work_tree.head()?,
+            agent: self.session.agent.clone(),
+            agent_version: None,
+            model: None,
+            validation_command: self.plan.config.settings.validation_command.clone(),
+            hints: Vec::new(),
+            unit_tasks: Vec::new(),
+            tips: self.recorder.tips(),
+            restored_to: None,
+            kept_paths: Vec::new(),
+            before: None,
+            agent_setup: None,
+            prompt_parts: Vec::new(),
+        };
+        let published = self.reopen_on_branch(&items, number, slot)?;
+        let is_opened = published.is_some()
+            || self.plan.work_tree.lane().is_none() && self.recorder.reopen_boxes(slot, &items, &tasks)?;
+        let taken = if is_opened && published.is_none() {
+            let taken = self.recorder.take(slot, &format!("iteration {number}"), at);
+            self.note_own_changes(&taken.blobs);
+            Some(taken)
+        } else {
+            None
+        };
+        let (counts, head) = (self.counts(), self.plan.work_tree.head()?);
+        let mut iteration = unfinished(begin, &self.session, at, counts, head);
+        iteration.outcome = Outcome::Checked;
+        iteration.attempt = None;
+        iteration.exit.validation = check.exit;
+        iteration.snapshot = taken.and_then(|taken| taken.snapshot).or_else(|| self.recorder.tips().snapshot);
+        iteration.base = published.as_ref().map(|(base, _)| base.clone());
+        iteration.published = published.map(|(_, commit)| commit);
+        if first.is_none() {
+            (iteration.task, iteration.task_text) = (None, None);
+        }
+        if is_opened {
+            iteration.reopened = items.iter().map(|item| item.name.clone()).collect();
+        }
+        iteration.cause = match check.verdict {
+            CleanVerdict::Holds => None,
+            CleanVerdict::Fails => Some(self.cause_of(check)),
+            _ => check.cause.clone(),
+        };
+        let has_failed = check.verdict == CleanVerdict::Fails;
+        iteration.evidence = Some(Box::new(Evidence {
+            tests: check.tests.clone(),
+            flags: flag.into_iter().collect(),
+            refused: has_failed.then_some(FlagCode::Clean),
+            clean: Some(Box::new(check.clone())),
+            ..Evidence::default()
+        }));
+        let recorded = match self.recorder.iteration(slot, &iteration, "") {
+            Err(error) if is_of_branch(&error, Some(&iteration)) => {
+                // A person's commit came first; the box stays as that has it.
+                (iteration.published, iteration.reopened) = (None, Vec::new());
+                self.recorder.iteration(slot, &iteration, "")?
+            }
+            recorded => recorded?,
+        };
+        let is_sent_back = has_failed && !iteration.reopened.is_empty();
+        let words = self.outcome_words(check, moments);
+        self.note_check(check);
+        if is_sent_back {
+            self.state.is_lane_used = true;
+        }
+        self.count_recorded(&iteration, recorded)?;
+        if !has_failed {
+            return Ok(Some(ending));
+        }
+        if is_sent_back {
+            // At a limit a box that is known to be false does not stay ticked all the same.
+            return Ok((ending.reason == StopReason::LimitReached).then_some(ending));
+        }
+        let hint =
+            format!("`{RALPH} verify` tries it again; what is missing there must be in files that git sees");
+        Ok(Some(Ending::stuck(words, hint)))
+    }
+
+    /// Returns why a result does not hold, where no task is sent back.
+    fn outcome_words(&self, check: &CleanCheck, moments: &[Moment]) -> String {
+        let cause = check.cause.as_deref().unwrap_or_default();
+        let at = moments.iter().position(|moment| match (&moment.made, &check.first_failing) {
+            (Made::People(after), Some(first)) => first.tasks.is_empty() && *after == first.iteration,
+            _ => false,
+        });
+        let files = at
+            .filter(|at| *at > 0)
+            .and_then(|at| self.recorder.differences(None, &moments[at - 1].tree, &moments[at].tree).ok());
+        match (files, &check.first_failing) {
+            (Some(files), Some(first)) => format!(
+                "does not hold in a clean checkout since people changed {} {} after #{}: {cause}",
+                files.len(),
+                if files.len() == 1 { "file" } else { "files" },
+                first.iteration
+            ),
+            (_, Some(first)) => {
+                format!("does not hold in a clean checkout since #{}: {cause}", first.iteration)
+            }
+            (_, None) => format!("does not hold in a clean checkout: {cause}"),
+        }
+    }
+
+    /// Opens boxes in a commit on the branch of the lane. Returns what it goes on, and the commit; `None` outside of a lane, and if
+    /// there are none.
+    fn reopen_on_branch(
+        &self,
+        items: &[&Item],
+        number: u32,
+        slot: &Slot,
+    ) -> Result<Option<(ObjectId, ObjectId)>> {
+        let work_tree = self.recorder.work_tree();
+        let Some(lane) = self.plan.work_tree.lane().filter(|_| !items.is_empty()) else { return Ok(None) };
+        let Some(tip) = self.plan.store.refs().tip(&lane.reference())? else { return Ok(None) };
+        let path = work_tree.relative(&self.plan.feature.tasks_path);
+        let file = work_tree.committed_file(&tip, &path)?.filter(CommittedFile::is_plain);
+        let Some(mut file) = file else { return Ok(None) };
+        let list = TaskList::parse(&file.bytes)?;
+        let items: Vec<&Item> = items.iter().filter_map(|item| list.find(&item.name)).collect();
+        for item in [items.as_slice(), &list.parents_to_open(&items)].concat() {
+            if let Some(byte) = file.bytes.get_mut(item.offset + 1).filter(|_| item.odd_box.is_none()) {
+                *byte = b' ';
+            }
+        }
+        let (index, objects) = (self.spool.scratch().join("result-index"), slot.objects());
+        create_private_dir(&objects)?;
+        let private_index = PrivateIndex { index: &index, objects: &objects, max_file: u64::MAX };
+        let tree = work_tree.tree_with(private_index, &tip, &[(path.as_str(), Some(file))])?;
+        let names: Vec<&str> = items.iter().map(|item| item.name.as_str()).collect();
+        let message = format!(
+            "Open {} again: it fails in a clean checkout\n\nRalph-Session: {}\nRalph-Iteration: {number}\n",
+            join_truncated(&names, MAX_NAMED),
+            self.session.id
+        );
+        let is_signed = self.plan.config.settings.branch_sign;
+        let commit = work_tree.commit_tree(private_index, &tree, &tip, &message, is_signed)?;
+        Ok(Some((tip, commit)))
+    }
+
+    /// Returns the validation, and the setup before it, for people.
+    fn clean_commands(&self) -> (String, String) {
+        let settings = &self.plan.config.settings;
+        let setup = settings.lanes_setup.as_ref().map_or(String::new(), |setup| format!("{setup}, then "));
+        (settings.validation_command.clone().unwrap_or_default(), setup)
+    }
+
+    /// Returns the variables of the attempt that made a tree: nothing says that this is a check.
+    fn environment_of(&self, made: &Made) -> Vec<(String, String)> {
+        let (task, number, attempt) = match made {
+            Made::Attempt(entry) => {
+                (entry.task.as_deref().unwrap_or_default(), entry.iteration, entry.attempt.unwrap_or(1))
+            }
+            Made::Control | Made::People(_) => ("", None, 0),
+        };
+        self.plan.environment(&self.session.id, task, number.unwrap_or_default(), attempt)
+    }
+
+    /// Returns what `lanes.copy` names, to be kept as people left it.
+    pub(crate) fn kept_copies(&self) -> Option<KeptCopies> {
+        let target = self.plan.clean.as_ref()?;
+        let plan = &self.plan;
+        let project = plan.project_root.strip_prefix(plan.work_tree.top()).unwrap_or(&plan.project_root);
+        KeptCopies::of(target, plan.users_tree.top(), project, &plan.config.settings)
+    }
+
+    /// Returns what the last snapshot left out, and the first one of this start did not.
+    fn left_out_since_start(&self) -> Vec<String> {
+        let paths = self.recorder.last_left_out().iter().map(|left| &left.path);
+        paths.filter(|path| !self.state.left_out_at_start.contains(path)).cloned().collect()
+    }
+}

@@ -1,0 +1,308 @@
+//! The clean checkout itself: what is laid into it, and what runs there.
+
+use std::fs;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result};
+use camino::{Utf8Path, Utf8PathBuf};
+use redact_stream::Redactor;
+use serde_json::json;
+
+use ralph_core::config::Settings;
+use ralph_core::judge::clean::CleanRun;
+use ralph_core::record::{ExitReason, ObjectId, SetupRun, Validation};
+use ralph_git::worktree::WorkTree;
+use ralph_os::clock::Clock;
+use ralph_os::platform::repo_path;
+use ralph_os::process::{Interrupt, Marker, create_private_dir};
+use ralph_os::sandbox::{Fence, Sandbox};
+use ralph_project::feature::FEATURE_FILE;
+use ralph_store::{CheckoutLock, Slot, disk_free, names};
+
+use crate::iteration_context::{tally, validation_cause};
+use crate::settings::validation_limits;
+use crate::users_tree::UsersTree;
+use crate::validate::{self, ValidationContext};
+
+use super::copies::KeptCopies;
+
+/// How often it is asked whether another session has left the checkout.
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
+
+/// Variables by which installers find their caches, with the folders beside the checkout that they get. What is linked from a shared one
+/// could be edited there.
+const CACHES: &[(&str, &str)] = &[
+    ("UV_CACHE_DIR", "uv"),
+    ("PIP_CACHE_DIR", "pip"),
+    ("npm_config_cache", "npm"),
+    ("YARN_CACHE_FOLDER", "yarn"),
+    ("BUN_INSTALL_CACHE_DIR", "bun"),
+    ("COMPOSER_CACHE_DIR", "composer"),
+];
+
+/// The same for pnpm, which takes them from the names of npm's settings; npm itself warns of this one.
+const PNPM_STORE: (&str, &str) = ("npm_config_store_dir", "pnpm");
+
+/// The files of a slot that a command prints into.
+const OUTPUTS: [&str; 2] = [names::VALIDATION_STDOUT, names::VALIDATION_STDERR];
+
+/// The note of what a checkout took of the disk, in bytes.
+const TAKEN: &str = "taken";
+
+/// Where and how results are tried. Many fields: what a session has together, and `verify` puts together alone.
+pub struct CleanPlace<'a> {
+    /// The checkout.
+    pub work_tree: WorkTree,
+    /// The top of the work tree that the trees are of.
+    pub from: Utf8PathBuf,
+    /// The user's work tree, which nothing may lead to, and which has what `lanes.copy` names.
+    pub users_tree: &'a UsersTree,
+    /// The project's root, from the top.
+    pub project: Utf8PathBuf,
+    /// The folder of the feature, from the project's root, for what spec-kit notes.
+    pub feature: Option<Utf8PathBuf>,
+    pub settings: &'a Settings,
+    pub sandbox: Option<Arc<Sandbox>>,
+    /// The variables that a validation gets, as in place.
+    pub environment: Vec<(String, String)>,
+    pub marker: Marker,
+    pub clock: &'a Clock,
+    pub interrupt: &'a Interrupt,
+    pub redactor: &'a Redactor,
+    /// Where objects of trees may be that are not in the repository yet.
+    pub objects: Option<Utf8PathBuf>,
+    /// A folder for what the commands print.
+    pub scratch: Utf8PathBuf,
+}
+
+/// A checkout that no other session uses.
+pub struct CleanCheckout<'a> {
+    place: CleanPlace<'a>,
+    copies: Option<KeptCopies>,
+    fences: Option<[Fence; 2]>,
+    _lock: CheckoutLock,
+}
+
+/// A run, and what the record has of it beside the verdict.
+#[derive(Debug, Clone)]
+pub struct Tried {
+    pub run: CleanRun,
+    pub setup: Option<SetupRun>,
+    /// Of the validation.
+    pub exit: Option<i32>,
+    /// Where the streams of the validation are.
+    pub slot: Slot,
+}
+
+impl Tried {
+    /// Copies what was printed to where a record is put together; of a validation under its own name where that is an attempt's, which
+    /// has run its own.
+    pub fn copy_to(&self, slot: &Slot, is_attempt: bool) -> Result<()> {
+        let of_setup = self.slot.path("setup");
+        let [stdout, stderr] = if is_attempt { [names::CLEAN_STDOUT, names::CLEAN_STDERR] } else { OUTPUTS };
+        for (from, to) in [
+            (self.slot.path(names::VALIDATION_STDOUT), stdout),
+            (self.slot.path(names::VALIDATION_STDERR), stderr),
+            (of_setup.join(names::VALIDATION_STDOUT), names::SETUP_STDOUT),
+            (of_setup.join(names::VALIDATION_STDERR), names::SETUP_STDERR),
+        ] {
+            fs::copy(&from, slot.path(to)).with_context(|| format!("copy {from}"))?;
+        }
+        Ok(())
+    }
+}
+
+impl<'a> CleanCheckout<'a> {
+    /// Waits until no other session uses it. `None` if a signal came first.
+    pub fn take(place: CleanPlace<'a>) -> Result<Option<Self>> {
+        let clean = &place.work_tree;
+        let lock = loop {
+            if let Some(lock) = CheckoutLock::try_take(clean)? {
+                break lock;
+            }
+            if place.interrupt.signal().is_some() {
+                return Ok(None);
+            }
+            place.interrupt.pause(POLL_INTERVAL);
+        };
+        let copies = KeptCopies::of(clean, place.users_tree.top(), &place.project, place.settings);
+        let caches = clean.lane().context("this is no clean checkout")?.caches_dir();
+        create_private_dir(&caches)?;
+        create_private_dir(clean.top())?;
+        let fences = match &place.sandbox {
+            Some(sandbox) => {
+                let inside = sandbox.around(vec![clean.top().to_owned(), caches])?;
+                Some([inside.for_setup(), inside.for_checks()])
+            }
+            None => None,
+        };
+        Ok(Some(Self { place, copies, fences, _lock: lock }))
+    }
+
+    /// Runs setup and validation on a tree, with the commit `head` checked out as git commands see it. `is_fresh`: nothing is kept of
+    /// earlier runs. The streams are in a folder of that name until the next run of the same name.
+    pub fn run(&self, tree: &ObjectId, head: Option<&ObjectId>, is_fresh: bool, name: &str) -> Result<Tried> {
+        let slot = Slot::within(&self.place.scratch.join(name));
+        slot.create()?;
+        let of_setup = Slot::within(&slot.path("setup"));
+        of_setup.create()?;
+        for slot in [&slot, &of_setup] {
+            // Streams are appended to.
+            OUTPUTS.iter().try_for_each(|name| slot.write(name, b""))?;
+        }
+        let mut tried = Tried { run: CleanRun::default(), setup: None, exit: None, slot };
+        if let Some(why) = self.lacks_space()? {
+            tried.run.unusable = Some(why);
+            return Ok(tried);
+        }
+        let settings = self.place.settings;
+        self.lay_out(tree, head, is_fresh)?;
+        tried.run.unusable = self.leak()?;
+        if tried.run.unusable.is_some() {
+            return Ok(tried);
+        }
+        if let Some(command) = &settings.lanes_setup {
+            let ran = self.execute(command, &of_setup, true)?;
+            tried.setup = Some(SetupRun { exit: ran.exit.code, duration_ms: ran.duration_ms });
+            tried.run.unusable = stopped(&ran).map_or_else(|| self.leak(), |why| Ok(Some(why)))?;
+            if !ran.exit.is_success() {
+                let words = self.cause(&of_setup, &ran)?;
+                tried.run.cause = Some(format!("`{command}` (lanes.setup): {words}"));
+            }
+        }
+        tried.run.is_set_up = tried.run.cause.is_none() && tried.run.unusable.is_none();
+        if let Some(command) = settings.validation_command.as_ref().filter(|_| tried.run.is_set_up) {
+            let ran = self.execute(command, &tried.slot, false)?;
+            tried.exit = Some(ran.exit.code);
+            tried.run.unusable = stopped(&ran);
+            tried.run.passed = ran.exit.is_success();
+            let [stdout, stderr] = OUTPUTS;
+            tried.run.tests = tally(&tried.slot, stdout, stderr, self.place.redactor, &self.root())?;
+            if !tried.run.passed {
+                tried.run.cause = Some(self.cause(&tried.slot, &ran)?);
+            }
+        }
+        let note = self.place.work_tree.git_dir().join(TAKEN);
+        fs::write(&note, self.place.work_tree.bytes_in_lane().to_string())
+            .with_context(|| format!("write {note}"))?;
+        Ok(tried)
+    }
+
+    /// Returns what of `lanes.copy` an agent changed: the checkout has it as it was before.
+    pub fn changed_by_agents(&self) -> Vec<String> {
+        self.copies.as_ref().map(KeptCopies::changed_by_agents).unwrap_or_default()
+    }
+
+    /// Returns what would have commands here run what is in the user's files.
+    fn leak(&self) -> Result<Option<String>> {
+        let CleanPlace { users_tree, work_tree, settings, .. } = &self.place;
+        let commands = [&settings.lanes_setup, &settings.validation_command];
+        let named = commands.into_iter().flatten().find_map(|command| {
+            let named = users_tree.named_by(command, &self.root())?;
+            Some(format!("`{command}` names {named}, which is in your work tree"))
+        });
+        match named {
+            Some(named) => Ok(Some(named)),
+            None => Ok(users_tree.leak(work_tree)?.map(|leak| leak.words())),
+        }
+    }
+
+    fn root(&self) -> Utf8PathBuf {
+        self.place.work_tree.top().join(&self.place.project)
+    }
+
+    /// Makes the files those of the tree, with what people put beside them.
+    fn lay_out(&self, tree: &ObjectId, head: Option<&ObjectId>, is_fresh: bool) -> Result<()> {
+        let CleanPlace { work_tree, project, settings, feature, .. } = &self.place;
+        let kept = match settings.lanes_keep.as_slice() {
+            [] if self.place.from.join(project).join("Cargo.toml").is_file() => vec!["target".to_owned()],
+            named => named.to_vec(),
+        };
+        let kept = if is_fresh { Vec::new() } else { kept };
+        let kept: Vec<_> = kept.iter().map(|path| repo_path(&project.join(path))).collect();
+        let objects = self.place.objects.as_deref();
+        work_tree.take_checkout_to((tree, objects), head, &kept)?;
+        if let Some(copies) = &self.copies {
+            copies.lay(work_tree)?;
+        }
+        // It belongs to a checkout, so that no tree has it.
+        let (root, files) = (self.root(), work_tree.project_files()?);
+        let note = root.join(FEATURE_FILE);
+        if let Some(feature) = feature
+            && note.parent().is_some_and(Utf8Path::is_dir)
+            && note.symlink_metadata().is_err()
+        {
+            let text = format!("{}\n", json!({ "feature_directory": repo_path(feature) }));
+            files.create_new(&note, text.as_bytes()).with_context(|| format!("write {note}"))?;
+        }
+        Ok(())
+    }
+
+    fn execute(&self, command: &str, slot: &Slot, is_setup: bool) -> Result<Validation> {
+        let [stdout, stderr] = OUTPUTS;
+        let place = &self.place;
+        let fence = self.fences.as_ref().map(
+            |[of_setup, of_checks]| {
+                if is_setup { of_setup.clone() } else { of_checks.clone() }
+            },
+        );
+        let context = ValidationContext {
+            directory: self.root(),
+            environment: self.environment(fence.as_ref()),
+            stdout: slot.path(stdout),
+            stderr: slot.path(stderr),
+            marker: place.marker.clone().in_work_tree(place.work_tree.top()),
+            limits: validation_limits(place.settings),
+            clock: place.clock,
+            fence: self.fences.as_ref().map(
+                |[of_setup, of_checks]| {
+                    if is_setup { of_setup.clone() } else { of_checks.clone() }
+                },
+            ),
+        };
+        validate::run(command, &context, place.interrupt)
+    }
+
+    /// Returns the variables of a command: as in place, with what names the work tree naming the checkout.
+    fn environment(&self, fence: Option<&Fence>) -> Vec<(String, String)> {
+        let CleanPlace { work_tree, from, users_tree, environment, settings, .. } = &self.place;
+        let Some(lane) = work_tree.lane() else { return Vec::new() };
+        let own = environment.iter().map(|(name, value)| {
+            let below = Utf8Path::new(value).strip_prefix(from);
+            (name.clone(), below.map_or_else(|_| value.clone(), |below| work_tree.top().join(below).into()))
+        });
+        let mut moved = users_tree.environment_in(work_tree.top());
+        moved.retain(|(name, value)| !fence.is_some_and(|fence| fence.drops(name, value)));
+        let caches = lane.caches_dir();
+        let has_pnpm = self.root().join("pnpm-lock.yaml").is_file();
+        let names = CACHES.iter().chain(has_pnpm.then_some(&PNPM_STORE));
+        let of_caches = names
+            .filter(|_| settings.lanes_setup.is_some())
+            .map(|(name, folder)| ((*name).to_owned(), caches.join(folder).into_string()));
+        own.chain(moved).chain(lane.variables()).chain(of_caches).collect()
+    }
+
+    /// Returns why a command failed, on one line.
+    fn cause(&self, slot: &Slot, ran: &Validation) -> Result<String> {
+        let found = validation_cause(slot, ran, self.place.redactor, &self.root())?;
+        Ok(found.map_or_else(|| format!("exit {}", ran.exit.code), |(words, _)| words))
+    }
+
+    /// Returns why there is no space for as much as the last checkout took.
+    fn lacks_space(&self) -> Result<Option<String>> {
+        let place = &self.place.work_tree;
+        let note = fs::read_to_string(place.git_dir().join(TAKEN)).unwrap_or_default();
+        let taken: u64 = note.trim().parse().unwrap_or(0);
+        let needed = taken.saturating_sub(place.bytes_in_lane());
+        let free = disk_free(place.top())?;
+        Ok((needed > free)
+            .then(|| format!("the disk has {free} bytes free, and a checkout takes {needed} more")))
+    }
+}
+
+/// Returns why a run says nothing: it was stopped.
+fn stopped(ran: &Validation) -> Option<String> {
+    let reason = ran.exit.reason.filter(|reason| *reason != ExitReason::StartFailed)?;
+    Some(format!("`{}` {}", ran.command, reason.description()))
+}

@@ -1,0 +1,302 @@
+//! `specify ralph verify`: whether a tree passes in a clean checkout, too.
+
+use std::io::Write;
+
+use anyhow::{Result, bail};
+use camino::Utf8Path;
+use clap::Args;
+use failure_excerpt::Tally;
+use serde_json::json;
+
+use ralph_core::config::{FlagInput, Settings};
+use ralph_core::judge::clean::{Answer, Question, answer};
+use ralph_core::record::{
+    CleanVerdict, IterationName, ObjectId, SessionId, SessionName, Which, join_files, quoted_for_shell,
+};
+use ralph_engine::{CleanCheckout, CleanPlace, Tried, redactor, suggested_setup};
+use ralph_git::worktree::WorkTree;
+use ralph_os::process::{Interrupt, Marker, create_private_dir, remove_path};
+use ralph_project::feature::Feature;
+use ralph_ui::style::{counted, duration, one_line};
+
+use super::args::pair;
+use super::settings::load_in;
+use super::{
+    Context, ExitCode, Flags, Json, SessionChoice, commits, emit, iterations, lane, note, sandbox, trust,
+    warn,
+};
+
+/// Maximum number of files that a warning names.
+const MAX_NAMED: usize = 5;
+
+#[derive(Debug, Args)]
+pub struct VerifyArgs {
+    /// What to try: a branch or commit, an attempt (4, T004), or a session [default: HEAD]
+    #[arg(value_name = "WHAT")]
+    pub what: Option<String>,
+    /// Keep nothing of earlier checkouts, not even what `lanes.keep` names
+    #[arg(long)]
+    pub fresh: bool,
+    /// Shell command that must pass [default: validation.command]
+    #[arg(long, value_name = "CMD")]
+    pub validate: Option<String>,
+    /// Any setting, as `config --all` lists them (can be repeated)
+    #[arg(long, value_name = "KEY=VALUE", value_parser = pair)]
+    pub set: Vec<(String, String)>,
+    /// Approve the commands in .specify/ralph.toml for this call
+    #[arg(long)]
+    pub trust: bool,
+    #[command(flatten)]
+    pub json: Json,
+}
+
+/// What is tried.
+struct Target {
+    /// As it is called.
+    name: String,
+    tree: ObjectId,
+    /// The commit that git commands see.
+    head: Option<ObjectId>,
+    /// The branch that they see it on; empty for none.
+    branch: String,
+    /// How many tests ran in place.
+    in_place: Option<u64>,
+    /// The record that it is of.
+    record: Option<(SessionId, u32)>,
+}
+
+pub fn run(args: &VerifyArgs, context: &Context) -> Result<ExitCode> {
+    let (store, work_tree) = (context.store()?, context.work_tree()?);
+    let (project, config) = load_in(context, flags(args)).map_err(super::refusal)?;
+    let settings = &config.settings;
+    let Some(command) = settings.validation_command.clone() else {
+        return super::refuse("there is no validation to run", "give one with --validate CMD");
+    };
+    trust::require(&config, context)?;
+    let target = find(args.what.as_deref(), context)?;
+    if let Some((lock, setup)) = suggested_setup(&project.root).filter(|_| settings.lanes_setup.is_none()) {
+        let set = format!("lanes.setup={setup}");
+        let hint = format!("{lock} suggests --set {}", quoted_for_shell(&set));
+        return super::refuse("a clean checkout has no dependencies, and `lanes.setup` is not set", hint);
+    }
+    if args.what.is_none() {
+        say_what_is_left_out(work_tree)?;
+    }
+    let interrupt = Interrupt::install()?;
+    let root = lane::lanes_folder(settings, work_tree, context)?;
+    let number = lane::lowest_free(work_tree, &root, "")?;
+    let clean = work_tree.clean_in(&root, number, &target.branch);
+    let outputs = store.repository().ralph_dir().join("verify").join(target.tree.short());
+    remove_path(outputs.parent().unwrap_or(&outputs))?;
+    create_private_dir(&outputs)?;
+    let id = SessionId::new(context.now()?, std::process::id());
+    let feature = context.feature(None, None).ok();
+    let (clock, redactor, users_tree) = (context.clock()?, redactor(settings)?, context.users_tree()?);
+    let place = CleanPlace {
+        marker: Marker::new(&id).in_work_tree(clean.top()),
+        from: work_tree.top().to_owned(),
+        users_tree: &users_tree,
+        project: project.root.strip_prefix(work_tree.top()).map(Utf8Path::to_owned).unwrap_or_default(),
+        feature: feature
+            .as_ref()
+            .and_then(|feature| feature.directory_in(&project.root))
+            .map(Utf8Path::to_owned),
+        settings,
+        sandbox: sandbox::set_up(settings, &[], context)?,
+        environment: variables(&target, feature.as_ref(), work_tree, &clean),
+        work_tree: clean,
+        clock: &clock,
+        interrupt: &interrupt,
+        redactor: &redactor,
+        objects: None,
+        scratch: outputs.clone(),
+    };
+    let found = try_out(place, &target, settings, args.fresh, &command)?;
+    if let Some(signal) = interrupt.signal() {
+        return Ok(ExitCode::of_signal(signal));
+    }
+    let Some(found) = found else { bail!("the checkout is in use") };
+    report(&found, &target, &outputs, args.json)
+}
+
+/// What a check came to, with its last run.
+struct Found {
+    answer: Answer,
+    last: Option<Tried>,
+    runs: u32,
+    by_agents: Vec<String>,
+    duration_ms: u64,
+}
+
+fn try_out(
+    place: CleanPlace<'_>,
+    target: &Target,
+    settings: &Settings,
+    is_fresh: bool,
+    command: &str,
+) -> Result<Option<Found>> {
+    let stopwatch = place.clock.stopwatch();
+    let Some(checkout) = CleanCheckout::take(place)? else { return Ok(None) };
+    let setup = settings.lanes_setup.as_ref().map_or(String::new(), |setup| format!("`{setup}`, then "));
+    note(format_args!("{}: {setup}`{command}` in a clean checkout", target.name));
+    let (mut last, mut runs) = (None, 0);
+    let question = Question { in_place: &[target.in_place], has_control: false, allows_failures: false };
+    let mut run = |_, is_again: bool| {
+        runs += 1;
+        if is_again {
+            note("it fails: once more, with nothing kept");
+        }
+        let name = if is_again { "again" } else { "first" };
+        let tried = checkout.run(&target.tree, target.head.as_ref(), is_fresh || is_again, name)?;
+        let run = tried.run.clone();
+        last = Some(tried);
+        anyhow::Ok(run)
+    };
+    let answer = answer(&question, &mut run, &mut || true)?;
+    let by_agents = checkout.changed_by_agents();
+    Ok(Some(Found { answer, last, runs, by_agents, duration_ms: stopwatch.elapsed_ms() }))
+}
+
+fn report(found: &Found, target: &Target, outputs: &Utf8Path, json: Json) -> Result<ExitCode> {
+    let Found { answer, last, runs, by_agents, duration_ms } = found;
+    let tests = last.as_ref().map(|last| &last.run.tests);
+    let count = tests.and_then(Tally::executed).filter(|count| *count > 0);
+    let (verdict, cause, code) = match answer {
+        Answer::Holds { .. } => (CleanVerdict::Holds, None, ExitCode::Done),
+        Answer::Fails { cause, .. } => (CleanVerdict::Fails, Some(cause), ExitCode::Stuck),
+        Answer::Unusable(why) => (CleanVerdict::Unusable, Some(why), ExitCode::Unusable),
+    };
+    let flaky = if let Answer::Holds { flaky: Some(flaky), .. } = answer { Some(flaky) } else { None };
+    let value = json!({
+        "what": target.name,
+        "tree": target.tree,
+        "verdict": verdict,
+        "cause": cause,
+        "setup": last.as_ref().and_then(|last| last.setup),
+        "exit": last.as_ref().and_then(|last| last.exit),
+        "tests": tests,
+        "flaky": flaky,
+        "runs": runs,
+        "duration_ms": duration_ms,
+        "outputs": outputs,
+    });
+    emit(json, &value, |out| {
+        let name = one_line(&target.name);
+        match answer {
+            Answer::Holds { fewer, .. } => {
+                let ran = match (fewer, count) {
+                    (Some((there, here)), _) => format!("{there} of {here} tests pass"),
+                    (None, Some(count)) => {
+                        format!("{} {}", counted(count, "test"), if count == 1 { "passes" } else { "pass" })
+                    }
+                    (None, None) => "the validation passes".to_owned(),
+                };
+                writeln!(out, "holds: {ran} in a clean checkout of {name}")?;
+            }
+            Answer::Fails { cause, .. } => {
+                writeln!(out, "fails here: {}", one_line(cause))?;
+                writeln!(out, "  no tree is known to hold: it may be the checkout that lacks something")?;
+            }
+            Answer::Unusable(why) => writeln!(out, "unusable: {}", one_line(why))?,
+        }
+        if let Some(flaky) = flaky {
+            writeln!(out, "  flaky: failed first, and passed with nothing kept: {}", one_line(flaky))?;
+        }
+        if !by_agents.is_empty() && verdict != CleanVerdict::Holds {
+            let names = join_files(by_agents, MAX_NAMED);
+            writeln!(out, "  as before agents changed them: {}", one_line(&names))?;
+        }
+        let runs = counted(u64::from(*runs), "run");
+        writeln!(out, "  {runs}, {}; outputs: {outputs}", duration(*duration_ms))
+    })?;
+    Ok(code)
+}
+
+fn flags(args: &VerifyArgs) -> Flags {
+    let validate = args.validate.iter().map(|cmd| FlagInput::new("--validate", "validation.command", cmd));
+    let set = args.set.iter().map(|(key, value)| FlagInput::new("--set", key, value));
+    let trust = args.trust.then(|| FlagInput::new("--trust", "trust", "always"));
+    Flags { settings: set.chain(validate).chain(trust).collect(), ..Flags::default() }
+}
+
+/// Says that uncommitted changes are no part of HEAD.
+fn say_what_is_left_out(work_tree: &WorkTree) -> Result<()> {
+    let mut left_out = work_tree.uncommitted()?;
+    left_out.extend(work_tree.untracked_below(&[String::new()], false)?);
+    if !left_out.is_empty() {
+        warn(&format!("not in HEAD, and so not tried: {}", join_files(&left_out, MAX_NAMED)));
+    }
+    Ok(())
+}
+
+/// Returns the variables that a validation of the record had, with the paths of the checkout.
+fn variables(
+    target: &Target,
+    feature: Option<&Feature>,
+    from: &WorkTree,
+    clean: &WorkTree,
+) -> Vec<(String, String)> {
+    let (Some(feature), Some((session, iteration))) = (feature, &target.record) else { return Vec::new() };
+    let moved = |path: &Utf8Path| {
+        path.strip_prefix(from.top()).map_or_else(|_| path.to_owned(), |path| clean.top().join(path))
+    };
+    [
+        ("RALPH_SESSION", session.to_string()),
+        ("RALPH_ITERATION", iteration.to_string()),
+        ("RALPH_FEATURE", moved(&feature.dir).into_string()),
+        ("RALPH_TASKS", moved(&feature.tasks_path).into_string()),
+        ("RALPH_PROGRESS", moved(&feature.progress_path).into_string()),
+    ]
+    .map(|(name, value)| (name.to_owned(), value))
+    .into()
+}
+
+/// Returns what a word means: a branch or another name of git's, an attempt, or a session.
+fn find(what: Option<&str>, context: &Context) -> Result<Target> {
+    let (store, work_tree) = (context.store()?, context.work_tree()?);
+    let of_commit = |name: &str, commit: ObjectId, branch: Option<String>| Target {
+        name: format!("{name} ({})", commit.short()),
+        tree: commit.clone(),
+        head: Some(commit),
+        branch: branch.unwrap_or_default(),
+        in_place: None,
+        record: None,
+    };
+    let Some(what) = what else {
+        return match work_tree.head()? {
+            Some(head) => Ok(of_commit("HEAD", head, work_tree.branch()?)),
+            None => super::refuse("there is no commit yet", "git add --all && git commit"),
+        };
+    };
+    // Short numbers are iterations, and `@` is the last one, as everywhere.
+    let is_iteration =
+        what.starts_with('@') || what.len() < 7 && what.bytes().all(|byte| byte.is_ascii_digit());
+    if !is_iteration && let Some(commit) = commits::parse(store, what)? {
+        let is_branch = store.refs().tip(&format!("refs/heads/{what}"))?.is_some();
+        return Ok(of_commit(what, commit.id().clone(), is_branch.then(|| what.to_owned())));
+    }
+    let name = match what.parse::<SessionName>() {
+        Ok(_) if !is_iteration && !what.contains(':') && what.contains('-') => format!("{what}:@"),
+        _ => what.to_owned(),
+    };
+    let name: IterationName = name.parse()?;
+    let point = iterations::find(store, &name, &SessionChoice::default())?;
+    let record = if name.which == Which::Start { None } else { store.readable_iteration(point.iteration()?) };
+    let tests = record.as_ref().and_then(|record| record.evidence.as_ref()?.tests.clone());
+    let is_in_lane = record.as_ref().is_some_and(|record| record.lane.is_some());
+    Ok(Target {
+        name: point.to_string(),
+        tree: point.snapshot(store)?,
+        head: match &record {
+            Some(record) => record.base.clone().or_else(|| record.head_after.clone()),
+            None => work_tree.head()?,
+        },
+        branch: match &record {
+            Some(_) if is_in_lane => "lane".to_owned(),
+            Some(record) => record.branch.clone().unwrap_or_default(),
+            None => work_tree.branch()?.unwrap_or_default(),
+        },
+        in_place: tests.and_then(|tests| tests.executed()),
+        record: record.map(|record| (record.session, record.iteration)),
+    })
+}

@@ -31,6 +31,7 @@ use page::Page;
 
 pub use clean::clean;
 pub use fingerprint::Fingerprint;
+pub use reports::{NamedTest, TestStatus, read_report};
 pub use similar::{Features, Neighbours};
 pub use tail::{Cut, TRUNCATED, blind_tail, tails};
 pub use tally::{Groups, Level, Ran, Tally};

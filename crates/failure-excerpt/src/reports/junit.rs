@@ -7,6 +7,8 @@ use quick_xml::events::{BytesStart, Event};
 use super::counts::{Counted, ReportCounts};
 
 use super::json::{bullet, pytest};
+use super::named::{MAX_TESTS, NamedTest, TestStatus};
+use crate::location::is_file;
 
 /// Linters that report a file without a problem as a test that passed.
 const LINTERS: &[&str] = &[
@@ -23,6 +25,9 @@ const LINTERS: &[&str] = &[
     "org.eslint",
     "org.stylelint",
 ];
+
+/// Deepest nesting of a report.
+const MAX_DEPTH: usize = 64;
 
 /// What was said of one test.
 #[derive(Debug, Default)]
@@ -87,6 +92,77 @@ pub(super) fn report(text: &str, out: &mut String, counts: &mut ReportCounts) ->
         counts.add("junit", suite.counted);
     }
     usize::try_from(reader.buffer_position()).ok()
+}
+
+/// Returns the tests of a whole report; `None` if it is none.
+pub(super) fn named(text: &str) -> Option<Vec<NamedTest>> {
+    let mut reader = Reader::from_str(text);
+    reader.config_mut().expand_empty_elements = true;
+    let (mut tests, mut case) = (Vec::new(), None);
+    let (mut suite, mut depth) = (String::new(), 0_usize);
+    loop {
+        match reader.read_event().ok()? {
+            Event::Start(element) => {
+                let name = element.name();
+                match name.into_inner() {
+                    "testsuites" | "testsuite" => suite = attribute(&element, "name"),
+                    _ if depth == 0 => return None,
+                    "testcase" => {
+                        let status = attribute(&element, "status");
+                        let is_skipped = matches!(status.as_str(), "skipped" | "notrun" | "disabled");
+                        let status = if is_skipped { TestStatus::Skipped } else { TestStatus::Passed };
+                        let [class, name, file] =
+                            ["classname", "name", "file"].map(|key| attribute(&element, key));
+                        case = Some((Case { class, name, file, ..Case::default() }, status));
+                    }
+                    "failure" | "error" => {
+                        if let Some((_, status)) = &mut case {
+                            *status = TestStatus::Failed;
+                        }
+                    }
+                    "skipped" => {
+                        if let Some((_, status @ TestStatus::Passed)) = &mut case {
+                            *status = TestStatus::Skipped;
+                        }
+                    }
+                    _ => {}
+                }
+                depth += 1;
+            }
+            Event::End(element) => {
+                depth = depth.checked_sub(1)?;
+                let ended = if element.name().into_inner() == "testcase" { case.take() } else { None };
+                if let Some((case, status)) = ended {
+                    tests.push(named_case(case, status, &suite)?);
+                }
+                if depth == 0 {
+                    return Some(tests);
+                }
+            }
+            Event::Eof => return None,
+            _ => {}
+        }
+        if depth > MAX_DEPTH || tests.len() > MAX_TESTS {
+            return None;
+        }
+    }
+}
+
+/// Returns a test as it is called elsewhere; `None` without a name, as of one that has an unknown entity in it.
+fn named_case(case: Case, status: TestStatus, suite: &str) -> Option<NamedTest> {
+    if case.name.is_empty() {
+        return None;
+    }
+    if suite == "pytest" {
+        let name = python_name(&case);
+        let file = name.split("::").next().unwrap_or_default().to_owned();
+        return Some(NamedTest { name, file, status });
+    }
+    let is_path = case.file.is_empty() && case.class.contains(['/', '.']) && is_file(&case.class);
+    let file = if is_path { case.class.clone() } else { case.file };
+    let is_group = !case.class.is_empty() && case.class != file && !case.name.starts_with(&case.class);
+    let name = if is_group { format!("{} › {}", case.class, case.name) } else { case.name };
+    Some(NamedTest { name, file, status })
 }
 
 impl Suite {

@@ -7,6 +7,7 @@ mod counts;
 mod json;
 mod junit;
 mod linters;
+mod named;
 
 use std::collections::BTreeMap;
 
@@ -15,6 +16,8 @@ use serde_json::{Deserializer, Value};
 use counts::ReportCounts;
 
 pub(super) use counts::Counted;
+pub(super) use named::of_lines;
+pub use named::{NamedTest, TestStatus, read_report};
 
 /// Maximum number of attempts to find a report that spans lines: each may scan the rest of the text.
 const MAX_DOCUMENTS: usize = 8;

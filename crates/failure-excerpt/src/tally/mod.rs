@@ -15,6 +15,7 @@ mod tests;
 use super::Examination;
 use super::failure::Failure;
 use super::page::Page;
+use super::reports::of_lines;
 
 pub use model::{Groups, Level, Ran, Tally};
 
@@ -48,10 +49,11 @@ fn of_page(page: &Page, failures: &[Failure]) -> Tally {
             let has_times = failed > 0 && (0..page.len()).any(|at| lines[at].len() < page.line(at).len());
             has_times.then(|| lines.clone())
         });
-        tally.failing = match plain {
-            Some(plain) => names::failing(&crate::scan::scan(&Page::of_lines(&plain)), failed),
+        tally.failing = match &plain {
+            Some(plain) => names::failing(&crate::scan::scan(&Page::of_lines(plain)), failed),
             None => names::failing(failures, failed),
         };
+        tally.named = tally.all_named(of_lines(plain.as_deref().unwrap_or(&lines)));
     }
     tally
 }

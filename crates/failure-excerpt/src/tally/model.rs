@@ -1,5 +1,7 @@
 //! The result of counting the tests of an output.
 
+use crate::reports::{NamedTest, TestStatus};
+
 use serde::ser::SerializeStruct;
 use serde::{Deserialize, Serialize, Serializer};
 
@@ -70,9 +72,75 @@ pub struct Tally {
     pub tolerated: u64,
     /// The line in which a runner says that it did not run, as a cache has its result.
     pub cached: Option<String>,
+    /// All tests by name, sorted; empty unless all of them are known. Not serialized.
+    #[serde(skip)]
+    pub named: Vec<NamedTest>,
+    /// What a report counts and what the output does, where these differ. Not serialized.
+    #[serde(skip)]
+    pub report_differs: Option<String>,
 }
 
 impl Tally {
+    /// Returns the tests of a report that the same run wrote: that decides. What only the output says stays.
+    ///
+    /// ```
+    /// use failure_excerpt::{Output, examine, read_report};
+    ///
+    /// let stdout = "== 2 passed in 0.31s ==\n";
+    /// let report = r#"<testsuite><testcase name="a"/><testcase name="b"><failure/></testcase></testsuite>"#;
+    /// let tally = examine(&Output { stdout, ..Output::default() }).tally();
+    /// let tally = tally.with_report(read_report(report).unwrap());
+    /// assert_eq!((tally.passed, tally.failing), (Some(1), Some(vec!["b".to_owned()])));
+    /// assert!(tally.report_differs.is_some());
+    /// ```
+    #[must_use]
+    pub fn with_report(mut self, mut tests: Vec<NamedTest>) -> Self {
+        tests.sort();
+        let count = |status| tests.iter().filter(|test| test.status == status).count() as u64;
+        let [passed, failed, skipped] =
+            [TestStatus::Passed, TestStatus::Failed, TestStatus::Skipped].map(count);
+        if self.level == Level::Tests
+            && let (Some(passes), Some(fails)) = (self.passed, self.failed)
+            && (passes, fails) != (passed, failed)
+        {
+            self.report_differs = Some(format!(
+                "the report has {passed} passed and {failed} failed tests, the output {passes} and {fails}"
+            ));
+        }
+        let mut failing: Vec<String> =
+            tests.iter().filter(|test| test.status == TestStatus::Failed).map(NamedTest::id).collect();
+        failing.sort_unstable();
+        failing.dedup();
+        if self.runners.is_empty() {
+            self.runners.push("report".to_owned());
+        }
+        Self {
+            level: Level::Tests,
+            ran: if passed + failed > 0 { Ran::Some } else { Ran::None },
+            passed: Some(passed),
+            failed: Some(failed),
+            skipped: Some(skipped),
+            failing: Some(failing),
+            tolerated: self.tolerated.min(failed),
+            named: tests,
+            ..self
+        }
+    }
+
+    /// Returns the tests that an output names, sorted, if these are all that it counts.
+    pub(super) fn all_named(&self, mut tests: Vec<NamedTest>) -> Vec<NamedTest> {
+        let is_counted = |counted: Option<u64>, status| {
+            counted == Some(tests.iter().filter(|test| test.status == status).count() as u64)
+        };
+        let is_all = self.level == Level::Tests
+            && self.broken == 0
+            && is_counted(self.passed, TestStatus::Passed)
+            && is_counted(self.failed, TestStatus::Failed)
+            && (self.skipped.is_none() || is_counted(self.skipped, TestStatus::Skipped));
+        tests.sort();
+        if is_all { tests } else { Vec::new() }
+    }
+
     /// Returns the number of tests that passed or failed.
     ///
     /// ```

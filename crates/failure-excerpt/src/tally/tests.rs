@@ -318,3 +318,17 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn an_output_names_its_tests_if_these_are_all_that_it_counts() {
+    let named = |stdout: &str| {
+        let tally = examine(&Output { stdout, ..Output::default() }).tally();
+        tally.named.iter().map(crate::NamedTest::id).collect::<Vec<_>>()
+    };
+    let whole = "running 2 tests\ntest b ... ok\ntest a ... ok\n\n\
+                 test result: ok. 2 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s\n";
+    assert_eq!(named(whole), ["a", "b"]);
+    assert!(named(&whole.replace("test a ... ok\n", "")).is_empty());
+    assert_eq!(named("1..3\nok 1 a\nok 2 - b # SKIP x\nok 3 c\n"), ["a", "b", "c"]);
+    assert!(named("== 40 passed in 0.31s ==\n").is_empty());
+}

@@ -465,3 +465,73 @@ fn what_a_validation_or_another_process_writes_is_no_work() {
         assert_eq!(scene.session().iteration(1)["evidence"]["refused"], "idle", "{work}");
     }
 }
+
+/// Prints how many lines of tests.txt have no `!`, and writes a report of them, where it is asked to.
+const REPORTER: &str = r#"if [ ! -e silent ]; then
+  { echo '<testsuite>'
+    for name in $(cat tests.txt); do
+      case $name in
+        *!) echo "<testcase name=\"${name%!}\"><failure/></testcase>" ;;
+        *) echo "<testcase name=\"$name\"/>" ;;
+      esac
+    done
+    echo '</testsuite>'; } > reports/tests.xml
+fi
+echo "== $(cat counted 2>/dev/null || grep -cv '!' tests.txt) passed in 0.1s =="
+! grep -q '!' tests.txt
+"#;
+
+/// A project whose validation writes such a report, with three tests that pass, and an agent that does `work` and ticks its box.
+fn reporting(work: &str) -> Sandbox {
+    let scene = Sandbox::new();
+    scene.tasks("- [ ] T001 One\n- [ ] T002 Two").write("tests.txt", "a\nb\nc\n");
+    scene
+        .write(".gitignore", "reports\n")
+        .write("reports/old.xml", "<testsuite><testcase name=\"z\"/></testsuite>");
+    scene.write("check.sh", REPORTER).validate("sh check.sh").config("validation.report = \"reports/*.xml\"");
+    scene.agent_sh(&format!("{work}\necho \"$RALPH_ITERATION\" >>work.txt\ntick\n")).commit("A project");
+    scene
+}
+
+#[test]
+fn a_report_that_the_validation_writes_names_the_tests() {
+    let scene = reporting(
+        "if [ $RALPH_TASK = T001 ]; then printf 'a\\nd\\n' > tests.txt; elif [ $RALPH_ATTEMPT = 1 ]; then \
+         printf 'a\\nd\\ne!\\n' > tests.txt; else printf 'a\\nd\\ne\\n' > tests.txt; echo 'Logins work now.'; fi",
+    );
+    run(&scene, "").code(0);
+    let session = scene.session();
+    let flags_of = |number| flags(&session.iteration(number)).join("\n");
+    assert!(
+        flags_of(1).contains("2 tests ran, 3 before; 2 tests of before are gone: b, c"),
+        "{}",
+        flags_of(1)
+    );
+    assert_eq!(session.iteration(2)["evidence"]["tests"]["failing"], json!(["e"]));
+    let kept: Value = serde_json::from_str(&session.text(1, "validation/tests.json")).expect("it is JSON");
+    assert_eq!(kept, json!([{"name": "a", "status": "passed"}, {"name": "d", "status": "passed"}]));
+    let shown = scene.ralph("show 1 --tests").code(0);
+    shown.stdout_has(
+        "2 tests: 2 passed, 0 failed, 0 skipped; since the start\ngreen  d\ngone   b\ngone   c\n",
+    );
+    scene.ralph("show 2 --tests").code(0).stdout_has("since #1\nred    e\n");
+    let turned = scene.ralph("show 3 --tests --json").json();
+    assert_eq!((&turned["green"], &turned["compared_with"]), (&json!(["e"]), &json!(2)));
+    scene.ralph("log").code(0).stdout_has("e passes: Logins work now.");
+}
+
+#[test]
+fn a_report_of_an_earlier_run_does_not_count_and_one_that_says_otherwise_is_flagged() {
+    let report = "<testsuite><testcase name=\\\"a\\\"/></testsuite>";
+    let scene = reporting(&format!("touch silent; echo \"{report}\" > reports/tests.xml"));
+    let run_once = run(&scene, "-n 1");
+    run_once
+        .code(4)
+        .stdout_has("wrote no such file (older: reports/old.xml, reports/tests.xml): the output of");
+    assert_eq!(scene.session().iteration(1)["evidence"]["tests"]["passed"], 3);
+    scene.ralph("show 1 --tests").code(1).stderr_has("has no names of all tests");
+    let scene = reporting("echo 2 > counted");
+    run(&scene, "-n 1").code(4);
+    let flags = flags(&scene.session().iteration(1)).join("\n");
+    assert!(flags.contains("the report has 3 passed and 0 failed tests, the output 2 and 0"), "{flags}");
+}

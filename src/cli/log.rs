@@ -22,7 +22,7 @@ use super::filter::{Filter, FilterArgs, failure_key};
 use super::grep::{Grep, regex};
 use super::session_changes::changes;
 use super::sessions::OnlySessions;
-use super::{Context, ExitCode, Json, note, pager, print, sessions, summary, warn};
+use super::{Context, ExitCode, Json, named_tests, note, pager, print, sessions, summary, warn};
 
 /// Most records that are read for what solved a failure.
 const MAX_SOLVED: usize = 100;
@@ -217,7 +217,7 @@ fn listed<'a>(
             // What was given up is said of what needs somebody; its record has no work.
             let wants_skips = args.filter.outcome.contains(&Outcome::Skipped);
             rows.retain(|row| wants_skips || row.outcome != Some(Outcome::Skipped));
-            solved = what_solved(reader, &rows)?;
+            solved = what_solved(store, reader, &rows)?;
             repeated = repeats(all.iter().map(|row| (row.iteration, failure_key(row))));
         }
         let tip = session.tip().map(|tip| tip.entry()).transpose()?;
@@ -251,14 +251,26 @@ fn listed<'a>(
     Ok(listed)
 }
 
-/// Returns what agents said of successes after failures, as far as there are few.
-fn what_solved(reader: &RecordReader<'_>, rows: &[Row<'_>]) -> Result<HashMap<u32, String>> {
+/// Returns what agents said of successes after failures, as far as there are few, with the test that passes since.
+fn what_solved(store: &Store, reader: &RecordReader<'_>, rows: &[Row<'_>]) -> Result<HashMap<u32, String>> {
     let later = rows.iter().filter(|row| row.outcome == Some(Outcome::Success) && row.attempt > Some(1));
     let mut solved = HashMap::new();
     for row in later.take(MAX_SOLVED) {
         // What cannot be read has its title.
-        let Ok(record) = reader.iteration(&row.entry()?) else { continue };
+        let entry = row.entry()?;
+        let Ok(record) = reader.iteration(&entry) else { continue };
+        let before =
+            rows.iter().filter(|other| other.task() == row.task() && other.iteration < row.iteration);
+        let turned = match before.max_by_key(|other| other.iteration) {
+            Some(before) => named_tests::between(store, &before.entry()?, &entry)?.green,
+            None => Vec::new(),
+        };
         let words = first_sentence(&record.facts.final_message);
+        let words = match turned.as_slice() {
+            [] => words,
+            [name] => format!("{name} passes: {words}"),
+            [name, more @ ..] => format!("{name} (+{}) pass: {words}", more.len()),
+        };
         if !words.is_empty() {
             solved.insert(row.iteration, words);
         }

@@ -37,6 +37,7 @@ mod man;
 mod memory;
 mod misplaced_feature;
 mod moment;
+mod named_tests;
 mod notes;
 mod output;
 mod overview;

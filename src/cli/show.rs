@@ -16,11 +16,12 @@ use super::iterations::Point;
 use super::output::{records, write_lines};
 use super::report;
 use super::{
-    Context, ExitCode, SessionChoice, iterations, note, pager, print, say, session_changes, task_attempts,
+    Context, ExitCode, Json, SessionChoice, iterations, named_tests, note, pager, print, say,
+    session_changes, task_attempts,
 };
 
 #[derive(Debug, Args)]
-#[command(group = ArgGroup::new("part").args(["patch", "stdout", "stderr", "prompt", "agent", "agent_stderr", "tasks", "json"]))]
+#[command(group = ArgGroup::new("part").args(["patch", "stdout", "stderr", "prompt", "agent", "agent_stderr", "tasks"]))]
 pub struct ShowArgs {
     /// Iteration: 5, @~2, T004, SESSION:5, a commit [default: @, the last one]
     #[arg(value_name = "N")]
@@ -46,8 +47,11 @@ pub struct ShowArgs {
     /// Print the task list as it was afterwards
     #[arg(long)]
     tasks: bool,
+    /// List the tests that turned green or red (with --json, all)
+    #[arg(long, group = "part")]
+    tests: bool,
     /// Print JSON
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["patch", "stdout", "stderr", "prompt", "agent", "agent_stderr", "tasks"])]
     json: bool,
     #[command(flatten)]
     pub choice: SessionChoice,
@@ -79,6 +83,9 @@ pub fn run(args: &ShowArgs, context: &Context) -> Result<ExitCode> {
         let files = shown.files(store);
         note_unchanged(context, &shown);
         return diff::hand_over(context, &files, None, &[], &before, &after, &[]);
+    }
+    if args.tests {
+        return named_tests::show(store, &shown, Json { json: args.json });
     }
     if let Some(path) = args.file() {
         let mut out = records();

@@ -19,6 +19,7 @@ use super::lane;
 use super::left_behind::UserFiles;
 use super::recorder::Opening;
 use super::running::Running;
+use super::test_reports::keep_named_tests;
 use super::trusted::{self, BaselineRun};
 use super::units;
 
@@ -162,12 +163,14 @@ impl Running<'_> {
         let environment = self.plan.environment(&self.session.id, "", 0, 0);
         let context = self.plan.validation_context(slot, &environment, self.marker());
         let mut validation = validate::run(command, &context, self.plan.interrupt)?;
+        self.read_reports();
         let _uncleared = self.control.clear_phase().is_err();
         self.warn_of_leftovers(&validation.leftovers);
         if validation.exit.reason == Some(ExitReason::Interrupted) {
             return Ok(None);
         }
         let tests = self.tally(slot, names::VALIDATION_STDOUT, names::VALIDATION_STDERR)?;
+        keep_named_tests(slot, &tests)?;
         validation.has_no_tests = self.has_no_tests(slot, OUTPUTS, &validation, &tests)?;
         self.judging.has_said_no_tests |= validation.has_no_tests;
         let failure = validation_cause(slot, &validation, self.recorder.redactor(), &self.plan.project_root)?;

@@ -190,6 +190,7 @@ impl<'a> Running<'a> {
                     is_lane_dirty: false,
                 },
                 left_out_at_start: Vec::new(),
+                reported: None,
                 was_idle: false,
                 phases: Vec::new(),
                 phase_clock: plan.clock.stopwatch(),
@@ -484,10 +485,15 @@ pub(super) fn place(plan: &Plan<'_>, session: &Session) -> SpoolMeta {
 
 /// Returns `validation.protect` as pathspecs from the top of the work tree.
 pub fn protected_paths(work_tree: &WorkTree, root: &Utf8Path, settings: &Settings) -> Vec<String> {
+    pathspecs(work_tree, root, &settings.validation_protect)
+}
+
+/// Returns globs of the project's as pathspecs from the top of the work tree.
+pub(super) fn pathspecs(work_tree: &WorkTree, root: &Utf8Path, globs: &[String]) -> Vec<String> {
     let root = root.strip_prefix(work_tree.top()).ok().filter(|root| !root.as_str().is_empty());
     let below =
         |glob: &String| root.map_or_else(|| glob.clone(), |root| format!("{}/{glob}", repo_path(root)));
-    settings.validation_protect.iter().map(|glob| format!(":(top,glob){}", below(glob))).collect()
+    globs.iter().map(|glob| format!(":(top,glob){}", below(glob))).collect()
 }
 
 /// Distinguishes sessions that start in the same second; a fixed number beside a stepping clock.

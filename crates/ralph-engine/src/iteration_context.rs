@@ -152,7 +152,9 @@ pub fn tally(
         is_partial: stdout.is_cut || stderr.is_cut,
     })
     .tally();
-    for text in tally.failing.iter_mut().flatten().chain(&mut tally.focused).chain(&mut tally.cached) {
+    let named = tally.named.iter_mut().map(|test| &mut test.name);
+    let failing = tally.failing.iter_mut().flatten();
+    for text in failing.chain(&mut tally.focused).chain(&mut tally.cached).chain(named) {
         *text = redactor.redact_text(text).0;
     }
     Ok(tally)

@@ -48,6 +48,8 @@ pub(super) struct Judging {
     refused_for: HashMap<TaskName, (Vec<String>, u32)>,
     /// True if it was said that there are no tests yet.
     pub has_said_no_tests: bool,
+    /// True if it was said that a validation wrote no report.
+    pub has_said_no_report: bool,
 }
 
 impl Judging {

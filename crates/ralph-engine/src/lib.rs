@@ -44,6 +44,7 @@ mod settings;
 mod shown;
 mod snapshot_taken;
 mod task_watch;
+mod test_reports;
 mod trusted;
 mod units;
 mod users_tree;

@@ -371,6 +371,9 @@ impl<'a> Recorder<'a> {
         if was_validated && draft.kind != RecordKind::End {
             files.push(("validation/stdout", names::VALIDATION_STDOUT));
             files.push(("validation/stderr", names::VALIDATION_STDERR));
+            if slot.path(names::VALIDATION_TESTS).is_file() {
+                files.push(("validation/tests.json", names::VALIDATION_TESTS));
+            }
         }
         if draft.iteration.as_ref().is_some_and(|iteration| iteration.duration_ms.second.is_some()) {
             files.push(("validation/second.stdout", names::SECOND_STDOUT));

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use anyhow::Result;
+use failure_excerpt::NamedTest;
 
 use ralph_core::history::History;
 use ralph_core::progress::Progress;
@@ -86,6 +87,8 @@ pub(super) struct LoopState {
     pub said_facts: BTreeSet<String>,
     /// When the newest validation began, by the clock of the files.
     pub validation_began: Option<(i64, i64)>,
+    /// The tests of the reports that it wrote; `None` if its output counts.
+    pub reported: Option<Vec<NamedTest>>,
     /// What became of logins that agents renewed, and a person must look at: each once.
     pub logins: BTreeSet<String>,
     /// What checks in a clean checkout came to.

@@ -36,6 +36,7 @@ const REFUSALS: &[&str] = &[
     "rewrote",
     "ignored",
     "cached",
+    "report",
     "runs-by-itself",
     "deps",
 ];
@@ -214,6 +215,10 @@ settings! {
     validation_protect: Vec<String> =
         Key::new("validation.protect", Approved, ValueKind::Names, "none",
             "Files, as git's patterns, that are put back if an agent changes them")
+            .or_none();
+    validation_report: Vec<String> =
+        Key::new("validation.report", Approved, ValueKind::Names, "none",
+            "Reports of tests that the validation writes (JUnit XML or CTRF), as git's patterns: they count instead of its output")
             .or_none();
     validation_timeout: Option<Duration> =
         Key::new("validation.timeout", Plain, ValueKind::Duration, "30m",

@@ -1,6 +1,8 @@
 //! Whether an attempt that passed proves its work: the evidence against that of the trusted state.
 
-use failure_excerpt::{Level, Ran, Tally};
+use std::collections::BTreeSet;
+
+use failure_excerpt::{Level, NamedTest, Ran, Tally, TestStatus};
 use tasklist::Languages;
 
 use super::diff::{DiffFindings, Finding, MERGED, NEW};
@@ -233,6 +235,24 @@ impl Evidence<'_> {
         }
     }
 
+    /// `; 2 tests of before are gone: a, b`, where both runs name all of their tests; else nothing.
+    fn gone(&self) -> String {
+        let [now, before] =
+            [self.tests, self.before()].map(|tests| tests.map_or(&[][..], |tests| tests.named.as_slice()));
+        if now.is_empty() {
+            return String::new();
+        }
+        let now: BTreeSet<String> = now.iter().map(NamedTest::id).collect();
+        let before = before.iter().filter(|test| test.status != TestStatus::Skipped).map(NamedTest::id);
+        let gone: Vec<String> = before.filter(|name| !now.contains(name)).collect();
+        if gone.is_empty() {
+            return String::new();
+        }
+        let are = if gone.len() == 1 { "is" } else { "are" };
+        let names = join_truncated(&gone, MAX_NAMES);
+        format!("; {} of before {are} gone: {names}", count_of(gone.len() as u64, "test"))
+    }
+
     /// Returns true if it is known that as many tests ran as in the trusted state.
     fn ran_as_many(&self) -> bool {
         self.executed().is_some_and(|([now, before], _)| now >= before)
@@ -331,7 +351,8 @@ impl Evidence<'_> {
         if self.selects_by_change || !is_fall || is_known {
             return None;
         }
-        let text = format!("{} ran, {before} before, and none was removed", count_of(now, what));
+        let text =
+            format!("{} ran, {before} before, and none was removed{}", count_of(now, what), self.gone());
         Some(doubt(FlagCode::Shrunk, text, Vec::new()).ordered_if(orders_removal(self.tasks, self.languages)))
     }
 
@@ -456,11 +477,14 @@ impl Evidence<'_> {
             && tests.ran != Ran::None
             && !self.selects_by_change
         {
-            let text = format!("{} ran, {before} before", count_of(now, what));
+            let text = format!("{} ran, {before} before{}", count_of(now, what), self.gone());
             doubts.push(
                 doubt(FlagCode::Fewer, text, Vec::new())
                     .excused_if(orders_removal(self.tasks, self.languages)),
             );
+        }
+        if let Some(words) = &tests.report_differs {
+            doubts.push(doubt(FlagCode::Report, words.clone(), Vec::new()));
         }
         let skipped = tests.skipped.zip(self.before().and_then(|before| before.skipped));
         // New tests that are skipped take nothing away.

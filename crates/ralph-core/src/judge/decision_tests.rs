@@ -1,6 +1,6 @@
 //! The rows of the table of decisions, each with what makes it apply and what does not.
 
-use failure_excerpt::{Groups, Level, Ran, Tally};
+use failure_excerpt::{Groups, Level, NamedTest, Ran, Tally, TestStatus};
 use tasklist::Languages;
 
 use super::{Decision, DiffFindings, Evidence, Finding, SecondResult, decide};
@@ -322,6 +322,35 @@ fn a_result_from_a_cache_is_a_flag() {
         &Case { tests: Some(cached(Tally::default())), settings, ..case() },
         "cached! not proven: the result is from a cache: >>> FULL TURBO",
     );
+}
+
+#[test]
+fn tests_that_are_gone_are_named_where_both_runs_name_all() {
+    let named = |names: &str, tests: Tally| {
+        let test =
+            |name: &str| NamedTest { name: name.to_owned(), file: String::new(), status: TestStatus::Passed };
+        Tally { named: names.split_whitespace().map(test).collect(), ..tests }
+    };
+    let before = Some(named("a b c d", tally(4, 0)));
+    let fewer = |names: &str, before: Option<Tally>| Case {
+        tests: Some(named(names, tally(2, 0))),
+        before,
+        ..case()
+    };
+    check(&fewer("a d", before.clone()), "fewer: 2 tests ran, 4 before; 2 tests of before are gone: b, c");
+    check(&fewer("a d", Some(tally(4, 0))), "fewer: 2 tests ran, 4 before");
+    check(&fewer("", before.clone()), "fewer: 2 tests ran, 4 before");
+    // A renamed group is no loss.
+    check(&Case { tests: Some(named("e f g h", tally(4, 0))), before, ..case() }, "");
+}
+
+#[test]
+fn a_report_that_counts_otherwise_than_the_output_is_a_flag() {
+    let differs = "the report has 41 passed and 0 failed tests, the output 40 and 1";
+    let tests = Tally { report_differs: Some(differs.to_owned()), ..tally(41, 1) };
+    check(&Case { tests: Some(tests.clone()), ..case() }, &format!("report: {differs}"));
+    let settings = Settings { refuse: &["report"], ..SETTINGS };
+    check(&Case { tests: Some(tests), settings, ..case() }, &format!("report! not proven: {differs}"));
 }
 
 #[test]

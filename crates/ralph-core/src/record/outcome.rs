@@ -453,6 +453,8 @@ words! {
         Fewer = "fewer",
         /// Less was counted than before, as tools took results from a cache.
         Cached = "cached",
+        /// A report of the validation has other numbers of tests than its output.
+        Report = "report",
         Skipped = "skipped",
         Removed = "removed",
         Asserts = "asserts",

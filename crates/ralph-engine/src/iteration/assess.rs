@@ -15,7 +15,7 @@ use ralph_core::judge::{
     lies_in_changed, may_be_flaky, may_have_moved, orders_removal, without_trailing_blanks,
 };
 use ralph_core::record::{
-    Event, ExitReason, Flag, FlagCode, Iteration, ObjectId, RALPH, SecondRun, TaskName, Validation,
+    Event, ExitReason, Flag, FlagCode, Iteration, ObjectId, Phase, RALPH, SecondRun, TaskName, Validation,
     join_files,
 };
 use ralph_git::worktree::PathChange;
@@ -500,7 +500,10 @@ impl Running<'_> {
         let mut context = self.plan.validation_context(slot, environment, self.marker());
         context.stdout = slot.path(slot_names::SECOND_STDOUT);
         context.stderr = slot.path(slot_names::SECOND_STDERR);
+        // Reports are of this run if they are newer.
+        self.control.publish_phase(Phase::Validation { command: command.clone() }.as_str())?;
         let mut validation = validate::run(&command, &context, self.plan.interrupt)?;
+        self.read_reports();
         self.recorder.note_change();
         let tests = self.tally(slot, slot_names::SECOND_STDOUT, slot_names::SECOND_STDERR)?;
         let names = [slot_names::SECOND_STDOUT, slot_names::SECOND_STDERR];

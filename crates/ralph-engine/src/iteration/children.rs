@@ -22,6 +22,7 @@ use super::super::judging::NO_TESTS_YET;
 use super::super::prompt_size::what_fills;
 use super::super::restoring::put_back::names as names_of;
 use super::super::running::Running;
+use super::super::test_reports::keep_named_tests;
 use super::protect::Restored;
 use super::stages::{Ran, Sealed, StartedIteration};
 
@@ -209,7 +210,9 @@ impl Running<'_> {
         self.state.validation_began = self.control.phase_since();
         let context = self.plan.validation_context(slot, environment, self.marker());
         let mut validation = validate::run(&command, &context, self.plan.interrupt)?;
+        self.read_reports();
         let tests = self.tally(slot, names::VALIDATION_STDOUT, names::VALIDATION_STDERR)?;
+        keep_named_tests(slot, &tests)?;
         validation.has_no_tests = self.has_no_tests(slot, OUTPUTS, &validation, &tests)?;
         if validation.has_no_tests && !std::mem::replace(&mut self.judging.has_said_no_tests, true) {
             self.warn(NO_TESTS_YET.to_owned());
@@ -265,7 +268,11 @@ impl Running<'_> {
 
     /// Returns what a validation printed of its tests into two files of `slot`.
     pub(crate) fn tally(&self, slot: &Slot, stdout: &str, stderr: &str) -> Result<Tally> {
-        tally(slot, stdout, stderr, self.recorder.redactor(), &self.plan.project_root)
+        let tally = tally(slot, stdout, stderr, self.recorder.redactor(), &self.plan.project_root)?;
+        Ok(match &self.state.reported {
+            Some(tests) => tally.with_report(tests.clone()),
+            None => tally,
+        })
     }
 
     pub(crate) fn warn_of_leftovers(&mut self, leftovers: &[String]) {

@@ -54,6 +54,7 @@ impl Running<'_> {
             running.begin_phase(started.begin.iteration, Phase::Validation { command: command.clone() });
             let context = running.plan.validation_context(&scratch, &started.environment, running.marker());
             let validation = validate::run(&command, &context, running.plan.interrupt)?;
+            running.read_reports();
             running.restore_spool(started)?;
             Ok(validation)
         };

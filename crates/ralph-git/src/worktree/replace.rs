@@ -215,6 +215,13 @@ impl WorkTree {
         Ok(contents)
     }
 
+    /// Returns the files that match `globs`, which are git's, whether or not git tracks or ignores them.
+    pub fn matching(&self, globs: &[String]) -> Result<Vec<String>> {
+        let listing = ["ls-files", "-z", "--cached", "--others", "--"];
+        let listed = self.git().args(listing).args(globs).read()?;
+        Ok(split(&listed).map(|path| String::from_utf8_lossy(path).into_owned()).collect())
+    }
+
     /// Returns the ignored files that match `globs`, which are git's. What lies in a folder that is ignored as a whole is
     /// not looked at.
     pub fn ignored(&self, globs: &[String]) -> Result<Vec<String>> {

@@ -119,6 +119,8 @@ pub mod names {
     pub const AGENT_STDERR: &str = "agent.stderr";
     pub const VALIDATION_STDOUT: &str = "validation.stdout";
     pub const VALIDATION_STDERR: &str = "validation.stderr";
+    /// The tests of the validation by name, where all are known.
+    pub const VALIDATION_TESTS: &str = "validation.tests.json";
     /// The streams of the validation's second run.
     pub const SECOND_STDOUT: &str = "second.stdout";
     pub const SECOND_STDERR: &str = "second.stderr";

@@ -97,6 +97,10 @@ fn honest_work_costs_one_run_and_says_so_in_a_word() {
         (&found["verdict"], &found["runs"], &found["control"]),
         (&"holds".into(), &1.into(), &Value::Null)
     );
+    // What is kept for it goes with the lanes.
+    let removed = scene.ralph("clean --lanes").code(0);
+    removed.stdout_has("removed the clean checkout ");
+    assert!(!scene.outside("home/.cache/specify-ralph/lanes").read_dir().unwrap().any(|_| true));
     // A later session has a tree that held.
     scene.tasks(&format!("{}\n- [ ] T003 Write three", TWO_TASKS.replace("[ ]", "[x]")));
     scene

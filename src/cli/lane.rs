@@ -24,8 +24,8 @@ use ralph_project::feature::{FEATURE_FILE, Feature};
 use ralph_project::project_files::MAX_TASK_LIST_BYTES;
 use ralph_project::tasks;
 use ralph_store::{
-    LoopLock, Scratch, SessionLog, SessionRefs, Spool, Store, disk_free, last_written_in_each_lane,
-    last_written_in_lanes, wait_to_land,
+    CheckoutLock, LoopLock, Scratch, SessionLog, SessionRefs, Spool, Store, disk_free,
+    last_written_in_each_lane, last_written_in_lanes, wait_to_land,
 };
 use ralph_ui::style::{counted, size};
 
@@ -549,11 +549,23 @@ pub fn clean(context: &Context, json: Json) -> Result<ExitCode> {
         lane.remove_lane()?;
         removed.push(number);
     }
-    // Fails if lanes are left.
-    let _kept = fs::remove_dir(&root).is_err();
+    let mut checkouts = Vec::new();
+    for clean in users.clean_checkouts(&root)? {
+        let Some(_lock) = CheckoutLock::try_take(&clean)? else {
+            warn(&format!("{} stays: a check runs in it", clean.top()));
+            continue;
+        };
+        clean.remove_lane()?;
+        checkouts.push(clean.top().to_owned());
+    }
+    // Fails if any are left.
+    for folder in [root.join("clean"), root.join("clean.state"), root.clone()] {
+        let _kept = fs::remove_dir(&folder).is_err();
+    }
     let repository = &store.repository().common_dir;
-    emit(json, &json!({ "lanes": removed, "gone": gone }), |out| {
+    emit(json, &json!({ "lanes": removed, "clean": checkouts, "gone": gone }), |out| {
         write_gone(out, &gone)?;
+        checkouts.iter().try_for_each(|top| writeln!(out, "removed the clean checkout {top}"))?;
         writeln!(out, "removed {} of {repository}", counted(removed.len() as u64, "lane"))
     })
 }
@@ -573,7 +585,7 @@ fn remove_lanes_of_gone(base: &Utf8Path) -> Result<Vec<String>> {
         Ok(entries.into_iter().flatten().flatten().map(camino::Utf8DirEntry::into_path).collect())
     };
     for root in children(base)?.into_iter().filter(|root| root.is_dir()) {
-        let of_lanes = children(&root)?;
+        let of_lanes = [children(&root)?, children(&root.join("clean.state"))?].concat();
         let noted = of_lanes.iter().find_map(|lane| fs::read_to_string(lane.join("commondir")).ok());
         let Some(repository) = noted.map(|noted| noted.trim().to_owned()) else { continue };
         // Of one on a disk that is not mounted, the folder that it is in is gone as well.

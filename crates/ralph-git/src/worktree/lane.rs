@@ -212,6 +212,19 @@ impl WorkTree {
         })
     }
 
+    /// Returns all clean checkouts in the folder `root` of the lanes of the repository, whichever work trees they are of.
+    pub fn clean_checkouts(&self, root: &Utf8Path) -> Result<Vec<Self>> {
+        let folder = root.join("clean");
+        let entries = folder.read_dir_utf8().if_there().with_context(|| format!("read {folder}"))?;
+        let names = entries.into_iter().flatten().flatten().map(|entry| entry.file_name().to_owned());
+        let named = names.filter_map(|name| {
+            let found = self.clean_in(root, 1, "");
+            let lane = Lane { clean: Some(name), ..found.lane? };
+            Some(self.with_lane(lane))
+        });
+        Ok(named.collect())
+    }
+
     fn with_lane(&self, lane: Lane) -> Self {
         let (top, git_dir) = (lane.dir(), lane.git_dir());
         let new =

@@ -36,7 +36,7 @@ pub fn is_without_git_of_the_user(name: &str) -> bool {
 }
 
 /// Runs the test `name` again in a process of its own, as `change` makes it, and fails if that fails. Returns true in that process.
-pub(super) fn is_alone(name: &str, change: impl FnOnce(Expression) -> Expression) -> bool {
+pub fn is_alone(name: &str, change: impl FnOnce(Expression) -> Expression) -> bool {
     const MARK: &str = "RALPH_TEST_ALONE";
     if std::env::vars_os().any(|(variable, _)| variable == MARK) {
         return true;

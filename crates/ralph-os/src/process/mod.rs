@@ -37,7 +37,7 @@ pub use child_signal::wait_for_children;
 pub use coprocess::Coprocess;
 pub use detached::Detached;
 #[cfg(all(unix, any(test, feature = "testing")))]
-pub use for_tests::{give_children_default_signals, is_without_git_of_the_user};
+pub use for_tests::{give_children_default_signals, is_alone, is_without_git_of_the_user};
 pub use interrupt::{CTRL_C, Interrupt, TERMINAL_CLOSED, signal_name};
 pub use launcher::{LAUNCH, launch, launch_through_ourselves};
 pub use limits::{Limits, Pulse};

@@ -412,7 +412,8 @@ pub fn clean_target(
 ) -> Result<Result<Option<WorkTree>, (&'static str, &'static str)>> {
     let is_wanted = settings.validation_clean != Clean::Off
         && settings.validation_command.is_some()
-        && settings.snapshots;
+        && settings.snapshots
+        && context.store()?.repository().refs != RefFormat::Tables;
     if !is_wanted {
         return Ok(Ok(None));
     }

@@ -14,6 +14,7 @@ use ralph_core::record::{
     CleanVerdict, IterationName, ObjectId, SessionId, SessionName, Which, join_files, quoted_for_shell,
 };
 use ralph_engine::{CleanCheckout, CleanPlace, Tried, redactor, suggested_setup};
+use ralph_git::repository::RefFormat;
 use ralph_git::worktree::WorkTree;
 use ralph_os::process::{Interrupt, Marker, create_private_dir, remove_path};
 use ralph_project::feature::Feature;
@@ -73,6 +74,10 @@ pub fn run(args: &VerifyArgs, context: &Context) -> Result<ExitCode> {
         return super::refuse("there is no validation to run", "give one with --validate CMD");
     };
     trust::require(&config, context)?;
+    if store.repository().refs == RefFormat::Tables {
+        let message = "this repository keeps its refs in tables, and a clean checkout needs them in files";
+        return super::refuse(message, "`git refs migrate --ref-format=files`");
+    }
     let target = find(args.what.as_deref(), context)?;
     if let Some((lock, setup)) = suggested_setup(&project.root).filter(|_| settings.lanes_setup.is_none()) {
         let set = format!("lanes.setup={setup}");

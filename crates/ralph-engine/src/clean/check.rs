@@ -1,6 +1,6 @@
 //! The check before a session ends: what holds here is tried in a clean checkout, and what does not hold there is sent back.
 
-use anyhow::Result;
+use anyhow::{Error, Result};
 use camino::Utf8PathBuf;
 use failure_excerpt::Tally;
 use tasklist::{Item, TaskList};
@@ -104,7 +104,7 @@ impl Running<'_> {
         if !self.is_to_check(&ending) {
             return Ok(Some(ending));
         }
-        let moments = self.moments()?;
+        let moments = self.moments().unwrap_or_else(|error| self.give_up(&error));
         if moments.len() < 2 {
             return Ok(Some(ending));
         }
@@ -145,7 +145,7 @@ impl Running<'_> {
         let (Some(why), Some(snapshot)) = (why, snapshot.filter(|_| self.can_check())) else {
             return Ok(decision);
         };
-        let mut moments = self.moments()?;
+        let mut moments = self.moments().unwrap_or_else(|error| self.give_up(&error));
         moments.truncate(1);
         if moments.is_empty() {
             // It is the first attempt of all.
@@ -289,7 +289,14 @@ impl Running<'_> {
         Ok(moments)
     }
 
-    /// Runs setup and validation as often as an answer needs. `None` if a signal came.
+    /// Says why nothing can be tried any more: a session loses nothing by it.
+    fn give_up<T: Default>(&mut self, error: &Error) -> T {
+        self.state.clean.is_over = true;
+        self.warn(format!("the result could not be tried in a clean checkout: {error:#}"));
+        T::default()
+    }
+
+    /// Runs setup and validation as often as an answer needs. `None` if a signal came, or there is no checkout to be had.
     fn try_out(
         &mut self,
         question: &Question<'_>,
@@ -310,12 +317,16 @@ impl Running<'_> {
         if let Some(copies) = self.kept_copies()
             && self.plan.work_tree.lane().is_some()
         {
-            copies.take(false)?;
+            self.keep_copies(Some(&copies), |copies| copies.take(false));
         }
         let left_out = self.left_out_since_start();
         let (stopwatch, plan) = (self.plan.clock.stopwatch(), &self.plan);
         let place = self.clean_place(target, environment, objects);
-        let Some(checkout) = CleanCheckout::take(place)? else { return Ok(None) };
+        let checkout = match CleanCheckout::take(place) {
+            Ok(Some(checkout)) => checkout,
+            Ok(None) => return Ok(None),
+            Err(error) => return Ok(self.give_up(&error)),
+        };
         let (mut runs, mut control) = (0, None);
         let mut tip: Option<Tried> = None;
         let last = moments.len() - 1;
@@ -598,6 +609,17 @@ impl Running<'_> {
             Made::Control | Made::People(_) => ("", None, 0),
         };
         self.plan.environment(&self.session.id, task, number.unwrap_or_default(), attempt)
+    }
+
+    /// Keeps them, or says why that failed: a check has them as they were kept last.
+    pub(crate) fn keep_copies(
+        &mut self,
+        copies: Option<&KeptCopies>,
+        keep: impl Fn(&KeptCopies) -> Result<()>,
+    ) {
+        if let Some(Err(error)) = copies.map(keep) {
+            self.warn(format!("`lanes.copy` is not kept for a clean checkout: {error:#}"));
+        }
     }
 
     /// Returns what `lanes.copy` names, to be kept as people left it.

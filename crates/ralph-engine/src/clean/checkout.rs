@@ -141,7 +141,8 @@ impl<'a> CleanCheckout<'a> {
     }
 
     /// Runs setup and validation on a tree, with the commit `head` checked out as git commands see it. `is_fresh`: nothing is kept of
-    /// earlier runs. The streams are in a folder of that name until the next run of the same name.
+    /// earlier runs. The streams are in a folder of that name until the next run of the same name. What fails on our side, as where the
+    /// disk is full, says nothing of the tree.
     pub fn run(&self, tree: &ObjectId, head: Option<&ObjectId>, is_fresh: bool, name: &str) -> Result<Tried> {
         let slot = Slot::within(&self.place.scratch.join(name));
         slot.create()?;
@@ -152,22 +153,36 @@ impl<'a> CleanCheckout<'a> {
             OUTPUTS.iter().try_for_each(|name| slot.write(name, b""))?;
         }
         let mut tried = Tried { run: CleanRun::default(), setup: None, exit: None, slot };
+        if let Err(error) = self.try_out(&mut tried, &of_setup, tree, head, is_fresh) {
+            tried.run.unusable = Some(format!("{error:#}"));
+        }
+        Ok(tried)
+    }
+
+    fn try_out(
+        &self,
+        tried: &mut Tried,
+        of_setup: &Slot,
+        tree: &ObjectId,
+        head: Option<&ObjectId>,
+        is_fresh: bool,
+    ) -> Result<()> {
         if let Some(why) = self.lacks_space()? {
             tried.run.unusable = Some(why);
-            return Ok(tried);
+            return Ok(());
         }
         let settings = self.place.settings;
         self.lay_out(tree, head, is_fresh)?;
         tried.run.unusable = self.leak()?;
         if tried.run.unusable.is_some() {
-            return Ok(tried);
+            return Ok(());
         }
         if let Some(command) = &settings.lanes_setup {
-            let ran = self.execute(command, &of_setup, true)?;
+            let ran = self.execute(command, of_setup, true)?;
             tried.setup = Some(SetupRun { exit: ran.exit.code, duration_ms: ran.duration_ms });
             tried.run.unusable = stopped(&ran).map_or_else(|| self.leak(), |why| Ok(Some(why)))?;
             if !ran.exit.is_success() {
-                let words = self.cause(&of_setup, &ran)?;
+                let words = self.cause(of_setup, &ran)?;
                 tried.run.cause = Some(format!("`{command}` (lanes.setup): {words}"));
             }
         }
@@ -185,8 +200,7 @@ impl<'a> CleanCheckout<'a> {
         }
         let note = self.place.work_tree.git_dir().join(TAKEN);
         fs::write(&note, self.place.work_tree.bytes_in_lane().to_string())
-            .with_context(|| format!("write {note}"))?;
-        Ok(tried)
+            .with_context(|| format!("write {note}"))
     }
 
     /// Returns what of `lanes.copy` an agent changed: the checkout has it as it was before.

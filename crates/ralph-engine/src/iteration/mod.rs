@@ -42,9 +42,9 @@ impl Running<'_> {
         let before = self.recorder.tips().snapshot;
         // In a lane an agent has copies of its own.
         let copies = self.kept_copies().filter(|_| self.plan.work_tree.lane().is_none());
-        copies.as_ref().map_or(Ok(()), |copies| copies.take(true))?;
+        self.keep_copies(copies.as_ref(), |copies| copies.take(true));
         let ran = self.run_children(&started)?;
-        copies.as_ref().map_or(Ok(()), KeptCopies::leave)?;
+        self.keep_copies(copies.as_ref(), KeptCopies::leave);
         let judged = self.judge(&started, &ran)?;
         let slot = started.slot.clone();
         let drafted = self.draft(started, &ran, judged)?;

@@ -126,7 +126,7 @@ fn of_line(line: &str) -> Option<NamedTest> {
         let name =
             rest.trim_start_matches(|c: char| c.is_ascii_digit()).trim_start().trim_start_matches("- ");
         let (name, directive) = name.rsplit_once(" # ").unwrap_or((name, ""));
-        let is_skipped = ["SKIP", "TODO"].iter().any(|word| directive.to_ascii_uppercase().starts_with(word));
+        let is_skipped = ["skip", "todo"].iter().any(|word| directive.to_ascii_lowercase().starts_with(word));
         return named(
             name,
             if is_skipped {

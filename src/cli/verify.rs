@@ -145,7 +145,8 @@ fn try_out(
     let setup = settings.lanes_setup.as_ref().map_or(String::new(), |setup| format!("`{setup}`, then "));
     note(format_args!("{}: {setup}`{command}` in a clean checkout", target.name));
     let (mut last, mut runs) = (None, 0);
-    let question = Question { in_place: &[target.in_place], has_control: false, allows_failures: false };
+    let question =
+        Question { in_place: &[target.in_place], has_control: false, allows_failures: false, flaky: &[] };
     let mut run = |_, is_again: bool| {
         runs += 1;
         if is_again {

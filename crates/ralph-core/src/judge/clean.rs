@@ -24,6 +24,8 @@ pub struct Question<'a> {
     pub in_place: &'a [Option<u64>],
     /// True if tests that fail on the control may fail.
     pub allows_failures: bool,
+    /// Tests that are known to fail by chance.
+    pub flaky: &'a [String],
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -95,7 +97,13 @@ pub fn answer<E>(
     if let Some(why) = again.unusable {
         return Ok(Answer::Unusable(why));
     }
-    if known.holds(&again, last) {
+    // Chance may strike twice in a row where it did before.
+    let by_chance = |names: &Vec<String>| {
+        !names.is_empty()
+            && names.iter().all(|name| question.flaky.contains(name) || known.may_fail.contains(name))
+    };
+    let is_by_chance = again.is_set_up && again.tests.failing.as_ref().is_some_and(by_chance);
+    if is_by_chance || known.holds(&again, last) {
         let flaky = tip.cause.clone().unwrap_or_else(|| known.few_words(&tip, last));
         return Ok(Answer::Holds { fewer: known.fewer(&again, last), flaky: Some(flaky) });
     }
@@ -227,7 +235,8 @@ mod tests {
     /// Asks with one run for each tree, and `again` for what the last comes to when nothing is kept. Ten tests ran in place on the
     /// last. Returns the trees that ran, too.
     fn ask(allows_failures: bool, trees: &[CleanRun], again: &CleanRun) -> (Answer, Vec<usize>) {
-        let question = Question { in_place: &in_place(trees.len()), has_control: true, allows_failures };
+        let question =
+            Question { in_place: &in_place(trees.len()), has_control: true, allows_failures, flaky: &[] };
         let mut tried = Vec::new();
         let found = answer::<Infallible>(
             &question,
@@ -313,10 +322,27 @@ mod tests {
     fn the_search_ends_with_its_time() {
         let trees: Vec<_> = [ran(10, &[])].into_iter().chain(vec![ran(10, &["a"]); 9]).collect();
         let in_place = in_place(trees.len());
-        let question = Question { in_place: &in_place, has_control: true, allows_failures: false };
+        let question =
+            Question { in_place: &in_place, has_control: true, allows_failures: false, flaky: &[] };
         let Ok(found) =
             answer::<Infallible>(&question, &mut |tree, _| Ok(trees[tree].clone()), &mut || false);
         assert_eq!(found, Answer::Fails { first: None, cause: "a failed".to_owned() });
+    }
+
+    #[test]
+    fn a_test_that_is_known_to_fail_by_chance_blames_nobody_twice() {
+        let trees = [ran(8, &[]), ran(10, &["a"])];
+        for (failing, is_blamed) in [(&["a"][..], false), (&["a", "b"], true)] {
+            let in_place = in_place(2);
+            let flaky = ["a".to_owned()];
+            let question =
+                Question { in_place: &in_place, has_control: true, allows_failures: false, flaky: &flaky };
+            let mut run = |tree: usize, is_fresh| {
+                Ok::<_, Infallible>(if is_fresh { ran(10, failing) } else { trees[tree].clone() })
+            };
+            let Ok(found) = answer(&question, &mut run, &mut || true);
+            assert_eq!(matches!(found, Answer::Fails { .. }), is_blamed, "{failing:?}");
+        }
     }
 
     #[test]
@@ -324,8 +350,12 @@ mod tests {
         let trees = [ran(0, &[]), ran(1, &[]), ran(10, &["a"])];
         assert_eq!(ask(false, &trees, &trees[2]).0, fails(2, "a failed"));
         // Too few on the last, and enough on the one before.
-        let question =
-            Question { in_place: &[Some(4), Some(6), Some(10)], has_control: true, allows_failures: false };
+        let question = Question {
+            in_place: &[Some(4), Some(6), Some(10)],
+            has_control: true,
+            allows_failures: false,
+            flaky: &[],
+        };
         let trees = [ran(4, &[]), ran(6, &[]), ran(3, &[])];
         let Ok(found) = answer::<Infallible>(&question, &mut |tree, _| Ok(trees[tree].clone()), &mut || true);
         assert_eq!(found, fails(2, "3 of 10 tests ran"));
@@ -352,7 +382,8 @@ mod tests {
         let mut blamed = 0;
         for _ in 0..200 {
             let in_place = in_place(6);
-            let question = Question { in_place: &in_place, has_control: true, allows_failures: false };
+            let question =
+                Question { in_place: &in_place, has_control: true, allows_failures: false, flaky: &[] };
             let mut run = |_, _| {
                 let failing: &[&str] = if fails_by_chance() { &["a"] } else { &[] };
                 Ok::<_, Infallible>(ran(10, failing))

@@ -109,10 +109,12 @@ impl Running<'_> {
             return Ok(Some(ending));
         }
         let in_place: Vec<_> = moments.iter().map(|moment| moment.made.tests()).collect();
+        let flaky = self.flaky_before().concat();
         let question = Question {
             in_place: &in_place,
             has_control: true,
             allows_failures: self.plan.config.settings.validation_pass == Pass::NoNewFailures,
+            flaky: &flaky,
         };
         let number = self.state.next;
         let slot = self.spool.slot(&number.to_string());
@@ -154,10 +156,12 @@ impl Running<'_> {
         }
         let head = self.plan.work_tree.head()?;
         moments.push(Moment { tree: snapshot.clone(), head, made: Made::People(0) });
+        let flaky = self.flaky_before().concat();
         let question = Question {
             in_place: &[None, evidence.tests.as_ref().and_then(Tally::executed)],
             has_control: true,
             allows_failures: self.plan.config.settings.validation_pass == Pass::NoNewFailures,
+            flaky: &flaky,
         };
         let trial = Trial {
             why,

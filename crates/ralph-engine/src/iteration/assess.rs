@@ -162,16 +162,20 @@ impl Running<'_> {
 
     /// Returns how often one of these tests was flaky, this time included.
     fn times_flaky(&self, names: &[String]) -> usize {
+        let earlier = self.flaky_before();
+        let times = names.iter().map(|name| earlier.iter().filter(|tests| tests.contains(name)).count());
+        1 + times.max().unwrap_or(0)
+    }
+
+    /// Returns the tests that were flaky, of each attempt in which some were.
+    pub(crate) fn flaky_before(&self) -> Vec<Vec<String>> {
         let earlier = self.past.memory.entries().iter().rev();
         let earlier = earlier.filter(|entry| entry.flags.contains(&FlagCode::Flaky)).take(MAX_FLAKY_RECORDS);
-        let earlier: Vec<Vec<String>> = earlier
+        earlier
             .filter_map(|entry| self.plan.store.readable_iteration(entry))
             .map(|iteration| flaky_tests(&iteration))
-            .collect();
-        let times = names.iter().map(|name| {
-            earlier.iter().chain(&self.judging.flaky).filter(|tests| tests.contains(name)).count()
-        });
-        1 + times.max().unwrap_or(0)
+            .chain(self.judging.flaky.iter().cloned())
+            .collect()
     }
 
     /// Decides whether an attempt that ticked a box and passed is a success. `others` are the tasks that it ticked beside its

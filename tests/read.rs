@@ -161,6 +161,7 @@ fn one_iteration_is_shown_whole_and_part_by_part() {
             "before",
             "sealed",
             "left_out",
+            "ignored",
             "redactions",
             "hints",
             "memory",

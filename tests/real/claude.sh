@@ -136,7 +136,7 @@ if $rehearse; then
     sh run-tests.sh || fail "the tests fail after $task"
   done
 else
-  specify ralph --agent claude --model "$model" --validate 'sh run-tests.sh' --json >"$work/events.jsonl" 2>"$work/talk.log" </dev/null \
+  specify ralph --agent claude --model "$model" --validate 'sh run-tests.sh' --set validation.clean=off --json >"$work/events.jsonl" 2>"$work/talk.log" </dev/null \
     || status=$?
 fi
 show_run() {

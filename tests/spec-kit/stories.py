@@ -41,6 +41,7 @@ printf '%s\\n' "$list" >"$RALPH_TASKS"
 SETTINGS = """\
 agent = "greeter"
 validation.command = "test ! -e greeted.txt || grep -q T001 greeted.txt"
+validation.clean = "off"
 
 [agents.greeter]
 command = ["sh", "greeter.sh"]

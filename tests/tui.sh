@@ -99,7 +99,7 @@ keys "stty -g > $work/before" Enter
 wait_until 'the settings are written' test -s "$work/before"
 
 echo 'The loop and the screen'
-keys "$program ralph --tui --agent-command 'sh agent.sh' --validate true; echo ended with \$?" Enter
+keys "$program ralph --tui --agent-command 'sh agent.sh' --validate true --set validation.clean=off; echo ended with \$?" Enter
 wait_for 'running'
 wait_for 'The agent begins with T001'
 wait_for 'a sequence: red'

@@ -182,7 +182,6 @@ impl<'a> Running<'a> {
                 validation_began: None,
                 logins: BTreeSet::new(),
                 clean: CleanState {
-                    last: None,
                     successes: unchecked(&recorded),
                     since: plan.clock.stopwatch(),
                     has_failed: false,

@@ -38,14 +38,12 @@ const MAX_NAMED: usize = 3;
 /// What is remembered of checks.
 #[derive(Debug)]
 pub(crate) struct CleanState {
-    /// Of this session.
-    pub last: Option<CleanCheck>,
     /// Since the last check.
     pub successes: u32,
     pub since: Stopwatch,
     /// True if a check of this session failed: from then on each success is tried.
     pub has_failed: bool,
-    /// Set after a run into the time limit: a second one would take as long.
+    /// Set after a check that said nothing: the next one would not either.
     pub is_over: bool,
     /// Set until the lane was cleaned: what git ignores in it may be what passed.
     pub is_lane_dirty: bool,
@@ -207,7 +205,6 @@ impl Running<'_> {
         let has_failed = check.verdict == CleanVerdict::Fails;
         self.session.clean = Some(Box::new(check.clone()));
         self.state.clean = CleanState {
-            last: Some(check.clone()),
             successes: 0,
             since: self.plan.clock.stopwatch(),
             has_failed: self.state.clean.has_failed || has_failed,
@@ -311,9 +308,8 @@ impl Running<'_> {
         let Some(target) = self.plan.clean.clone() else { return Ok(None) };
         let (command, setup) = self.clean_commands();
         let before = self
-            .state
+            .session
             .clean
-            .last
             .as_ref()
             .map_or(String::new(), |last| format!(", {} s last time", last.duration_ms / 1000));
         let words = format!("{setup}{command} in a clean checkout{before}");
@@ -441,38 +437,20 @@ impl Running<'_> {
         number: u32,
         slot: &Slot,
     ) -> Result<Option<Ending>> {
-        let at = self.plan.clock.now();
         let tasks = self.read_tasks()?;
         let sent_back: Vec<TaskName> =
             check.first_failing.iter().flat_map(|first| first.tasks.clone()).collect();
         let items: Vec<&Item> = sent_back.iter().filter_map(|name| tasks.find(name)).collect();
         let first = items.first().map(|item| Task::from(*item));
+        let none =
+            Task { name: TaskName::default(), id: None, text: String::new(), phase: None, story: None };
         let begin = Begin {
-            iteration: number,
-            task: first.clone().unwrap_or_else(|| Task {
-                name: TaskName::default(),
-                id: None,
-                text: String::new(),
-                phase: None,
-                story: None,
-            }),
-            attempt: 0,
-            started_at: at,
-            branch: self.plan.work_tree.branch()?,
-            head_before: self.plan.work_tree.head()?,
             agent: self.session.agent.clone(),
             agent_version: None,
             model: None,
-            validation_command: self.plan.config.settings.validation_command.clone(),
-            hints: Vec::new(),
-            unit_tasks: Vec::new(),
-            tips: self.recorder.tips(),
-            restored_to: None,
-            kept_paths: Vec::new(),
-            before: None,
-            agent_setup: None,
-            prompt_parts: Vec::new(),
+            ..self.begin_iteration(first.as_ref().unwrap_or(&none), number)?
         };
+        let at = begin.started_at;
         let published = self.reopen_on_branch(&items, number, slot)?;
         let is_opened = published.is_some()
             || self.plan.work_tree.lane().is_none() && self.recorder.reopen_boxes(slot, &items, &tasks)?;

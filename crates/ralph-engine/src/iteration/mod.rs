@@ -122,7 +122,7 @@ impl Running<'_> {
         Ok(iteration)
     }
 
-    fn begin_iteration(&mut self, task: &Task, iteration: u32) -> Result<Begin> {
+    pub(crate) fn begin_iteration(&mut self, task: &Task, iteration: u32) -> Result<Begin> {
         (self.state.phases, self.state.phase_clock) = (Vec::new(), self.plan.clock.stopwatch());
         let agent = self.plan.agents[self.agents.active].agent;
         let agent_version = self.agents.version(agent, self.session.agent_version.as_ref());

@@ -9,15 +9,16 @@ use crate::sandbox::Sandbox;
 const TWO_TASKS: &str = "- [ ] T001 Write one\n- [ ] T002 Write two";
 
 /// Runs a test for each file that is wanted, and tells how many; or the runner that git ignores, if one is there.
-const SUITE: &str = "[ -x local/runner ] && exec local/runner\nn=0\nfor want in want-*; do [ -e \"$want\" ] || continue\n\
+const SUITE: &str = "[ -e local/runner ] && exec sh local/runner\nn=0\nfor want in want-*; do [ -e \"$want\" ] || continue\n\
     if [ -s \"${want#want-}\" ] || [ -e local/pass ]; then n=$((n + 1)); else echo \"FAIL ${want#want-}\"; exit 1; fi\ndone\n\
     echo \"Tests: $n passed, $n total\"\n";
 
-/// Writes what a task wants, and ticks it. T002 makes a runner instead that passes everything, until it hears of it.
+/// Writes what a task wants, and ticks it. T002 makes a runner instead that passes everything, until it hears of it; by its name and mode
+/// it is no script.
 const CHEAT: &str = "prompt=$(cat)\nname=work-$RALPH_TASK\necho test > \"want-$name\"\n\
     case $RALPH_TASK:$prompt in\n\
     T002:*'in a clean checkout'*) echo work > \"$name\" ;;\n\
-    T002:*) mkdir -p local; printf '#!/bin/sh\\necho \"Tests: 2 passed, 2 total\"\\n' > local/runner; chmod +x local/runner ;;\n\
+    T002:*) mkdir -p local; echo 'echo \"Tests: 2 passed, 2 total\"' > local/runner ;;\n\
     *) echo work > \"$name\" ;;\nesac\n\
     sed -i \"s/\\[ \\] $RALPH_TASK/[x] $RALPH_TASK/\" \"$RALPH_TASKS\"\n";
 

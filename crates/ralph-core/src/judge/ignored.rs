@@ -21,6 +21,8 @@ pub struct IgnoredFile {
     pub size: u64,
     /// The folder of [`IgnoredFiles::dependencies`] that it lies in.
     pub dependency: Option<usize>,
+    /// True if it may be executed and begins as a script, outside of dependencies. What a compiler makes does not.
+    pub is_script: bool,
 }
 
 /// An ignored folder of dependencies, and what installers note in it: how many notes, and when the newest changed.
@@ -47,6 +49,8 @@ pub struct IgnoredChange<'f> {
     pub is_gone: bool,
     /// The folder of dependencies that it lies in.
     pub dependency: Option<&'f str>,
+    /// True if it is a script by what it begins with.
+    pub is_script: bool,
 }
 
 impl IgnoredFiles {
@@ -74,6 +78,7 @@ impl IgnoredFiles {
                 is_new: was.is_none(),
                 is_gone: is.is_none(),
                 dependency: file.dependency.map(|folder| of.dependencies[folder].path.as_str()),
+                is_script: file.is_script,
             });
         }
     }
@@ -125,11 +130,18 @@ pub fn decides_dependencies(path: &str) -> bool {
     DECIDES.is_match(path)
 }
 
+/// A file that an agent wrote outside of dependencies.
+#[derive(Debug, Clone, Copy)]
+struct Written {
+    is_new: bool,
+    is_script: bool,
+}
+
 /// What agents changed of the files that no snapshot shows, in all attempts since the last success.
 #[derive(Debug, Default)]
 pub struct IgnoredWork {
-    /// Files outside of dependencies, and whether each is new.
-    written: BTreeMap<String, bool>,
+    /// Files outside of dependencies.
+    written: BTreeMap<String, Written>,
     /// Files in folders of dependencies that no installer changed.
     by_hand: BTreeSet<String>,
 }
@@ -147,7 +159,7 @@ impl IgnoredWork {
         let changes = after.changes_since(before);
         let mut is_decided =
             changes.iter().any(|it| it.dependency.is_none() && decides_dependencies(it.path)).then_some(true);
-        for IgnoredChange { path, is_new, is_gone, dependency } in changes {
+        for IgnoredChange { path, is_new, is_gone, dependency, is_script } in changes {
             if let Some(folder) = dependency {
                 // One that is new was installed, and one that is gone can run nothing.
                 let (Some(old), Some(new)) = (before.folder(folder), after.folder(folder)) else { continue };
@@ -160,7 +172,7 @@ impl IgnoredWork {
             } else if runs_ignored(path, is_new).is_some()
                 || !is_made_by_tools(path) && !is_not_its_work(path)
             {
-                self.written.insert(path.to_owned(), is_new);
+                self.written.insert(path.to_owned(), Written { is_new, is_script });
             }
         }
         // What an installer laid anew since is not by hand any more.
@@ -182,8 +194,10 @@ impl IgnoredWork {
             let text = text(join_truncated(&paths, MAX_NAMES));
             (!paths.is_empty()).then_some(Flag { code, text, paths })
         };
-        let code = self.written.iter().filter(|(path, is_new)| {
-            is_hidden_code(path) && runs_ignored(path, **is_new).is_none() && !hidden.contains(path)
+        let code = self.written.iter().filter(|(path, written)| {
+            is_hidden_code(path, written.is_script)
+                && runs_ignored(path, written.is_new).is_none()
+                && !hidden.contains(path)
         });
         let code = code.map(|(path, _)| path.clone()).collect();
         let ignored = |names| format!("git ignores what is new: {names}");
@@ -195,7 +209,8 @@ impl IgnoredWork {
 
     /// Returns what runs by itself, and what runs each.
     pub fn by_itself(&self) -> impl Iterator<Item = (String, &'static str)> {
-        let by_itself = |(path, is_new): (&String, &bool)| Some((path.clone(), runs_ignored(path, *is_new)?));
+        let by_itself =
+            |(path, written): (&String, &Written)| Some((path.clone(), runs_ignored(path, written.is_new)?));
         self.written.iter().filter_map(by_itself)
     }
 }
@@ -227,7 +242,8 @@ mod tests {
             let dependency = folders.clone().position(|it| path.starts_with(&it.path));
             let dependency = dependency.map(|position| found.dependencies.len() - 1 - position);
             let (path, size) = (path.to_owned(), number.parse().unwrap());
-            found.files.push(IgnoredFile { path, mode: 0o100_644, size, dependency });
+            let is_script = path.ends_with("/runner");
+            found.files.push(IgnoredFile { path, mode: 0o100_644, size, dependency, is_script });
         }
         found.files.sort_by(|one, other| one.path.cmp(&other.path));
         found
@@ -248,6 +264,9 @@ mod tests {
         for (after, expected) in [
             ("conftest.py", "ignored git ignores what is new: conftest.py"),
             ("tests/helper.js", "ignored git ignores what is new: tests/helper.js"),
+            ("local/runner", "ignored git ignores what is new: local/runner"),
+            ("local/app", ""),
+            ("bin/runner", ""),
             ("a/.gitignore", ""),
             (".env", ""),
             (".env.local", ""),

@@ -44,17 +44,21 @@ const CODE: &str = r"(?xi)\.(?:py|pyi|pth|[cm]?[jt]sx?|rb|go|rs|java|kts?|scala|
 
 static IS_CODE: LazyLock<Regex> = LazyLock::new(|| pattern(CODE));
 
-/// Returns true if an ignored file is code, a test, a script or what decides how tests run, and none that is generated.
-pub fn is_hidden_code(path: &str) -> bool {
+/// Returns true if an ignored file is code, a test, a script or what decides how tests run, and none that is generated. `is_script` is
+/// set for one that begins as a script, whatever it is called.
+pub fn is_hidden_code(path: &str, is_script: bool) -> bool {
     static IS_GENERATED: LazyLock<Regex> = LazyLock::new(|| {
         pattern(
             r"(?x)(?:^|/)(?:\.?generated|__generated__)/ | (?:^|/)(?:package-lock|npm-shrinkwrap)\.json$
-              | \.d\.[cm]?ts$ | [._](?:gen|generated|pb|g|freezed|min)\.\w+$ | _pb2(?:_grpc)?\.pyi?$ | (?:^|/)_version\.py$",
+              | \.d\.[cm]?ts$ | [._](?:gen|generated|pb|g|freezed|min)\.\w+$ | _pb2(?:_grpc)?\.pyi?$ | (?:^|/)_version\.py$
+              # of Autotools
+              | (?:^|/)(?:configure | libtool | depcomp | missing | compile | install-sh | test-driver | ylwrap)$",
         )
     });
     let is_generated = IS_GENERATED.is_match(path);
     let is_secret = path.rsplit('/').next().is_some_and(|name| name.starts_with(".env"));
-    !is_generated && !is_secret && (IS_CODE.is_match(path) || is_test_file(path) || acts_on_other_tests(path))
+    let is_code = || is_script || IS_CODE.is_match(path) || is_test_file(path) || acts_on_other_tests(path);
+    !is_generated && !is_secret && is_code()
 }
 
 /// Returns a path without numbers and hashes in it: tools that name their files anew each time make files of one kind.
@@ -209,7 +213,13 @@ mod tests {
             ("src/gen.ts", true),
             ("config/local.toml", false),
         ] {
-            assert_eq!(is_hidden_code(path), expected, "{path}");
+            assert_eq!(is_hidden_code(path, false), expected, "{path}");
+        }
+        for (path, expected) in
+            [("local/runner", true), ("tools/check", true), ("configure", false), ("lib/libtool", false)]
+        {
+            assert_eq!(is_hidden_code(path, true), expected, "{path}");
+            assert!(!is_hidden_code(path, false), "{path}");
         }
     }
 

@@ -1,6 +1,7 @@
-//! One walk over the files that no snapshot shows: path, mode and size, never what they hold.
+//! One walk over the files that no snapshot shows: path, mode and size, and of what they hold at most how a program begins.
 
 use std::fs::{self, DirEntry};
+use std::io::Read as _;
 use std::ops::Range;
 use std::path::Path;
 
@@ -38,6 +39,11 @@ impl WorkTree {
         found.files.sort_unstable_by(|one, other| one.path.cmp(&other.path));
         Ok((entries <= MAX_ENTRIES).then_some(found))
     }
+}
+
+fn begins_as_script(path: &Path) -> bool {
+    let mut start = [0; 2];
+    fs::File::open(path).is_ok_and(|mut file| file.read_exact(&mut start).is_ok() && start == *b"#!")
 }
 
 struct Walk<'i> {
@@ -92,7 +98,13 @@ impl Walk<'_> {
             let Ok(found) = entry.metadata() else { return };
             if dependency.is_some() || !is_build_or_cache(name) {
                 let (mode, size) = (mode(&found), found.len());
-                self.found.files.push(IgnoredFile { path: lossy(path), mode, size, dependency });
+                // Only what has no extension says by its first bytes alone what it is.
+                let is_script = dependency.is_none()
+                    && found.is_file()
+                    && mode & 0o111 != 0
+                    && !name.contains('.')
+                    && begins_as_script(&entry.path());
+                self.found.files.push(IgnoredFile { path: lossy(path), mode, size, dependency, is_script });
             }
             return;
         }

@@ -20,6 +20,9 @@ pub struct CleanCheck {
     /// Of the validation; `None` if it did not run.
     pub exit: Option<i32>,
     pub tests: Option<Tally>,
+    /// How many tests ran in place, if more than there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_place: Option<u64>,
     pub control: Option<Control>,
     /// How often setup and validation ran.
     pub runs: u32,
@@ -67,8 +70,9 @@ impl CleanCheck {
         }
         let tests = self.tests.as_ref().and_then(Tally::executed).filter(|count| *count > 0);
         let tests = tests.map_or(String::new(), |count| {
-            let word = if count == 1 { "test" } else { "tests" };
-            format!(" ({count} {word})")
+            let word = if count == 1 && self.in_place.is_none() { "test" } else { "tests" };
+            let of = self.in_place.map_or(String::new(), |in_place| format!(" of {in_place}"));
+            format!(" ({count}{of} {word})")
         });
         Some(format!("also in a clean checkout{tests}"))
     }

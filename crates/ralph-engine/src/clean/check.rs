@@ -382,6 +382,10 @@ impl Running<'_> {
             };
             cause::bounded(&self.redacted_text(&format!("{cause}{changed}")))
         });
+        let in_place = match &found {
+            Answer::Holds { fewer: Some((_, in_place)), .. } => Some(*in_place),
+            _ => None,
+        };
         let first_failing = first.map(|at| moments[at].made.first_failing());
         let run = tip.as_ref().map(|tip| &tip.run);
         let check = CleanCheck {
@@ -404,6 +408,7 @@ impl Running<'_> {
     fn clean_place(
         &self,
         work_tree: WorkTree,
+            in_place,
         environment: Vec<(String, String)>,
         objects: Option<Utf8PathBuf>,
     ) -> CleanPlace<'_> {

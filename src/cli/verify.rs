@@ -8,16 +8,18 @@ use clap::Args;
 use failure_excerpt::Tally;
 use serde_json::json;
 
-use ralph_core::config::{FlagInput, Settings};
+use ralph_core::config::{FlagInput, Pass, Settings};
 use ralph_core::judge::clean::{Answer, Question, answer};
 use ralph_core::record::{
-    CleanVerdict, IterationName, ObjectId, SessionId, SessionName, Which, join_files, quoted_for_shell,
+    CleanVerdict, IterationName, LogEntry, ObjectId, Outcome, SessionId, SessionName, Which, join_files,
+    quoted_for_shell,
 };
-use ralph_engine::{CleanCheckout, CleanPlace, Tried, redactor, suggested_setup};
+use ralph_engine::{CleanCheckout, CleanPlace, Tried, newest_held, redactor, suggested_setup};
 use ralph_git::repository::RefFormat;
 use ralph_git::worktree::WorkTree;
 use ralph_os::process::{Interrupt, Marker, create_private_dir, remove_path};
 use ralph_project::feature::Feature;
+use ralph_store::Store;
 use ralph_ui::style::{counted, duration, one_line};
 
 use super::args::pair;
@@ -29,6 +31,9 @@ use super::{
 
 /// Maximum number of files that a warning names.
 const MAX_NAMED: usize = 5;
+
+/// Maximum number of iterations among which a tree is looked for that held.
+const MAX_ITERATIONS: usize = 1000;
 
 #[derive(Debug, Args)]
 pub struct VerifyArgs {
@@ -64,6 +69,16 @@ struct Target {
     in_place: Option<u64>,
     /// The record that it is of.
     record: Option<(SessionId, u32)>,
+    /// The feature of that record.
+    feature: Option<String>,
+}
+
+/// A tree that is known to hold.
+struct Control {
+    /// The record that says so, for people.
+    name: String,
+    tree: ObjectId,
+    head: Option<ObjectId>,
 }
 
 pub fn run(args: &VerifyArgs, context: &Context) -> Result<ExitCode> {
@@ -116,12 +131,27 @@ pub fn run(args: &VerifyArgs, context: &Context) -> Result<ExitCode> {
         objects: None,
         scratch: outputs.clone(),
     };
-    let found = try_out(place, &target, settings, args.fresh, &command)?;
+    let of_feature = target.feature.as_deref().or(feature.as_ref().map(|feature| feature.path.as_str()));
+    let control = of_feature.map(|feature| control(store, feature)).transpose()?.flatten();
+    let found = try_out(place, (&target, control.as_ref()), settings, args.fresh, &command)?;
     if let Some(signal) = interrupt.signal() {
         return Ok(ExitCode::of_signal(signal));
     }
     let Some(found) = found else { bail!("the checkout is in use") };
-    report(&found, &target, &outputs, args.json)
+    report(&found, (&target, control.as_ref()), &outputs, args.json)
+}
+
+/// Returns the newest tree of a feature that held, as its records say.
+fn control(store: &Store, feature: &str) -> Result<Option<Control>> {
+    let entries = store.iterations_of(feature, MAX_ITERATIONS)?;
+    let entries: Vec<&LogEntry> = entries.iter().collect();
+    Ok(newest_held(store, &entries, &[Outcome::Checked, Outcome::Success]).and_then(|(_, record)| {
+        Some(Control {
+            name: format!("{}:{}", record.session, record.iteration),
+            tree: record.check()?.tree.clone(),
+            head: record.head_after.clone(),
+        })
+    }))
 }
 
 /// What a check came to, with its last run.
@@ -135,7 +165,7 @@ struct Found {
 
 fn try_out(
     place: CleanPlace<'_>,
-    target: &Target,
+    (target, control): (&Target, Option<&Control>),
     settings: &Settings,
     is_fresh: bool,
     command: &str,
@@ -145,10 +175,19 @@ fn try_out(
     let setup = settings.lanes_setup.as_ref().map_or(String::new(), |setup| format!("`{setup}`, then "));
     note(format_args!("{}: {setup}`{command}` in a clean checkout", target.name));
     let (mut last, mut runs) = (None, 0);
-    let question =
-        Question { in_place: &[target.in_place], has_control: false, allows_failures: false, flaky: &[] };
-    let mut run = |_, is_again: bool| {
+    let in_place: Vec<_> = control.map(|_| None).into_iter().chain([target.in_place]).collect();
+    let question = Question {
+        in_place: &in_place,
+        has_control: control.is_some(),
+        allows_failures: settings.validation_pass == Pass::NoNewFailures,
+        flaky: &[],
+    };
+    let mut run = |at: usize, is_again: bool| {
         runs += 1;
+        if let Some(control) = control.filter(|_| at == 0) {
+            note(format_args!("the same on the newest tree that held, that of {}", control.name));
+            return Ok(checkout.run(&control.tree, control.head.as_ref(), is_fresh, "control")?.run);
+        }
         if is_again {
             note("it fails: once more, with nothing kept");
         }
@@ -163,7 +202,12 @@ fn try_out(
     Ok(Some(Found { answer, last, runs, by_agents, duration_ms: stopwatch.elapsed_ms() }))
 }
 
-fn report(found: &Found, target: &Target, outputs: &Utf8Path, json: Json) -> Result<ExitCode> {
+fn report(
+    found: &Found,
+    (target, control): (&Target, Option<&Control>),
+    outputs: &Utf8Path,
+    json: Json,
+) -> Result<ExitCode> {
     let Found { answer, last, runs, by_agents, duration_ms } = found;
     let tests = last.as_ref().map(|last| &last.run.tests);
     let count = tests.and_then(Tally::executed).filter(|count| *count > 0);
@@ -181,6 +225,7 @@ fn report(found: &Found, target: &Target, outputs: &Utf8Path, json: Json) -> Res
         "setup": last.as_ref().and_then(|last| last.setup),
         "exit": last.as_ref().and_then(|last| last.exit),
         "tests": tests,
+        "control": control.map(|control| json!({ "iteration": control.name, "tree": control.tree })),
         "flaky": flaky,
         "runs": runs,
         "duration_ms": duration_ms,
@@ -201,7 +246,13 @@ fn report(found: &Found, target: &Target, outputs: &Utf8Path, json: Json) -> Res
             }
             Answer::Fails { cause, .. } => {
                 writeln!(out, "fails here: {}", one_line(cause))?;
-                writeln!(out, "  no tree is known to hold: it may be the checkout that lacks something")?;
+                match control {
+                    Some(control) => writeln!(out, "  the tree of {} passes there", control.name)?,
+                    None => writeln!(
+                        out,
+                        "  no tree is known to hold: it may be the checkout that lacks something"
+                    )?,
+                }
             }
             Answer::Unusable(why) => writeln!(out, "unusable: {}", one_line(why))?,
         }
@@ -267,6 +318,7 @@ fn find(what: Option<&str>, context: &Context) -> Result<Target> {
         branch: branch.unwrap_or_default(),
         in_place: None,
         record: None,
+        feature: None,
     };
     let Some(what) = what else {
         return match work_tree.head()? {
@@ -303,6 +355,7 @@ fn find(what: Option<&str>, context: &Context) -> Result<Target> {
             None => work_tree.branch()?.unwrap_or_default(),
         },
         in_place: tests.and_then(|tests| tests.executed()),
+        feature: record.as_ref().map(|record| record.feature.clone()),
         record: record.map(|record| (record.session, record.iteration)),
     })
 }

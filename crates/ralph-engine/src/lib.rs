@@ -76,7 +76,7 @@ const MAX_NAMED_FILES: usize = 5;
 
 pub use accept::{Accepted, accept};
 pub use checks::{check_operation, check_progress_file, check_protected, check_refs, check_validation};
-pub use clean::{CleanCheckout, CleanPlace, Tried};
+pub use clean::{CleanCheckout, CleanPlace, Tried, newest_held};
 pub use commits::committing::check_commits;
 pub use commits::earlier_work::{earlier_work, work_of_tasks};
 pub use decide::all_done;

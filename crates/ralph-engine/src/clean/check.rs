@@ -10,13 +10,13 @@ use ralph_core::judge::Decision;
 use ralph_core::judge::clean::{Answer, Question, answer};
 use ralph_core::progress::cause;
 use ralph_core::record::{
-    CleanCheck, CleanReason, CleanVerdict, Control, Evidence, FirstFailing, Flag, FlagCode, LogEntry,
-    ObjectId, Outcome, Phase, RALPH, StopReason, Task, TaskName, join_files, join_truncated,
+    CleanCheck, CleanReason, CleanVerdict, Control, Evidence, FirstFailing, Flag, FlagCode, Iteration,
+    LogEntry, ObjectId, Outcome, Phase, RALPH, StopReason, Task, TaskName, join_files, join_truncated,
 };
 use ralph_git::worktree::{CommittedFile, PrivateIndex, WorkTree};
 use ralph_os::clock::Stopwatch;
 use ralph_os::process::create_private_dir;
-use ralph_store::{Begin, SessionLog, Slot, names};
+use ralph_store::{Begin, SessionLog, Slot, Store, names};
 
 use crate::iteration::{StartedIteration, unfinished};
 use crate::lane::is_of_branch;
@@ -31,6 +31,9 @@ const INTERVAL_MS: u64 = 30 * 60 * 1000;
 
 /// How long a search may take for the change since which it fails.
 const MAX_SEARCH_MS: u64 = 30 * 60 * 1000;
+
+/// Maximum number of records that are read to find a tree that held.
+const MAX_LOOKED_AT: usize = 200;
 
 /// Maximum number of files and commits that a text names.
 const MAX_NAMED: usize = 3;
@@ -94,6 +97,20 @@ impl Made {
             Self::Control => FirstFailing { iteration: 0, tasks: Vec::new() },
         }
     }
+}
+
+/// Returns the place and the record of the newest entry of some outcomes whose tree held in a clean checkout and is here: checks, and
+/// attempts that were tried. `entries` are oldest first.
+pub fn newest_held(store: &Store, entries: &[&LogEntry], outcomes: &[Outcome]) -> Option<(usize, Iteration)> {
+    let is_candidate = |entry: &LogEntry| {
+        entry.outcome.is_some_and(|outcome| outcomes.contains(&outcome)) && entry.cause.is_none()
+    };
+    let newest = entries.iter().enumerate().rev().filter(|(_, entry)| is_candidate(entry));
+    newest.take(MAX_LOOKED_AT).find_map(|(place, entry)| {
+        let record = store.readable_iteration(entry)?;
+        let check = record.check().filter(|check| check.verdict == CleanVerdict::Holds)?;
+        store.has(&check.tree).unwrap_or(false).then_some((place, record))
+    })
 }
 
 impl Running<'_> {
@@ -240,16 +257,11 @@ impl Running<'_> {
         let earlier = self.past.memory.entries().iter().filter(|entry| entry.session != *id);
         let own = log.iter().flat_map(SessionLog::iterations);
         let entries: Vec<&LogEntry> = earlier.chain(own).collect();
-        let held = entries
-            .iter()
-            .rposition(|entry| entry.outcome == Some(Outcome::Checked) && entry.cause.is_none());
-        let held = held.and_then(|place| {
-            let record = store.readable_iteration(entries[place])?;
-            let tree = record.check()?.tree.clone();
-            store.has(&tree).unwrap_or(false).then_some((place + 1, tree, record.head_after))
-        });
-        let (from, tree, head) = if let Some(held) = held {
-            held
+        let (from, tree, head) = if let Some((place, record)) =
+            newest_held(store, &entries, &[Outcome::Checked])
+            && let Some(check) = record.check()
+        {
+            (place + 1, check.tree.clone(), record.head_after)
         } else {
             let Some(first) = entries.iter().position(|entry| entry.snapshot.is_some()) else {
                 return Ok(Vec::new());
@@ -370,6 +382,10 @@ impl Running<'_> {
             None => {}
         }
         let flag = |text: String| Flag { code: FlagCode::Flaky, text, paths: Vec::new() };
+        let in_place = match &found {
+            Answer::Holds { fewer: Some((_, in_place)), .. } => Some(*in_place),
+            _ => None,
+        };
         let (verdict, cause, first, flag) = match found {
             Answer::Holds { flaky, .. } => (CleanVerdict::Holds, None, None, flaky.map(flag)),
             Answer::Unusable(why) => (CleanVerdict::Unusable, Some(why), None, None),
@@ -382,10 +398,6 @@ impl Running<'_> {
             };
             cause::bounded(&self.redacted_text(&format!("{cause}{changed}")))
         });
-        let in_place = match &found {
-            Answer::Holds { fewer: Some((_, in_place)), .. } => Some(*in_place),
-            _ => None,
-        };
         let first_failing = first.map(|at| moments[at].made.first_failing());
         let run = tip.as_ref().map(|tip| &tip.run);
         let check = CleanCheck {
@@ -396,6 +408,7 @@ impl Running<'_> {
             setup: tip.as_ref().and_then(|tip| tip.setup),
             exit: tip.as_ref().and_then(|tip| tip.exit),
             tests: run.map(|run| run.tests.clone()),
+            in_place,
             control,
             runs,
             first_failing,
@@ -408,7 +421,6 @@ impl Running<'_> {
     fn clean_place(
         &self,
         work_tree: WorkTree,
-            in_place,
         environment: Vec<(String, String)>,
         objects: Option<Utf8PathBuf>,
     ) -> CleanPlace<'_> {

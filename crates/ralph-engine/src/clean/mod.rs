@@ -5,5 +5,6 @@ mod checkout;
 mod copies;
 
 pub(crate) use check::CleanState;
+pub use check::newest_held;
 pub use checkout::{CleanCheckout, CleanPlace, Tried};
 pub(crate) use copies::KeptCopies;

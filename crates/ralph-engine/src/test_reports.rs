@@ -2,8 +2,11 @@
 
 use anyhow::{Context as _, Result};
 use failure_excerpt::{NamedTest, Tally, read_report};
+use redact_stream::Redactor;
 
 use ralph_core::record::join_files;
+use ralph_git::worktree::WorkTree;
+use ralph_project::project_files::ProjectFiles;
 use ralph_store::{Slot, names};
 
 use super::begin::pathspecs;
@@ -25,7 +28,12 @@ impl Running<'_> {
             return;
         }
         self.state.reported = None;
-        match self.reported(&pathspecs(self.plan.work_tree, &self.plan.project_root, globs)) {
+        let globs = pathspecs(self.plan.work_tree, &self.plan.project_root, globs);
+        let began = self.control.phase_since().context("when the validation began is not known");
+        let (work_tree, files) = (self.recorder.work_tree(), &self.plan.feature.files);
+        let reported =
+            began.and_then(|began| reported(work_tree, files, &globs, began, self.recorder.redactor()));
+        match reported {
             Ok(tests) => self.state.reported = Some(tests),
             Err(error) if !std::mem::replace(&mut self.judging.has_said_no_report, true) => {
                 self.warn(format!("`validation.report`: {error:#}: the output of the validation counts"));
@@ -33,38 +41,41 @@ impl Running<'_> {
             Err(_) => {}
         }
     }
+}
 
-    fn reported(&self, globs: &[String]) -> Result<Vec<NamedTest>> {
-        let work_tree = self.recorder.work_tree();
-        let began = self.control.phase_since().context("when the validation began is not known")?;
-        let mut paths = work_tree.matching(globs)?;
-        paths.sort();
-        paths.dedup();
-        let is_old = |path: &String| work_tree.changed_at(path.as_bytes()).is_none_or(|at| at < began);
-        let (old, new): (Vec<_>, Vec<_>) = paths.into_iter().partition(is_old);
-        anyhow::ensure!(new.len() <= MAX_REPORTS, "there are {} reports", new.len());
-        if new.is_empty() {
-            let old = if old.is_empty() {
-                String::new()
-            } else {
-                format!(" (older: {})", join_files(&old, MAX_NAMED))
-            };
-            anyhow::bail!("the validation wrote no such file{old}");
-        }
-        let (redactor, mut tests, mut bytes) = (self.recorder.redactor(), Vec::new(), 0);
-        for path in new {
-            let read = self.plan.feature.files.read(&work_tree.top().join(&path), MAX_REPORT_BYTES);
-            let read = read.with_context(|| format!("read {path}"))?;
-            bytes += read.len();
-            anyhow::ensure!(bytes <= MAX_ALL_BYTES, "the reports are too large");
-            let report = read_report(&String::from_utf8_lossy(&read));
-            tests.extend(report.with_context(|| format!("{path} is no whole JUnit XML or CTRF report"))?);
-        }
-        for test in &mut tests {
-            test.name = redactor.redact_text(&test.name).0;
-        }
-        Ok(tests)
+/// Returns the tests of the reports that match, as a validation wrote them which began at `began`, by the times of files. `globs` are
+/// pathspecs.
+pub(super) fn reported(
+    work_tree: &WorkTree,
+    files: &ProjectFiles,
+    globs: &[String],
+    began: (i64, i64),
+    redactor: &Redactor,
+) -> Result<Vec<NamedTest>> {
+    let mut paths = work_tree.matching(globs)?;
+    paths.sort();
+    paths.dedup();
+    let is_old = |path: &String| work_tree.changed_at(path.as_bytes()).is_none_or(|at| at < began);
+    let (old, new): (Vec<_>, Vec<_>) = paths.into_iter().partition(is_old);
+    anyhow::ensure!(new.len() <= MAX_REPORTS, "there are {} reports", new.len());
+    if new.is_empty() {
+        let old =
+            if old.is_empty() { String::new() } else { format!(" (older: {})", join_files(&old, MAX_NAMED)) };
+        anyhow::bail!("the validation wrote no such file{old}");
     }
+    let (mut tests, mut bytes) = (Vec::new(), 0);
+    for path in new {
+        let read = files.read(&work_tree.top().join(&path), MAX_REPORT_BYTES);
+        let read = read.with_context(|| format!("read {path}"))?;
+        bytes += read.len();
+        anyhow::ensure!(bytes <= MAX_ALL_BYTES, "the reports are too large");
+        let report = read_report(&String::from_utf8_lossy(&read));
+        tests.extend(report.with_context(|| format!("{path} is no whole JUnit XML or CTRF report"))?);
+    }
+    for test in &mut tests {
+        test.name = redactor.redact_text(&test.name).0;
+    }
+    Ok(tests)
 }
 
 /// Keeps the names of the tests for the record, where all are known.

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use camino::{Utf8Path, Utf8PathBuf};
+use failure_excerpt::NamedTest;
 use redact_stream::Redactor;
 use serde_json::json;
 
@@ -14,14 +15,16 @@ use ralph_core::judge::clean::CleanRun;
 use ralph_core::record::{ExitReason, ObjectId, SetupRun, Validation};
 use ralph_git::worktree::WorkTree;
 use ralph_os::clock::Clock;
-use ralph_os::platform::repo_path;
+use ralph_os::platform::{changed_at, repo_path};
 use ralph_os::process::{Interrupt, Marker, create_private_dir};
 use ralph_os::sandbox::{Fence, Sandbox};
 use ralph_project::feature::FEATURE_FILE;
 use ralph_store::{CheckoutLock, Slot, disk_free, names};
 
+use crate::begin::pathspecs;
 use crate::iteration_context::{tally, validation_cause};
 use crate::settings::validation_limits;
+use crate::test_reports::reported;
 use crate::users_tree::UsersTree;
 use crate::validate::{self, ValidationContext};
 
@@ -46,6 +49,9 @@ const PNPM_STORE: (&str, &str) = ("npm_config_store_dir", "pnpm");
 
 /// The files of a slot that a command prints into.
 const OUTPUTS: [&str; 2] = [names::VALIDATION_STDOUT, names::VALIDATION_STDERR];
+
+/// A file of a slot that is written as the validation begins: reports that are older are not its own.
+const BEGAN: &str = "began";
 
 /// The note of what a checkout took of the disk, in bytes.
 const TAKEN: &str = "taken";
@@ -188,12 +194,18 @@ impl<'a> CleanCheckout<'a> {
         }
         tried.run.is_set_up = tried.run.cause.is_none() && tried.run.unusable.is_none();
         if let Some(command) = settings.validation_command.as_ref().filter(|_| tried.run.is_set_up) {
+            tried.slot.write(BEGAN, b"")?;
             let ran = self.execute(command, &tried.slot, false)?;
             tried.exit = Some(ran.exit.code);
             tried.run.unusable = stopped(&ran);
             tried.run.passed = ran.exit.is_success();
             let [stdout, stderr] = OUTPUTS;
-            tried.run.tests = tally(&tried.slot, stdout, stderr, self.place.redactor, &self.root())?;
+            let printed = tally(&tried.slot, stdout, stderr, self.place.redactor, &self.root())?;
+            tried.run.tests = match self.reported(&tried.slot) {
+                Ok(Some(tests)) => printed.with_report(tests),
+                // As in place: without a report the output counts.
+                Ok(None) | Err(_) => printed,
+            };
             if !tried.run.passed {
                 tried.run.cause = Some(self.cause(&tried.slot, &ran)?);
             }
@@ -201,6 +213,17 @@ impl<'a> CleanCheckout<'a> {
         let note = self.place.work_tree.git_dir().join(TAKEN);
         fs::write(&note, self.place.work_tree.bytes_in_lane().to_string())
             .with_context(|| format!("write {note}"))
+    }
+
+    /// Returns the tests of the reports that the validation wrote; `None` if no setting names any.
+    fn reported(&self, slot: &Slot) -> Result<Option<Vec<NamedTest>>> {
+        let CleanPlace { work_tree, settings, redactor, .. } = &self.place;
+        if settings.validation_report.is_empty() {
+            return Ok(None);
+        }
+        let globs = pathspecs(work_tree, &self.root(), &settings.validation_report);
+        let began = changed_at(&fs::metadata(slot.path(BEGAN))?);
+        reported(work_tree, &work_tree.project_files()?, &globs, began, redactor).map(Some)
     }
 
     /// Returns what of `lanes.copy` an agent changed: the checkout has it as it was before.

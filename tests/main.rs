@@ -10,6 +10,7 @@ mod base_tree;
 mod baseline;
 mod cheats;
 mod clean;
+mod clean_kinds;
 mod commits;
 mod compatibility;
 mod completions;

@@ -58,6 +58,22 @@ pub fn of_check(sandbox: &Sandbox, before: &Expectation, run: &Struck, _: Inject
     sandbox.record_is_sound();
 }
 
+pub const CHECKED_IN_LANE: &str = "run --lane --json --set validation.clean=auto";
+
+/// The same, with the box on the branch.
+pub fn of_check_in_lane(sandbox: &Sandbox, before: &Expectation, run: &Struck, _: Injection) {
+    let mut expected = before.recorded.clone();
+    expected.extend(Run::acknowledged_in(&run.stdout));
+    sandbox.store_is_sound(sandbox.repo());
+    sandbox.call(CHECKED_IN_LANE).spawn().wait().code(0);
+    all_are_there(sandbox, &expected, "after the next start");
+    let list = sandbox.git("show ralph/001-login:specs/001-login/tasks.md");
+    assert!(list.to_lowercase().contains("- [x] t001"), "{list}");
+    assert_eq!(sandbox.git("status --porcelain"), "");
+    drafts_are_gone(sandbox);
+    sandbox.record_is_sound();
+}
+
 pub const LANE: &str = "run --lane --json";
 
 /// What was sealed is published by the next start, once; what was not is done again. The branch has what the records say.

@@ -116,14 +116,36 @@ fn a_check_that_is_killed_before_any_of_its_writes_loses_nothing() {
     if points::is_strace_missing() {
         return;
     }
+    for scene in [scenes::check(), scenes::check_in_a_lane()] {
+        let points = scene.points();
+        let kills: Vec<_> = to_play(of_check(&points)).map(|point| (point, Injection::Kill)).collect();
+        play(&scene, &kills);
+    }
+}
+
+#[test]
+fn a_check_on_a_full_disk_loses_nothing() {
+    if points::is_strace_missing() {
+        return;
+    }
     let scene = scenes::check();
     let points = scene.points();
+    let points: Vec<_> = of_check(&points)
+        .iter()
+        .filter(|point| (0..3).any(|turn| point.error(turn) == "ENOSPC") && point.label.contains("clean"))
+        .collect();
+    let step = if plays_all() { 1 } else { (points.len() / 12).max(1) };
+    let plans: Vec<_> =
+        points.into_iter().step_by(step).map(|point| (point, Injection::Error("ENOSPC"))).collect();
+    play(&scene, &plans);
+}
+
+/// The points from the start of a check until it is recorded, and somewhat behind that.
+fn of_check(points: &[Point]) -> &[Point] {
     let is_of_it = |point: &Point| point.label.contains("/2/") || point.label.contains("clean");
     let first = points.iter().position(is_of_it).expect("there is a check");
     let last = points.iter().rposition(|point| point.label.contains("/2/")).expect("it is recorded");
-    let kills: Vec<_> =
-        to_play(&points[first..(last + 5).min(points.len())]).map(|point| (point, Injection::Kill)).collect();
-    play(&scene, &kills);
+    &points[first..(last + 5).min(points.len())]
 }
 
 /// The same at moments when the git that we started may be at work: it lives on, and may end after us.

@@ -278,6 +278,12 @@ pub fn check() -> Scene {
     after_a_session("a check in a clean checkout", aftermath::CHECKED, Opening::Ignoring, aftermath::of_check)
 }
 
+/// The same in a lane, where a commit opens the box.
+pub fn check_in_a_lane() -> Scene {
+    let name = "a check of a lane in a clean checkout";
+    after_a_session(name, aftermath::CHECKED_IN_LANE, Opening::Ignoring, aftermath::of_check_in_lane)
+}
+
 /// The other commands that write.
 pub fn upkeep() -> Vec<Scene> {
     vec![

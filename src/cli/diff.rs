@@ -3,26 +3,29 @@
 use std::io::{IsTerminal, stdout};
 use std::str::FromStr;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 use clap::{Args, ColorChoice};
 
-use ralph_core::record::{IterationName, ObjectId};
+use ralph_core::record::{IterationName, ObjectId, Which};
 use ralph_git::worktree::PrivateIndex;
 use ralph_os::process::{Interrupt, Tool, outside};
 use ralph_store::Scratch;
 use ralph_ui::sgr;
-use ralph_ui::style::{Paint, one_line};
+use ralph_ui::style::{Look, Paint, one_line};
 
 use super::iterations::FeatureFiles;
 use super::pager::{self, Opens};
-use super::{Context, ExitCode, Flags, SessionChoice, iterations, lane, note, settings, show};
+use super::{
+    Context, ExitCode, Flags, SessionChoice, iterations, lane, note, say, session_changes, settings, show,
+    task_attempts,
+};
 
 #[derive(Debug, Args)]
 #[command(mut_arg("session", |session| session.help("Session of the iterations [default: the latest]")))]
 pub struct DiffArgs {
-    /// Iteration: 5, @~2, T004, SESSION:5, a commit; 0 is the state before the first
+    /// Iteration: 5, @~2, T004, SESSION:5, a commit; 0 is the state before the first [default: all that the session changed]
     #[arg(value_name = "A")]
-    pub from: IterationName,
+    pub from: Option<IterationName>,
     /// Another iteration, or `..` for the work tree [default: only what A changed]
     #[arg(value_name = "B")]
     pub to: Option<DiffEnd>,
@@ -59,15 +62,38 @@ impl FromStr for DiffEnd {
     }
 }
 
+/// Two trees to compare.
+pub struct Comparison {
+    /// What is said above it, where several are shown.
+    pub heading: Option<String>,
+    pub from: ObjectId,
+    pub to: ObjectId,
+}
+
+impl Comparison {
+    pub fn of([from, to]: [ObjectId; 2]) -> [Self; 1] {
+        [Self { heading: None, from, to }]
+    }
+}
+
 /// Exit code of git after a closed pipe.
 const PIPE_CLOSED: i32 = 141;
 
 pub fn run(args: &DiffArgs, context: &Context) -> Result<ExitCode> {
     let store = context.store()?;
-    let from = iterations::find(store, &args.from, &args.choice)?;
+    let name = args.from.clone().unwrap_or(IterationName { session: None, which: Which::Start });
+    let from = iterations::find(store, &name, &args.choice)?;
     let option = if args.stat { Some("--stat") } else { args.name_only.then_some("--name-only") };
     let (files, paths) = (from.files(store), &args.paths);
+    let is_whole_session = args.from.is_none() && args.to.is_none();
     let [before, after] = match &args.to {
+        // People may have gone on since an older one.
+        None if is_whole_session && store.newest_session()?.as_ref() != Some(from.log.id()) => {
+            let (Some(first), Some(last)) = session_changes::ends(store, &from.log)? else {
+                bail!("there are no snapshots of session {}", from.log.id());
+            };
+            [first, last]
+        }
         Some(DiffEnd::Iteration(name)) => {
             let to = iterations::find(store, name, &args.choice)?;
             [from.snapshot(store)?, to.snapshot(store)?]
@@ -77,7 +103,8 @@ pub fn run(args: &DiffArgs, context: &Context) -> Result<ExitCode> {
             if paths.is_empty() {
                 show::note_unchanged(context, &from);
             }
-            [from.snapshot_before(store)?, from.snapshot(store)?]
+            let shown = task_attempts::comparisons(store, &from, &name)?;
+            return hand_over(context, &files, option, paths, &shown, &[]);
         }
         Some(DiffEnd::WorkTree) | None => match lane::tip_of(store, &from.log)? {
             // The user's work tree is on another branch.
@@ -91,7 +118,7 @@ pub fn run(args: &DiffArgs, context: &Context) -> Result<ExitCode> {
             None => return with_work_tree(context, &files, option, paths, &from.snapshot(store)?),
         },
     };
-    hand_over(context, &files, option, paths, &before, &after, &[])
+    hand_over(context, &files, option, paths, &Comparison::of([before, after]), &[])
 }
 
 /// Compares with the work tree as a snapshot would hold it, untracked files included.
@@ -120,7 +147,7 @@ fn with_work_tree(
     if option == Some("--stat") && paths.is_empty() {
         note_list(context, &files.tasks, [from, &tree], &variables)?;
     }
-    hand_over(context, files, option, paths, from, &tree, &variables)
+    hand_over(context, files, option, paths, &Comparison::of([from.clone(), tree]), &variables)
 }
 
 /// Returns the size limit of snapshots in this project.
@@ -155,19 +182,19 @@ fn is_coloured(context: &Context) -> Result<bool> {
     Ok(context.paint == Paint::Colour && git.run()?.is_success())
 }
 
-/// Runs git's diff with the user's settings and pager, and with these variables: of `paths` as the user wrote them, of all but
-/// progress.txt if there are none.
+/// Runs git's diff of each comparison with the user's settings and pager, and with these variables: of `paths` as the user wrote
+/// them, of all but progress.txt if there are none.
 pub fn hand_over(
     context: &Context,
     files: &FeatureFiles,
     option: Option<&str>,
     paths: &[String],
-    from: &ObjectId,
-    to: &ObjectId,
+    comparisons: &[Comparison],
     variables: &[(&str, String)],
 ) -> Result<ExitCode> {
     if variables.is_empty() {
-        context.store()?.require_comparable(from, to)?;
+        let store = context.store()?;
+        comparisons.iter().try_for_each(|it| store.require_comparable(&it.from, &it.to))?;
     }
     let is_shown = stdout().is_terminal();
     // What lies in the work tree may be an agent's.
@@ -175,11 +202,11 @@ pub fn hand_over(
     if !options.is_empty() {
         note(format_args!("{}: a program in the work tree would run", options.join(" ")));
     }
-    let git = |color: &str| {
+    let git = |comparison: &Comparison, color: &str| {
         let git =
             Tool::git_for_user(&context.directory).arg("diff").args(option).arg(format!("--color={color}"));
         let git = with_variables(git, variables).args(options.iter().copied());
-        let git = git.args([from.as_str(), to.as_str(), "--"]);
+        let git = git.args([comparison.from.as_str(), comparison.to.as_str(), "--"]);
         if paths.is_empty() {
             // The journal is a view of the record, and grows with every iteration.
             git.arg(":(top)").arg(format!(":(top,exclude,literal){}", files.progress))
@@ -196,16 +223,28 @@ pub fn hand_over(
     if is_shown {
         // What an agent wrote into a file is no command to a terminal.
         let width = pager::screen(context).width.to_string();
-        let text = |color: &str| git(color).env("COLUMNS", width.as_str()).read();
-        let plain = text("never")?;
-        let coloured = if color == "always" { text(color)? } else { plain.clone() };
-        let [plain, coloured] = [plain, coloured].map(|text| String::from_utf8_lossy(&text).into_owned());
-        let lines = plain.trim_end_matches('\n').split('\n').zip(coloured.split('\n'));
-        let lines: Vec<String> = lines.map(|(plain, coloured)| sgr::painted(plain, coloured)).collect();
+        let mut lines = Vec::new();
+        for comparison in comparisons {
+            let text = |color: &str| git(comparison, color).env("COLUMNS", width.as_str()).read();
+            let plain = text("never")?;
+            let coloured = if color == "always" { text(color)? } else { plain.clone() };
+            let [plain, coloured] = [plain, coloured].map(|text| String::from_utf8_lossy(&text).into_owned());
+            let painted = plain.trim_end_matches('\n').split('\n').zip(coloured.split('\n'));
+            lines.extend(comparison.heading.iter().map(|heading| context.paint.paint(Look::Bold, heading)));
+            lines.extend(painted.map(|(plain, coloured)| sgr::painted(plain, coloured)));
+        }
         return pager::show(&lines, context, false, Opens::AtStart);
     }
-    match git(color).hand_over()? {
-        0 | PIPE_CLOSED => Ok(ExitCode::Done),
-        _ => Ok(ExitCode::NotDone),
+    for comparison in comparisons {
+        // `git apply` passes over it.
+        if let Some(heading) = &comparison.heading {
+            say(heading)?;
+        }
+        match git(comparison, color).hand_over()? {
+            0 => {}
+            PIPE_CLOSED => break,
+            _ => return Ok(ExitCode::NotDone),
+        }
     }
+    Ok(ExitCode::Done)
 }

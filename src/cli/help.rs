@@ -133,7 +133,7 @@ Examples:
   specify ralph diff T004 -- src          What the last attempt at T004 changed in src
   specify ralph diff 3 5                  From the end of iteration 3 to the end of iteration 5
   specify ralph diff 5 ..                 From the end of iteration 5 to the work tree
-  specify ralph diff 0 .. --stat          All changes since the session began
+  specify ralph diff --stat               All changes since the session began
   specify ralph diff 20261121-2:@ @
 
 Runs git's diff with your settings and your pager. Snapshots contain untracked files, but not \

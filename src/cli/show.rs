@@ -79,10 +79,10 @@ pub fn run(args: &ShowArgs, context: &Context) -> Result<ExitCode> {
     let shown = iterations::find(store, name, &args.choice)?;
     let entry = shown.iteration()?;
     if args.patch {
-        let (before, after) = (shown.snapshot_before(store)?, shown.snapshot(store)?);
         let files = shown.files(store);
         note_unchanged(context, &shown);
-        return diff::hand_over(context, &files, None, &[], &before, &after, &[]);
+        let comparisons = task_attempts::comparisons(store, &shown, name)?;
+        return diff::hand_over(context, &files, None, &[], &comparisons, &[]);
     }
     if args.tests {
         return named_tests::show(store, &shown, Json { json: args.json });

@@ -2,14 +2,16 @@
 
 use anyhow::{Error, Result, anyhow};
 
-use ralph_core::record::{LogEntry, Outcome, RALPH};
+use ralph_core::record::{IterationName, LogEntry, Outcome, RALPH, Which};
 use ralph_project::tasks::{Standing, standing};
 use ralph_store::{RecordReader, SessionLog, Store};
 use ralph_ui::ending::state;
 use ralph_ui::show::Afterwards;
 use ralph_ui::style::{one_line, times};
 
-use super::sessions;
+use super::diff::Comparison;
+use super::iterations::Point;
+use super::{session_changes, sessions};
 
 /// Returns the last iteration of a session that was judged and had this task to do, or else the last that was cut short.
 pub fn last_in<'a>(store: &Store, log: &'a SessionLog, task: &str) -> Result<Option<&'a LogEntry>> {
@@ -52,6 +54,36 @@ fn unit_attempt<'a>(
             .iteration(entry)
             .is_ok_and(|record| record.unit_tasks.iter().any(|name| name.eq_ignore_ascii_case(task)))
     })
+}
+
+/// Returns the attempts of a session at a task that it did not do, oldest first; none if one of them closed it.
+pub fn at_unfinished<'a>(log: &'a SessionLog, task: &str) -> Vec<&'a LogEntry> {
+    let own = log.iterations().filter(|entry| is_attempt(entry) && entry.task.as_deref() == Some(task));
+    let is_done = log.iterations().any(|entry| entry.closed.iter().any(|name| name == task));
+    if is_done { Vec::new() } else { own.collect() }
+}
+
+/// Returns what a diff of a moment compares: where a task was named that the session did not do, what each of its attempts changed,
+/// else what that iteration did.
+pub fn comparisons(store: &Store, point: &Point, name: &IterationName) -> Result<Vec<Comparison>> {
+    let entry = point.iteration()?;
+    let is_named = |task: &&str| matches!(&name.which, Which::Named(text) if text.eq_ignore_ascii_case(task));
+    let task = entry.task.as_deref().filter(is_named);
+    let attempts = task.map(|task| at_unfinished(&point.log, task)).unwrap_or_default();
+    if attempts.len() < 2 {
+        return Ok(Comparison::of([point.snapshot_before(store)?, point.snapshot(store)?]).into());
+    }
+    let (count, own) = (attempts.len(), point.files(store));
+    let mut comparisons = Vec::new();
+    for (place, number) in attempts.iter().filter_map(|entry| entry.iteration).enumerate() {
+        let at = point.at(Which::Number(number))?;
+        let [from, to] = [at.snapshot_before(store)?, at.snapshot(store)?];
+        let changed = session_changes::changed_files(store, &own, (Some(from.clone()), Some(to.clone())))?;
+        let nothing = changed.filter(Vec::is_empty).map_or("", |_| ", changed nothing");
+        let heading = Some(format!("attempt {} of {count}, #{number}{nothing}", place + 1));
+        comparisons.push(Comparison { heading, from, to });
+    }
+    Ok(comparisons)
 }
 
 /// Returns true if an agent's work was judged.

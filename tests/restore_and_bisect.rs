@@ -295,7 +295,7 @@ fn what_stays_is_never_written_over_by_what_comes() {
 fn undoing_does_not_write_over_what_came_since() {
     let scene = recorded_scene();
     scene.ralph("restore 1").code(0);
-    scene.ralph("restore 3 kept").code(0).stdout_has("1 removed");
+    scene.ralph("restore 3 kept").code(0).stdout_has("removed kept, which was not there at #3");
     scene.write("kept/mine", "m\n");
     scene.ralph("restore --undo").code(1).stderr_has("kept/mine (no snapshot");
     assert_eq!(scene.read("kept/mine"), "m\n");
@@ -326,7 +326,7 @@ fn what_the_session_began_with_goes_again_where_it_is_unchanged() {
 #[test]
 fn some_files_can_be_restored_alone() {
     let scene = recorded_scene();
-    scene.ralph("restore 1 src/a link").code(0).stdout_has("0 files created, 2 changed, 0 removed");
+    scene.ralph("restore 1 src/a link").code(0).stdout_has("brought back link, src/a from #1\n");
     assert_eq!(scene.read("src/a"), "one\n");
     assert_eq!(fs::read_link(scene.path("link")).unwrap(), Path::new("src/a"));
     assert!(scene.path("src/new/deep").exists());

@@ -1,5 +1,7 @@
 //! `specify ralph restore`: the work tree as it was after an iteration, and back again.
 
+use std::collections::BTreeSet;
+
 use anyhow::{Context as _, Result, bail};
 use clap::Args;
 
@@ -13,10 +15,13 @@ use ralph_ui::restore::{self, Deed};
 use ralph_ui::style::{Paint, counted, one_line};
 
 use super::iterations::{self, Point};
-use super::{Context, ExitCode, SessionChoice, diff, lane, note, print, remotes, warn};
+use super::{Context, ExitCode, SessionChoice, diff, lane, note, print, remotes, session_changes, warn};
 
 /// Maximum number of tasks that a warning names.
 const MAX_NAMED: usize = 10;
+
+/// Maximum number of iterations that are looked at for what a task changed.
+const MAX_ITERATIONS: usize = 1000;
 
 #[derive(Debug, Args)]
 #[command(mut_arg("session", |session| session.help("Session of the iteration [default: the latest]")))]
@@ -64,19 +69,32 @@ pub fn run(args: &RestoreArgs, context: &Context) -> Result<ExitCode> {
             }
             let planned = to_point(restore, store, &goal, args, intent)?;
             if !args.tasks {
-                say_what_no_longer_fits(store, work_tree, &goal)?;
+                say_what_no_longer_fits(store, work_tree, &goal, args, &planned)?;
             }
-            (goal.to_string(), planned)
+            let moment = (!args.paths.is_empty()).then(|| short_name(store, &goal)).transpose()?;
+            ((goal.to_string(), moment), planned)
         }
         (None, number) => {
             let undone = to_undo(store, work_tree, number.flatten())?;
-            (format!("the moment before restoration {}", undone.number), restore.plan_undo(&undone, intent)?)
+            let name = format!("the moment before restoration {}", undone.number);
+            ((name, None), restore.plan_undo(&undone, intent)?)
         }
     };
     if intent == Intent::Write {
         bring(&planned, context)?;
     }
-    show(planned, &name, args, context.paint)
+    let (name, moment) = &name;
+    show(planned, (name, moment.as_deref()), args, context.paint)
+}
+
+/// Returns what screens call a moment: `#17`, and the session with it where it is not the newest.
+fn short_name(store: &Store, point: &Point) -> Result<String> {
+    let is_newest = store.newest_session()?.as_ref() == Some(point.log.id());
+    Ok(match (is_newest, point.number()) {
+        (true, 0) => "the start".to_owned(),
+        (true, number) => format!("#{number}"),
+        (false, number) => format!("{}:{number}", point.log.id()),
+    })
 }
 
 /// Fetches what a partial clone lacks of the files that are to be written.
@@ -119,8 +137,15 @@ fn to_point<'a>(
     restore.plan(&target, intent)
 }
 
-/// Names the tasks whose boxes are ticked now and were open then: their work may be what is taken back.
-fn say_what_no_longer_fits(store: &Store, work_tree: &WorkTree, point: &Point) -> Result<()> {
+/// Names the tasks whose boxes are ticked now and were open then, if their work may be what is taken back: where only some files are
+/// asked for, those whose attempts changed one of them.
+fn say_what_no_longer_fits(
+    store: &Store,
+    work_tree: &WorkTree,
+    point: &Point,
+    args: &RestoreArgs,
+    planned: &PlannedRestore<'_>,
+) -> Result<()> {
     let path = point.files(store).tasks;
     let top = work_tree.top();
     let name = format!("{}:{path}", point.snapshot(store)?);
@@ -129,6 +154,11 @@ fn say_what_no_longer_fits(store: &Store, work_tree: &WorkTree, point: &Point) -
     let Ok(then) = tasks::parse(&then) else { return Ok(()) };
     let now = tasks::read_if_there(&work_tree.project_files()?, &top.join(&path))?;
     let ticked = now.tasks().filter(|item| item.done && then.find(&item.name).is_none_or(|item| !item.done));
+    let restored: BTreeSet<&[u8]> = planned.changes.iter().map(|change| change.path.as_slice()).collect();
+    let ticked = ticked.filter(|item| {
+        // What cannot be read may have changed them.
+        args.paths.is_empty() || changed_any(store, point, &item.name, &restored).unwrap_or(true)
+    });
     let ticked: Vec<String> = ticked.map(|item| one_line(&item.name)).collect();
     if !ticked.is_empty() {
         let message = format!(
@@ -138,6 +168,22 @@ fn say_what_no_longer_fits(store: &Store, work_tree: &WorkTree, point: &Point) -
         warn(&message);
     }
     Ok(())
+}
+
+/// Returns true if an attempt of the feature that closed a task after the moment changed one of these files.
+fn changed_any(store: &Store, point: &Point, task: &str, paths: &BTreeSet<&[u8]>) -> Result<bool> {
+    let files = point.files(store);
+    let entries = store.iterations_of(point.log.feature(), MAX_ITERATIONS)?;
+    let later = entries.iter().filter(|entry| point.ended_at().is_none_or(|at| entry.ended_at > at));
+    for entry in later.filter(|entry| entry.closed.iter().any(|name| name == task)) {
+        let Some(after) = entry.snapshot.clone() else { return Ok(true) };
+        let before = store.snapshot_before(&after)?;
+        match session_changes::changed_files(store, &files, (before, Some(after)))? {
+            Some(changed) if changed.iter().all(|file| !paths.contains(file.path.as_slice())) => {}
+            _ => return Ok(true),
+        }
+    }
+    Ok(false)
 }
 
 /// `T003 is`, `T003, T004 are`.
@@ -169,14 +215,19 @@ fn to_undo(store: &Store, work_tree: &WorkTree, number: Option<u32>) -> Result<R
     }
 }
 
-fn show(planned: PlannedRestore<'_>, name: &str, args: &RestoreArgs, paint: Paint) -> Result<ExitCode> {
+fn show(
+    planned: PlannedRestore<'_>,
+    (name, moment): (&str, Option<&str>),
+    args: &RestoreArgs,
+    paint: Paint,
+) -> Result<ExitCode> {
     let changed = planned.changes.iter().map(|change| (deed(change), change.name()));
     let left = planned.left.iter().map(|(path, why)| (deed_of_skipped(*why), path.clone()));
     let mut paths: Vec<(Deed, String)> = changed.chain(left).collect();
     if args.dry_run {
         print(|out| restore::write_plan(out, name, &paths, paint))
     } else if planned.changes.is_empty() {
-        print(|out| restore::write_done(out, name, &paths, None, paint))
+        print(|out| restore::write_done(out, name, moment, &paths, None, paint))
     } else {
         let (point, out_of_sight) = planned.carry_out(&mut |point| {
             // Before any file changes, so that it is known also where we are killed.
@@ -194,7 +245,7 @@ fn show(planned: PlannedRestore<'_>, name: &str, args: &RestoreArgs, paint: Pain
         // What had to be forced has to be forced back.
         let force = if args.force { " --force" } else { "" };
         let undo = format!("{RALPH} restore --undo {}{force}", point.number);
-        print(|out| restore::write_done(out, name, &paths, Some(&undo), paint))
+        print(|out| restore::write_done(out, name, moment, &paths, Some(&undo), paint))
     }
 }
 

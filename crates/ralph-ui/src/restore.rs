@@ -2,7 +2,9 @@
 
 use std::io::{self, Write};
 
-use super::style::{Look, Paint, counted, one_line};
+use ralph_core::record::join_truncated;
+
+use super::style::{Look, Paint, counted, joined, one_line};
 
 /// What becomes of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,10 +37,12 @@ pub fn write_plan(out: &mut dyn Write, name: &str, paths: &[(Deed, String)], pai
     writeln!(out, "would go back to {name}: {}", counts(paths))
 }
 
-/// What was done; `undo` is the command that takes it back.
+/// What was done; `undo` is the command that takes it back. `moment` is the short name of where files were asked for by name come from:
+/// `#17`.
 pub fn write_done(
     out: &mut dyn Write,
     name: &str,
+    moment: Option<&str>,
     paths: &[(Deed, String)],
     undo: Option<&str>,
     paint: Paint,
@@ -52,12 +56,13 @@ pub fn write_done(
         Deed::Create | Deed::Change | Deed::Remove => None,
     });
     let (left, lacking): (Vec<_>, Vec<_>) = kept.partition(|(look, _)| *look == Look::Dim);
-    match undo {
-        Some(_) => writeln!(out, "went back to {name}: {}", counts(paths))?,
-        None if !lacking.is_empty() => {
+    match (undo, moment) {
+        (Some(_), Some(moment)) => writeln!(out, "{}", brought_back(paths, moment))?,
+        (Some(_), None) => writeln!(out, "went back to {name}: {}", counts(paths))?,
+        (None, _) if !lacking.is_empty() => {
             writeln!(out, "nothing was restored: what the snapshot has of {name} is here already")?;
         }
-        None => writeln!(out, "nothing to do: the work tree is already as it was at {name}")?,
+        (None, _) => writeln!(out, "nothing to do: the work tree is already as it was at {name}")?,
     }
     for (look, line) in left.iter().take(NAMED).chain(lacking.iter().take(NAMED)) {
         writeln!(out, "{}", paint.paint(*look, &format!("  {line}")))?;
@@ -70,6 +75,21 @@ pub fn write_done(
         writeln!(out, "undo: {undo}")?;
     }
     Ok(())
+}
+
+/// `brought back src/a.ts and src/b.ts from #17; removed src/c.ts, which was not there then`
+fn brought_back(paths: &[(Deed, String)], moment: &str) -> String {
+    let named = |is_wanted: fn(Deed) -> bool| -> Vec<String> {
+        paths.iter().filter(|(deed, _)| is_wanted(*deed)).map(|(_, path)| one_line(path)).collect()
+    };
+    let back = named(|deed| matches!(deed, Deed::Create | Deed::Change));
+    let removed = named(|deed| deed == Deed::Remove);
+    let back =
+        (!back.is_empty()).then(|| format!("brought back {} from {moment}", join_truncated(&back, NAMED)));
+    let were = if removed.len() == 1 { "was" } else { "were" };
+    let removed = (!removed.is_empty())
+        .then(|| format!("removed {}, which {were} not there at {moment}", join_truncated(&removed, NAMED)));
+    joined([back, removed], "; ").unwrap_or_default()
 }
 
 fn counts(paths: &[(Deed, String)]) -> String {
@@ -93,14 +113,16 @@ mod tests {
         ];
         let mut out = Vec::new();
         write_plan(&mut out, name, &paths, Paint::Plain).unwrap();
-        write_done(&mut out, name, &paths, Some("again"), Paint::Plain).unwrap();
+        write_done(&mut out, name, None, &paths, Some("again"), Paint::Plain).unwrap();
+        write_done(&mut out, name, Some("#3"), &paths[..2], Some("again"), Paint::Plain).unwrap();
         assert_eq!(
             String::from_utf8(out).unwrap(),
             "create  a [31m\nremove  b\nleave   c (why)\n\
              lack    d (in no snapshot: too large)\n\
              would go back to iteration 3 of session x: 1 file created, 0 changed, 1 removed\n\
              went back to iteration 3 of session x: 1 file created, 0 changed, 1 removed\n  \
-             left as it is: c (why)\n  cannot be brought back: d (in no snapshot: too large)\nundo: again\n"
+             left as it is: c (why)\n  cannot be brought back: d (in no snapshot: too large)\nundo: again\n\
+             brought back a [31m from #3; removed b, which was not there at #3\nundo: again\n"
         );
     }
 }

@@ -31,6 +31,7 @@ mod hostile;
 mod hostile_agent;
 mod judge;
 mod lanes;
+mod later;
 mod left_behind;
 mod loops;
 mod maintenance;

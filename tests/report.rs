@@ -41,13 +41,14 @@ fn page(scene: &Sandbox, words: &str) -> String {
 #[test]
 fn the_page_tells_the_session_and_what_comes_from_outside_is_text() {
     let scene = recorded_scene();
+    let session = scene.session().id().to_owned();
     let before = scene.everything();
     let page = page(&scene, "");
     assert_eq!(scene.everything(), before, "a page on stdout writes nothing");
     for part in [
         "<h1>1 of 2 tasks done. One needs you.</h1><p>One check that three attempts did not pass.</p>",
         "<span class=\"tag bad\">✘ Fails</span><b><bdi>T002</bdi></b> <bdi>Ask @somebody about #12</bdi> <span class=\"s\">3 attempts</span>",
-        "<code class=\"command\">specify ralph hint --task T002 ",
+        format!("<code class=\"command\">specify ralph hint --session {session} --task T002 ").as_str(),
         "<dd class=\"v\">1 file, +2 −0</dd><dd class=\"s\"><span class=\"am\">not committed</span>",
         "<dd class=\"v\">5</dd><dd class=\"s\">4 failed, 1 of them solved later</dd>",
         "<bdi>hello.txt</bdi></span><span class=\"for\">T001</span><span class=\"num ok\">+2</span>",
@@ -201,18 +202,19 @@ fn the_data_has_what_the_page_is_made_of() {
 #[test]
 fn a_page_keeps_to_its_size_and_says_what_it_leaves_out() {
     let scene = recorded_scene();
-    let whole = page(&scene, "");
+    let (session, whole) = (scene.session().id().to_owned(), page(&scene, ""));
     assert!(!whole.contains("cut at"));
     let small = page(&scene, "--max-size 48KB");
     assert!(small.len() <= 48_000 && small.len() < whole.len(), "{}", small.len());
     assert!(
-        small.contains("report --max-size")
+        small.contains(&format!("report --session {session} --max-size"))
             && small.contains("is shown. All of it: <code>specify ralph show ")
     );
     let named = small.split("All of it: <code>specify ralph ").nth(1).unwrap().split('<').next().unwrap();
     scene.ralph(named).code(0);
     let cut = page(&scene, "--max-part 64");
-    assert!(cut.contains("<code>specify ralph report --max-part 1MiB</code> shows more"), "{cut}");
+    let more = format!("<code>specify ralph report --session {session} --max-part 1MiB</code> shows more");
+    assert!(cut.contains(&more), "{cut}");
     let tiny = scene.ralph("report -o - --max-size 1KB").code(0).stderr_has("the page takes ");
     assert!(tiny.text().contains("The oldest 5 attempts are left out"));
 }

@@ -236,10 +236,10 @@ async function handling(browser, file) {
 /** A question: the answer becomes one word of the command. */
 async function answering(browser, file) {
   const { page, wrong } = await visit(browser, file);
-  const command = () => page.$eval(".answer ~ .command", (code) => code.textContent);
-  equal(await command(), "specify ralph hint --task T001 'TEXT' && specify ralph resume", "without an answer");
+  const command = () => page.$eval(".answer ~ .command", (code) => code.textContent.replace(/ \d{8}-\d{6}-[0-9a-f]{8}/g, " ID"));
+  equal(await command(), "specify ralph hint --session ID --task T001 'TEXT' &&\nspecify ralph resume ID", "without an answer");
   await page.type(".answer input", "it's $& `semicolons`");
-  equal(await command(), "specify ralph hint --task T001 'it'\\''s $& `semicolons`' && specify ralph resume", "with one");
+  equal(await command(), "specify ralph hint --session ID --task T001 'it'\\''s $& `semicolons`' &&\nspecify ralph resume ID", "with one");
   await page.keyboard.press("Enter");
   await page.waitForFunction(() => /^(Copied|Selected)$/.test(document.querySelector(".go").textContent));
   equal(wrong, [], "answering");

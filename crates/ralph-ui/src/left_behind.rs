@@ -1,8 +1,8 @@
 //! What an attempt left behind beside its work, in words: the same on every screen.
 
 use ralph_core::record::{
-    Iteration, LOST, MAX_LISTED_FILES, SessionId, UserFileChange, join_files, lost_files, restore_command,
-    undone_command,
+    Iteration, LOST, MAX_LISTED_FILES, OwnCommand, RALPH, SessionId, UserFileChange, join_files, lost_files,
+    restore_command, undone_command,
 };
 
 /// `! your uncommitted work is gone: a.js reverted; specify ralph restore 0 a.js brings it back`
@@ -16,24 +16,31 @@ pub fn lost(what: &str, command: Option<&str>) -> String {
 
 /// `specify ralph restore 2 src/app.py brings back what it undid`; `None` if it undid nothing, or no snapshot has it.
 pub fn undone(iteration: &Iteration, session: Option<&SessionId>) -> Option<String> {
-    let command = undone_command(&iteration.undone, session)?;
+    let command = undone_command(RALPH, &iteration.undone, session)?;
     Some(format!("{command} brings back what it undid"))
 }
 
-/// Returns a line for each thing that an iteration left behind, undid, or did to files of the user's.
+/// Returns the commands that bring back what an iteration undid, and work of the user's that is gone with it. They name `session`, or
+/// mean the latest one.
+pub fn commands(program: OwnCommand, iteration: &Iteration, session: Option<&SessionId>) -> Vec<String> {
+    let undone = undone_command(program, &iteration.undone, session);
+    undone.into_iter().chain(restore_command(program, &iteration.user_files, session)).collect()
+}
+
+/// Returns a line for each thing that an iteration left behind, or did to files of the user's.
 pub fn lines(iteration: &Iteration) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for state in &iteration.git_state {
         let hint = state.hint().map_or(String::new(), |hint| format!(": {hint}"));
         lines.push(format!("{}{}{hint}", state.text, since(iteration, state.since)));
     }
-    lines.extend(undone(iteration, Some(&iteration.session)));
     let files = &iteration.user_files;
     if let Some(what) = lost_files(files) {
         let first = files.iter().filter(|file| file.is_gone()).map(|file| file.since).min();
-        let command = restore_command(files, Some(&iteration.session));
         let since = first.map_or(String::new(), |first| since(iteration, first));
-        lines.push(format!("{}{since}", lost(&what, command.as_deref())));
+        let is_kept = files.iter().any(|file| file.is_gone() && file.kept_in.is_some());
+        let nowhere = if is_kept { "" } else { "; no snapshot has it" };
+        lines.push(format!("! {LOST}: {what}{nowhere}{since}"));
     }
     let edited = files.iter().filter(|file| file.change == UserFileChange::Edited);
     let edited: Vec<&str> = edited.map(|file| file.path.as_str()).collect();

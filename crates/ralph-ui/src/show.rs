@@ -128,6 +128,9 @@ pub fn lines(shown: &ShownAttempt<'_>, now: Timestamp, screen: Screen) -> Vec<St
     if let (Some(what), Some(task)) = (what, &iteration.task) {
         lines.push(format!("  {}{}", padded(what, NAME), hint_command(RALPH, task)));
     }
+    // Each alone on its line, whole.
+    let commands = left_behind::commands(RALPH, iteration, shown.session);
+    lines.extend(commands.iter().map(|command| format!("  {}{command}", padded("bring back", NAME))));
     let more = "-p patch · --prompt · --agent · --stdout · --json";
     lines.push(format!("  {}", screen.paint(Look::Dim, &format!("{}{more}", padded("more", NAME)))));
     lines

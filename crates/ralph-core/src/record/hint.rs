@@ -45,11 +45,17 @@ impl fmt::Display for Hint {
 
 /// Returns the command that adds a hint for a task, by a name of this program.
 pub fn hint_command(program: OwnCommand, task: &str) -> String {
+    hint_command_of(program, None, task)
+}
+
+/// The same for the feature of a session, whichever is the latest.
+pub fn hint_command_of(program: OwnCommand, session: Option<&SessionId>, task: &str) -> String {
     // `#7` would be a comment.
     let is_word = task.starts_with(char::is_alphanumeric)
         && task.replace('#', "").chars().all(|c| c.is_alphanumeric() || "._-".contains(c));
     let task = if is_word { task.to_owned() } else { format!("'{}'", task.replace('\'', "'\\''")) };
-    format!("{program} hint --task {task} 'TEXT'")
+    let session = session.map_or(String::new(), |session| format!(" --session {session}"));
+    format!("{program} hint{session} --task {task} 'TEXT'")
 }
 
 #[cfg(test)]

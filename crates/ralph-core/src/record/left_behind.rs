@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Flag, FlagCode, GitStateKind, MAX_LISTED_FILES, ObjectId, RALPH, SessionId, TaskName, UserFileChange,
-    join_files, join_truncated, quoted_for_shell,
+    Flag, FlagCode, GitStateKind, MAX_LISTED_FILES, ObjectId, OwnCommand, SessionId, TaskName,
+    UserFileChange, join_files, join_truncated, quoted_for_shell,
 };
 
 /// Something of git's that an attempt left behind, as it is after an attempt. `git_state` in `iteration.json`.
@@ -131,13 +131,17 @@ fn enumerated(tasks: &[&str]) -> String {
 
 /// Returns the command that brings back what was undone; `None` if no snapshot has it. It names `session`, or means the
 /// latest one.
-pub fn undone_command(undone: &[UndoneTask], session: Option<&SessionId>) -> Option<String> {
+pub fn undone_command(
+    program: OwnCommand,
+    undone: &[UndoneTask],
+    session: Option<&SessionId>,
+) -> Option<String> {
     let state = undone.iter().find_map(|task| task.kept_in.clone())?;
     // A snapshot has a name of its own.
     let is_number = state.len() < 7 && state.bytes().all(|byte| byte.is_ascii_digit());
     let session = session.filter(|_| is_number).map_or(String::new(), |session| format!("{session}:"));
     let files = undone_files(undone);
-    Some(format!("{RALPH} restore {session}{state} {}", paths_for_shell(&files)))
+    Some(format!("{program} restore {session}{state} {}", paths_for_shell(&files)))
 }
 
 /// Returns the first of some paths as the last arguments of a command.
@@ -171,6 +175,7 @@ pub fn lost_files<'a>(files: impl IntoIterator<Item = &'a UserFile>) -> Option<S
 /// Returns the command that brings back what is gone; `None` if no snapshot has any of it. It names `session`, or means the
 /// latest one.
 pub fn restore_command<'a>(
+    program: OwnCommand,
     files: impl IntoIterator<Item = &'a UserFile>,
     session: Option<&SessionId>,
 ) -> Option<String> {
@@ -178,13 +183,13 @@ pub fn restore_command<'a>(
     let state = kept.peek()?.kept_in.clone()?;
     let session = session.filter(|_| state == "0").map_or(String::new(), |session| format!("{session}:"));
     let paths: Vec<&str> = kept.map(|file| file.path.as_str()).collect();
-    Some(format!("{RALPH} restore {session}{state} {}", paths_for_shell(&paths)))
+    Some(format!("{program} restore {session}{state} {}", paths_for_shell(&paths)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::Timestamp;
+    use crate::record::{RALPH, Timestamp};
 
     fn file(path: &str, change: UserFileChange, kept_in: Option<&str>) -> UserFile {
         UserFile {
@@ -211,20 +216,23 @@ mod tests {
             Some("src/store.js reverted, my notes.txt deleted, .env deleted")
         );
         assert_eq!(
-            restore_command(&files, None).as_deref(),
+            restore_command(RALPH, &files, None).as_deref(),
             Some("specify ralph restore 0 src/store.js 'my notes.txt'")
         );
         let session = SessionId::new(Timestamp::from_seconds(0), 1);
-        let of_session = restore_command(&files[..1], Some(&session)).unwrap();
+        let of_session = restore_command(RALPH, &files[..1], Some(&session)).unwrap();
         assert_eq!(of_session, format!("specify ralph restore {session}:0 src/store.js"));
         let like_a_flag = [file("-n", Deleted, Some("0")), file("b", Deleted, Some("0"))];
-        assert_eq!(restore_command(&like_a_flag, None).as_deref(), Some("specify ralph restore 0 -- -n b"));
+        assert_eq!(
+            restore_command(RALPH, &like_a_flag, None).as_deref(),
+            Some("specify ralph restore 0 -- -n b")
+        );
         let resumed = [file("a", Deleted, Some("1f2e3d4c"))];
         assert_eq!(
-            restore_command(&resumed, Some(&session)).as_deref(),
+            restore_command(RALPH, &resumed, Some(&session)).as_deref(),
             Some("specify ralph restore 1f2e3d4c a")
         );
-        assert_eq!((lost_files(&files[1..2]), restore_command(&files[4..], None)), (None, None));
+        assert_eq!((lost_files(&files[1..2]), restore_command(RALPH, &files[4..], None)), (None, None));
     }
 
     #[test]
@@ -263,7 +271,7 @@ mod tests {
             (None, None, None),
         ] {
             let undone = undone.clone().map(|task| UndoneTask { kept_in: state.map(str::to_owned), ..task });
-            assert_eq!(undone_command(&undone, session), expected);
+            assert_eq!(undone_command(RALPH, &undone, session), expected);
         }
     }
 

@@ -53,7 +53,7 @@ pub use event::{AgentEvent, Event, Phase};
 pub use evidence::{Acceptance, Evidence, FLAG_SEPARATOR, FLAGS_LINE, Flag, SecondRun};
 pub use facts::{CommandRun, FACTS_VERSION, Facts, Failing, FileChange, FileStatus, Summarized, ToolUse};
 pub use hex::hex;
-pub use hint::{Hint, hint_command};
+pub use hint::{Hint, hint_command, hint_command_of};
 pub use ids::{ObjectId, SessionId};
 pub use if_there::IfThere;
 pub use ignored::{DependencyState, IgnoredState, MAX_IGNORED_NAMES};

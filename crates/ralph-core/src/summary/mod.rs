@@ -10,8 +10,8 @@ mod totals;
 use tasklist::TaskList;
 
 use crate::record::{
-    Hint, Need, NeedKind, Remains, SessionFacts, SessionId, SessionPart, SessionTotals, Summary, lost_files,
-    restore_command,
+    Hint, Need, NeedKind, RALPH, Remains, SessionFacts, SessionId, SessionPart, SessionTotals, Summary,
+    lost_files, restore_command,
 };
 
 use states::TaskRecords;
@@ -56,7 +56,7 @@ fn left_behind(remains: &Remains) -> Vec<Need> {
         (NeedKind::Git, format!("{}{hint}", state.text), state.since)
     });
     let lost = lost_files(user_files).map(|lost| {
-        let command = restore_command(user_files, Some(session));
+        let command = restore_command(RALPH, user_files, Some(session));
         let command = command.map_or(String::new(), |command| format!("; {command}"));
         (NeedKind::Files, format!("{lost}{command}"), *iteration)
     });

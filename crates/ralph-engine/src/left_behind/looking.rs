@@ -6,7 +6,7 @@ use tasklist::TaskList;
 use crate::running::{Ending, Running};
 use crate::snapshot_taken::SnapshotTaken;
 use ralph_core::record::{
-    Event, GitState, GitStateKind, MAX_LISTED_FILES, ObjectId, Remains, TaskName, Timestamp, UserFile,
+    Event, GitState, GitStateKind, MAX_LISTED_FILES, ObjectId, RALPH, Remains, TaskName, Timestamp, UserFile,
     join_files, join_truncated, lost_files, quoted_for_shell, restore_command,
 };
 use ralph_store::{Begin, Slot};
@@ -47,7 +47,7 @@ impl Running<'_> {
         let lost: Vec<UserFile> =
             user_files.iter().filter(|file| file.since == iteration && file.is_gone()).cloned().collect();
         if let Some(what) = lost_files(&lost) {
-            let command = restore_command(&lost, None);
+            let command = restore_command(RALPH, &lost, None);
             (self.say)(&Event::UserFilesLost { iteration, what, command, files: lost });
         }
         Ok((git_state, user_files))

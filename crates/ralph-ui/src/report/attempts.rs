@@ -126,6 +126,7 @@ impl Attempt<'_> {
             files => one_line(&record.files_changed[..record.files_changed.len().min(MAX_FILES)].join(" ")),
             solved_in => cause.and_then(|cause| cause.solved_in),
             warnings => warnings(record),
+            commands => left_behind::commands(RALPH_ELSEWHERE, record, Some(&record.session)),
             lists => lists(iteration),
             parts => Value::from(Serde(if has_parts { &*self.parts } else { &[] })),
         };

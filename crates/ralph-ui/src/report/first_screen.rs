@@ -17,7 +17,7 @@ use ralph_core::judge::is_test_file;
 use ralph_core::progress::first_sentence;
 use ralph_core::record::{
     Cost, DiffStat, FailureClass, FlagCode, Need, NeedKind, Outcome, RALPH_ELSEWHERE, Status, StopReason,
-    TaskStates, hint_command, join_truncated, quoted_for_shell,
+    TaskStates, hint_command_of, join_truncated,
 };
 
 use super::attempts::given_up;
@@ -192,7 +192,7 @@ fn card(report: &Report, need: &Need) -> Value {
     let files = report.changes.iter().flat_map(|changes| &changes.files);
     let unfinished: Vec<_> = files.filter(|file| file.is_unfinished && file.tasks.contains(task)).collect();
     let lines: u64 = unfinished.iter().filter_map(|file| file.change.added).sum();
-    let hint = hint_command(RALPH_ELSEWHERE, task);
+    let hint = hint_command_of(RALPH_ELSEWHERE, Some(&report.session.id), task);
     let shown = attempts.iter().map(|one| {
         let spent = joined([Some(brief_duration(time(one))), one.record.cost().shown()], " ");
         let said = Some(first_sentence(&one.record.facts.final_message)).filter(|said| !said.is_empty());
@@ -213,7 +213,7 @@ fn card(report: &Report, need: &Need) -> Value {
         unfinished => (lines > 0).then(|| counted(lines, "unfinished line")),
         folder => unfinished.first().map(|file| file.change.path.rsplit_once('/').map_or(file.change.path.as_str(), |(folder, _)| folder)),
         command => match resume.filter(|_| is_question) {
-            Some(resume) => format!("{hint} && {resume}"),
+            Some(resume) => format!("{hint} &&\n{resume}"),
             None => hint,
         },
     }
@@ -227,11 +227,13 @@ fn take_back(
     files: &[&super::ChangedFile],
 ) -> Option<String> {
     let before = attempts.first().filter(|_| resume(report).is_some())?.record.iteration - 1;
-    let session = if report.is_latest { String::new() } else { format!("{}:", report.session.id) };
     let paths = files.iter().map(|file| &file.change.path);
-    let paths = paths.map(|path| (one_line(path) == *path).then(|| quoted_for_shell(path)));
+    // From the top, wherever it is run.
+    let from_top = |path: &String| format!("':(top){}'", path.replace('\'', "'\\''"));
+    let paths = paths.map(|path| (one_line(path) == *path).then(|| from_top(path)));
     let paths = paths.collect::<Option<Vec<_>>>().filter(|paths| (1..=MAX_NAMES).contains(&paths.len()))?;
-    Some(format!("{RALPH_ELSEWHERE} restore {session}{before} -- {}", paths.join(" ")))
+    let lines = [format!("{RALPH_ELSEWHERE} restore {}:{before} --", report.session.id)];
+    Some(lines.into_iter().chain(paths).collect::<Vec<_>>().join(" \\\n  "))
 }
 
 /// What failed, where, and what was expected.
@@ -250,8 +252,8 @@ fn error(last: Option<&ReportIteration>, cause: String) -> Value {
 /// How to go on; `None` while it runs, and where all is done.
 pub(super) fn resume(report: &Report) -> Option<String> {
     let is_over = !matches!(report.session.status, Status::Running | Status::Completed);
-    let id = if report.is_latest { String::new() } else { format!(" {}", report.session.id) };
-    is_over.then(|| format!("{RALPH_ELSEWHERE} resume{id}{}", report.session.budget().flags_to_go_on()))
+    let (id, flags) = (&report.session.id, report.session.budget().flags_to_go_on());
+    is_over.then(|| format!("{RALPH_ELSEWHERE} resume {id}{flags}"))
 }
 
 /// What runs, or what the loop waits for.
@@ -270,7 +272,7 @@ pub(super) fn now(report: &Report) -> Option<Value> {
         text => one_line(&begin.task.text),
         attempt => begin.attempt,
         clock => clock(begin.started_at),
-        hint => hint_command(RALPH_ELSEWHERE, task),
+        hint => hint_command_of(RALPH_ELSEWHERE, Some(&report.session.id), task),
     })
 }
 

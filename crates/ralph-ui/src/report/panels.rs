@@ -59,10 +59,9 @@ pub(super) fn changes(report: &Report, max_patches: usize) -> Option<Value> {
     }
     let more = changes.files.len().saturating_sub(MAX_FILES);
     let id = &report.session.id;
-    let moments = if report.is_latest { "0 ..".to_owned() } else { format!("{id}:0 {id}:@") };
     Some(context! {
         count => counted(changes.files.len() as u64, "file"),
-        command => format!("{RALPH_ELSEWHERE} diff {moments}"),
+        command => format!("{RALPH_ELSEWHERE} diff {id}:0 {id}:@"),
         more => (more > 0).then(|| counted(more as u64, "more file")),
         groups,
     })

@@ -12,7 +12,7 @@ use crate::style::{counted, dollars, grouped, joined};
 use ralph_core::history::stats::{OfTask, Stats};
 use ralph_core::record::{
     Changes, Cost, LogEntry, NeedKind, Outcome, RALPH_ELSEWHERE, Status, Summary, TaskName, Timestamp,
-    hint_command,
+    hint_command_of,
 };
 
 use super::environment::{Medium, environment, render};
@@ -154,7 +154,7 @@ fn feature_view(index: &SessionsIndex, summary: &Summary) -> Value {
         let verb = if need.why == NeedKind::Asks { "asked" } else { "failed" };
         let times = if times > 1 { format!(" {verb} {times} times") } else { String::new() };
         let cause = need.cause.as_ref().map_or(String::new(), |cause| format!(": “{cause}”"));
-        let hint = session_is_idle.then(|| hint_command(RALPH_ELSEWHERE, task));
+        let hint = session_is_idle.then(|| hint_command_of(RALPH_ELSEWHERE, Some(&need.session), task));
         (one_line(&format!("{spent}{cause}{times}")), hint)
     });
     let earlier = nights.len().saturating_sub(NEWEST_ROWS);

@@ -33,7 +33,7 @@ fn a_person_accepts_a_task_whose_tick_was_refused() {
     let session = scene.session();
     let record = session.iteration(3);
     assert_eq!((&record["outcome"], &record["closed"]), (&json!("success"), &json!(["T002"])));
-    assert_eq!(record["exit"], json!({"agent": null, "validation": null}));
+    assert_eq!(record["exit"], json!({"agent": null, "validation": 0}));
     let evidence = &record["evidence"];
     assert_eq!(
         evidence["flags"],
@@ -49,12 +49,10 @@ fn a_person_accepts_a_task_whose_tick_was_refused() {
     assert_eq!((&end["iterations_run"], &end["tasks_completed"]), (&json!(2), &json!(2)));
     scene.ralph("fsck").code(0);
     scene.ralph("rebuild --check").code(0);
-    scene.ralph("accept T002").code(3).stderr_has("T002 is done already");
+    scene.ralph("accept T002").code(3).stderr_has("T002 was accepted already");
     scene.ralph("resume").code(3).stderr_has("is completed");
-    // A flag is nothing to fail for, unless that was asked for.
-    scene.ralph("run").code(0);
-    scene.ralph("run --fail-on-flags").code(5);
-    scene.ralph("run --fail-on-flags --task T001").code(0);
+    // Who accepts it has looked at it.
+    scene.ralph("run --fail-on-flags").code(0);
 }
 
 #[test]
@@ -62,10 +60,10 @@ fn a_session_goes_on_after_a_task_was_accepted() {
     let scene = scene();
     scene.tasks("- [ ] T001 One\n- [ ] T002 Two\n- [ ] T003 Three\n").commit("More");
     scene.call("-n 2").judged().run().code(4);
-    scene.ralph("accept T002").code(0).stdout("accepted T002, which was refused (idle)\n");
+    scene.ralph("accept T002").code(0).stdout_has("T002 is done, accepted by Ada Lovelace; 2 of 3 done\n");
     let end = scene.session().end();
     assert_eq!((&end["status"], &end["stop_reason"]), (&json!("failed"), &json!("limit_reached")));
-    scene.call("resume --fail-on-flags").judged().run().code(5).stdout_has("all 3 tasks done");
+    scene.call("resume --fail-on-flags").judged().run().code(0).stdout_has("all 3 tasks done");
     assert_eq!(scene.session().trailers("Ralph-Task"), ["T001", "T002", "T002", "T003"]);
     scene.ralph("resume").code(3);
 }
@@ -92,4 +90,128 @@ fn nobody_accepts_beside_a_running_loop() {
         .stderr_has("`specify ralph stop`");
     scene.write("go", "");
     running.wait().code(4);
+}
+
+/// Makes `new.txt`, and changes what the validation runs so that it may be there.
+const LOOSENING: &str = "[[turn]]\ndo = [{ write = { path = 'new.txt', text = 'new' } }, \
+    { write = { path = 'check.sh', text = 'exit 0' } }, { tick = 'current' }]\n";
+
+/// A task that was given up, with its changes taken back: refused if `agent` loosens the validation.
+fn given_up(agent: &str) -> Sandbox {
+    let scene = Sandbox::new();
+    scene.tasks("- [ ] T001 One\n- [ ] T002 Two\n").agent_script(agent).validate("sh check.sh");
+    scene.write("check.sh", "echo checked >>runs.log; test ! -e new.txt\n").write(".gitignore", "runs.log\n");
+    scene.config("skip-after = 1").commit("Ready");
+    scene.call("run --task T001").judged().with_baseline().run().code(5);
+    assert!(!scene.path("new.txt").exists(), "its changes are taken back");
+    scene
+}
+
+#[test]
+fn accepting_brings_back_what_was_taken_back_and_its_undo_takes_it_away() {
+    let scene = given_up(LOOSENING);
+    let before = scene.everything();
+    let accepted = scene.ralph("accept T001").code(0);
+    let accepted = accepted.stdout_has("brought back check.sh, new.txt").stdout_has("validation passes");
+    let accepted = accepted.stdout_has("T001 is done, accepted by Ada Lovelace; 1 of 2 done");
+    accepted.stdout_has("undo: specify ralph accept --undo T001");
+    assert_eq!((scene.read("new.txt"), scene.read("check.sh")), ("new".into(), "exit 0".into()));
+    let record = scene.session().iteration(3);
+    assert_eq!((&record["outcome"], &record["closed"]), (&json!("success"), &json!(["T001"])));
+    assert_eq!(record["exit"], json!({"agent": null, "validation": 0}));
+    assert!(record["evidence"]["accepted"]["restoration"].is_u64());
+    scene.ralph("accept T001").code(3).stderr_has("T001 was accepted already").stderr_has("reopen T001");
+    let undone = scene.ralph("accept --undo T001").code(0);
+    undone.stdout_has("took away check.sh, new.txt").stdout_has("T001 is open, as before");
+    let after = scene.everything();
+    let file = |all: &std::collections::BTreeMap<_, Vec<u8>>, path: &str| all.get(&scene.path(path)).cloned();
+    for path in ["new.txt", "check.sh", "specs/001-login/tasks.md"] {
+        assert_eq!(file(&before, path), file(&after, path), "{path}");
+    }
+    scene.ralph("accept --undo T001").code(3).stderr_has("T001 was not accepted last");
+    scene.ralph("accept T001").code(0).stdout_has("brought back check.sh, new.txt");
+    scene.ralph("fsck").code(0);
+    scene.ralph("rebuild --check").code(0);
+}
+
+#[test]
+fn what_fails_is_put_back_unless_that_is_forced() {
+    let scene =
+        given_up("[[turn]]\ndo = [{ write = { path = 'new.txt', text = 'new' } }, { tick = 'current' }]\n");
+    let refs = scene.git("for-each-ref refs/ralph");
+    let red = scene.ralph("accept T001").code(5);
+    red.stdout_has("the validation fails with the changes of T001").stdout_has("accept --force T001");
+    assert!(!scene.path("new.txt").exists() && scene.task_list().contains("[ ] T001"));
+    assert_eq!(scene.git("for-each-ref refs/ralph"), refs, "nothing is recorded");
+    let forced = scene.ralph("accept T001 --force").code(0);
+    forced
+        .stdout_has("brought back new.txt")
+        .stdout_has("validation fails: ")
+        .stdout_has("T001 is done, accepted");
+    assert!(scene.path("new.txt").exists() && scene.task_list().contains("[X] T001"));
+}
+
+#[test]
+fn what_does_not_come_back_cleanly_is_refused_with_its_paths() {
+    let scene = given_up(LOOSENING);
+    scene.write("new.txt", "a person's");
+    let refused = scene.ralph("accept T001").code(3).stdout("");
+    refused.stderr_has("does not all come back: new.txt").stderr_has("diff T001").stderr_has("--force");
+    assert_eq!(scene.read("check.sh"), "echo checked >>runs.log; test ! -e new.txt\n");
+    let forced = scene.ralph("accept T001 --force").code(0);
+    forced.stdout_has("brought back check.sh").stdout_has("left as they are: new.txt");
+    assert_eq!(scene.read("new.txt"), "a person's");
+}
+
+#[test]
+fn an_acceptance_that_is_killed_leaves_nothing_behind() {
+    let scene =
+        given_up("[[turn]]\ndo = [{ write = { path = 'new.txt', text = 'new' } }, { tick = 'current' }]\n");
+    scene.write("check.sh", "test ! -e new.txt || { touch checking; sleep 1000; }\n");
+    let mut running = scene.spawn("accept T001");
+    running.wait_for_file("checking");
+    assert!(scene.path("new.txt").exists());
+    running.kill();
+    // The next command of a loop's takes it away again.
+    scene.ralph("accept T002").code(3).stderr_has("no attempt at T002 is recorded");
+    assert!(!scene.path("new.txt").exists() && scene.task_list().contains("[ ] T001"));
+}
+
+#[test]
+fn a_flag_is_settled_by_who_looked_at_it_and_a_box_is_opened_by_who_does_not_agree() {
+    let scene = scene();
+    scene.tasks("- [ ] T001 One\n- [ ] T002 Two\n").commit("Again");
+    scene.call("-n 2").judged().run().code(4);
+    scene.ralph("accept T002").code(0);
+    assert!(scene.ralph("status --json").json()["summary"]["flagged"].as_array().unwrap().is_empty());
+    let reopened = scene.ralph(["reopen", "T001", "with less of it"]).code(0);
+    let reopened = reopened.stdout_has("T001 is open again, by Ada Lovelace; 1 of 2 done");
+    reopened
+        .stdout_has("its next prompt has \"with less of it\"")
+        .stdout_has("undo: specify ralph reopen --undo T001");
+    assert!(scene.task_list().contains("[ ] T001"));
+    let record = scene.session().iteration(4);
+    assert_eq!((&record["outcome"], &record["reopened"]), (&json!("reopened"), &json!(["T001"])));
+    scene.ralph("reopen T001").code(3).stderr_has("T001 is open");
+    scene.ralph("reopen --undo T001").code(0).stdout_has("T001 is done, as before");
+    scene.ralph("hint").code(0).stderr_has("no hint waits");
+    scene.ralph("reopen --undo T001").code(3).stderr_has("T001 was not opened again last");
+    scene.ralph(["reopen", "T001", "with less of it"]).code(0);
+    scene.ralph("resume -n 1").code(0);
+    let newest = scene.session().iterations().len();
+    assert!(scene.session().text(newest, "prompt.md").contains("with less of it"));
+    // None of them is an attempt.
+    assert_eq!(scene.ralph("status --json").json()["summary"]["attempts"], 3);
+    scene.ralph("fsck").code(0);
+    scene.ralph("rebuild --check").code(0);
+}
+
+#[test]
+fn a_question_is_answered_and_not_accepted() {
+    let scene = Sandbox::new();
+    scene.agent_script("[[turn]]\ndo = [{ say = 'Question: which one?' }]\n").commit("Ready");
+    scene.ralph("-n 1").code(4);
+    scene.ralph("accept T001").code(3).stderr_has("asked something").stderr_has("hint --task T001");
+    scene.ralph("reopen T001").code(3).stderr_has("T001 is open");
+    scene.ralph("reopen T009").code(3).stderr_has("there is no task T009");
 }

@@ -313,3 +313,81 @@ fn every_screen_says_the_same_numbers_in_the_same_words() {
         .stdout_has(" in 1 session: 1 succeeded, 2 failed\n");
     scene.ralph("report --markdown").code(0).stdout_has("| Attempts | 3 attempts (usage limit, went on at ");
 }
+
+/// Returns all numbers in `text` before a word that begins with `word`: `7 attempts`.
+fn numbers_before(text: &str, word: &str) -> Vec<u64> {
+    let words: Vec<&str> = text.split(|c: char| c.is_whitespace() || c == '(').collect();
+    let pairs = words.windows(2).filter(|pair| pair[1].trim_end_matches([',', '.', ';']) == word);
+    pairs.filter_map(|pair| pair[0].replace(',', "").parse().ok()).collect()
+}
+
+/// Returns the text of a page, with one blank between words.
+fn words_of(page: &str) -> String {
+    let texts = page.split('<').filter_map(|part| part.split_once('>')).map(|(_, text)| text);
+    texts.flat_map(str::split_whitespace).flat_map(|word| [word, " "]).collect()
+}
+
+/// Three sessions, of which one goes on later, a task that was given up and accepted, one that was opened again, and a lane.
+#[test]
+fn every_screen_adds_up_over_several_sessions() {
+    let scene = Sandbox::new();
+    let list: String = (1..=6).map(|number| format!("- [ ] T00{number} Do it\n")).collect();
+    scene.tasks(&list).agents_like_claude(&[("fake", AGENT)]).config("skip-after = 2").write("cost", "0.5");
+    scene.commit("Ready");
+    scene.ralph("-n 2").code(4);
+    scene.write("fails", "T003");
+    let card = scene.ralph("-n 3").code(4).text();
+    assert!(card.contains("3 attempts, 2 failed") && card.contains("$1.50"), "{card}");
+    scene.write("fails", "");
+    scene.ralph("accept T003").code(0);
+    scene.ralph("reopen T001").code(0);
+    scene.ralph("resume -n 1").code(4);
+    scene.commit("So far");
+    scene.ralph("run --lane --task T005").code(0);
+
+    let summary = summary(&scene, "several sessions");
+    let [attempts, succeeded, failed] =
+        ["attempts", "succeeded", "failed"].map(|key| summary[key].as_u64().unwrap());
+    assert_eq!([attempts, succeeded, failed], [7, 5, 2]);
+    assert_eq!(summary["cost"]["usd"], json!(3.5));
+    let stats = scene.ralph("stats --json").code(0).json();
+    assert_eq!(
+        [&stats["runs"], &stats["success"], &stats["failure"]],
+        [&json!(attempts), &json!(succeeded), &json!(failed)]
+    );
+    let sum = |values: &[Value], key: &str| values.iter().map(|one| one[key].as_u64().unwrap()).sum::<u64>();
+    // Each attempt costs half a dollar.
+    let costs =
+        |values: &[Value]| values.iter().map(|one| one["cost_usd"].as_f64().unwrap() * 2.0).sum::<f64>();
+    let of_tasks = stats["tasks"].as_array().unwrap();
+    assert_eq!((sum(of_tasks, "runs"), json!(costs(of_tasks))), (attempts, json!(7.0)));
+    let sessions = scene.ralph("log --sessions --json").code(0).json()["sessions"].take();
+    let sessions = sessions.as_array().unwrap();
+    assert_eq!((sum(sessions, "iterations_run"), json!(costs(sessions))), (attempts, json!(7.0)));
+    let rows = scene.ralph("log --jsonl").code(0).json_lines();
+    let runs = rows.iter().filter(|row| !row["exit"]["agent"].is_null()).count();
+    assert_eq!(runs as u64, attempts, "of the records only attempts have an agent");
+
+    let log = scene.ralph("log --sessions").code(0).text();
+    let listed = numbers_before(&log, "attempts").into_iter().chain(numbers_before(&log, "attempt"));
+    assert_eq!(listed.sum::<u64>(), attempts, "{log}");
+    let words = scene.ralph("stats").code(0).text();
+    assert!(words.contains("7 attempts in 3 sessions: 5 succeeded, 2 failed"), "{words}");
+    // Each session says the same of itself on the page, in Markdown and as JSON.
+    let mut of_sessions = 0;
+    for session in sessions {
+        let id = session["id"].as_str().unwrap();
+        let own =
+            scene.ralph(&format!("report --session {id} --json")).code(0).json()["summary"]["session"].take();
+        let own = own["attempts"].as_u64().unwrap();
+        of_sessions += own;
+        let page = scene.outside("page.html");
+        scene.ralph(&format!("report --session {id} -o {}", page.display())).code(0);
+        let page = std::fs::read_to_string(page).unwrap();
+        let markdown = scene.ralph(&format!("report --session {id} --markdown")).code(0).text();
+        let noun = if own == 1 { "attempt" } else { "attempts" };
+        assert!(markdown.contains(&format!("| Attempts | {own} {noun} |")), "{own} in Markdown: {markdown}");
+        assert!(words_of(&page).contains(&format!(" Attempts {own} ")), "{own} on the page of {id}");
+    }
+    assert_eq!(of_sessions, attempts);
+}

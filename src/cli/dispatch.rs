@@ -162,7 +162,8 @@ fn act(ralph: Ralph, arguments: &[OsString]) -> Result<ExitCode> {
         Action::Resume(args) if args.tui => tui::resume_beside(arguments, &args, &context),
         Action::Resume(args) => resume::run(&args, &context),
         Action::Stop { now, session } => control::stop(now, session.as_ref(), &context),
-        Action::Accept { task, place, json } => accept::run(&task, &place, json, &context),
+        Action::Accept(args) => accept::accept(&args, &context),
+        Action::Reopen(args) => accept::reopen(&args, &context),
         Action::Hint(args) => hint::hint(&args, &context),
         Action::Status(args) => status::run(&args, &context),
         Action::Tasks { file, feature, json } => {

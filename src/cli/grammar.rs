@@ -9,13 +9,13 @@ use clap::{ArgMatches, Args, Command, CommandFactory, Error, FromArgMatches, Par
 
 use ralph_core::record::{CANONICAL, RALPH, SessionName, with_command};
 
-use super::args::{MemorySettingArgs, PlaceArgs, ReadArgs};
+use super::args::{MemorySettingArgs, ReadArgs};
 use super::context::Everywhere;
 use super::run::RunArgs;
 use super::sessions::OnlySessions;
 use super::{
-    Json, bisect, clean, completions, diff, help, help_topic, hint, hooks, init, log, memory, notes, rebuild,
-    report_output, restore, resume, shim, show, status, sync, trust, verify, web,
+    Json, accept, bisect, clean, completions, diff, help, help_topic, hint, hooks, init, log, memory, notes,
+    rebuild, report_output, restore, resume, shim, show, status, sync, trust, verify, web,
 };
 
 /// Run coding agents over a spec-kit feature, and keep the whole record in git
@@ -45,17 +45,12 @@ pub enum Action {
         #[arg(long, value_name = "SESSION")]
         session: Option<SessionName>,
     },
-    /// Count a task as done although its last attempt was refused
+    /// Count a task as done that was refused or given up, or settle the flags of a done one
     #[command(after_help = help::ACCEPT)]
-    Accept {
-        /// Task whose last attempt was refused
-        #[arg(value_name = "TASK")]
-        task: String,
-        #[command(flatten)]
-        place: PlaceArgs,
-        #[command(flatten)]
-        json: Json,
-    },
+    Accept(accept::AcceptArgs),
+    /// Open the box of a task that is done
+    #[command(after_help = help::REOPEN)]
+    Reopen(accept::ReopenArgs),
     /// Add a hint to the next prompt, or to those of a task
     #[command(after_help = help::HINT)]
     Hint(Box<hint::HintArgs>),

@@ -33,10 +33,22 @@ Also: `tasks`, `shim`, `man`, `purge`, `rebuild`, each with its --help";
 
 pub(super) const ACCEPT: &str = "\
 Example:
-  specify ralph accept T004               Tick the box of T004, and record that you did
+  specify ralph accept T004               T004 was refused or given up: bring its changes back,
+                                          validate, and tick its box
+  specify ralph accept T007               T007 is done and flagged: that is right so
+  specify ralph accept --undo T004        Take that back
 
-For a task whose tick was refused though the validation passed, if the change is right. `show T004` shows \
-it. The record names you and the time, and the task has the flag `accepted`.";
+Where a task was undone, or sent back by the clean checkout, its box is ticked and no file changes. If the changes do \
+not all come back, or the validation fails with them, nothing is changed (exit 3 or 5); --force ticks all the same. \
+`show T004` shows what it is about. The record names you and the time.";
+
+pub(super) const REOPEN: &str = "\
+Examples:
+  specify ralph reopen T007               T007 is not done: untick its box
+  specify ralph reopen T007 'TEXT'        The same, and its next prompt has TEXT
+  specify ralph reopen --undo T007        Take that back
+
+No file changes, and the record of T007 stays. `resume` works on it; `accept T007` is the other answer.";
 
 pub(super) const HINT: &str = "\
 Examples:

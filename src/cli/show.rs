@@ -120,7 +120,11 @@ pub fn run(args: &ShowArgs, context: &Context) -> Result<ExitCode> {
         entry: &text,
         sandbox: begun.as_ref().and_then(|session| session.sandbox.as_ref()),
         session: (!is_newest).then_some(shown.log.id()),
-        attempts: shown.log.iterations().filter(|other| other.is_run() && other.task == entry.task).count(),
+        attempts: shown
+            .log
+            .iterations()
+            .filter(|other| other.is_attempt() && other.task == entry.task)
+            .count(),
         earlier: &earlier,
         afterwards: afterwards.as_ref(),
         changed: changes.as_deref(),
@@ -167,11 +171,10 @@ fn unchanged(context: &Context, shown: &Point) -> Result<Option<String>> {
     }
     let is_newest = context.store()?.newest_session()?.as_ref() == Some(shown.log.id());
     let session = if is_newest { String::new() } else { format!("{}:", shown.log.id()) };
-    let earlier = shown.log.iterations().rev().filter(|other| {
-        other.task == entry.task
-            && other.iteration < entry.iteration
-            && other.outcome.is_some_and(Outcome::is_attempt)
-    });
+    let earlier =
+        shown.log.iterations().rev().filter(|other| {
+            other.task == entry.task && other.iteration < entry.iteration && other.is_attempt()
+        });
     for other in earlier.filter_map(|other| other.iteration) {
         if !is_empty(&shown.at(Which::Number(other))?)? {
             let command = format!("{RALPH} show {session}{other} -p");

@@ -82,7 +82,7 @@ fn later_attempts(store: &Store, logs: &[SessionLog]) -> Result<LaterAttempts> {
     let entries: Vec<_> = logs
         .iter()
         .flat_map(SessionLog::iterations)
-        .filter(|entry| entry.is_run() && entry.attempt.is_some_and(|attempt| attempt > 1))
+        .filter(|entry| entry.is_attempt() && entry.attempt.is_some_and(|attempt| attempt > 1))
         .cloned()
         .collect();
     Ok(LaterAttempts::of(&store.read_iterations(&entries)?))

@@ -215,7 +215,7 @@ fn session_status(
         ..Shown::default()
     };
     if is_running {
-        let ran: Vec<&LogEntry> = log.iterations().filter(|entry| entry.is_run()).collect();
+        let ran: Vec<&LogEntry> = log.iterations().filter(|entry| entry.is_attempt()).collect();
         let last = ran.iter().rev();
         let last = last.filter_map(|entry| Some((entry.outcome?, entry.task.clone()?, entry.ended_at)));
         shown.last = last.take(MAX_LAST).collect();

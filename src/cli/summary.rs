@@ -8,8 +8,8 @@ use ralph_core::summary::summarize;
 use ralph_project::tasks;
 use ralph_store::{Hints, Listing, Row, Store};
 
-use super::Context;
 use super::trust::load_to_read;
+use super::{Context, lane};
 
 /// Counts all sessions of a feature, by its path, against its task list as it is now. `shown` is the session that the
 /// command shows.
@@ -83,15 +83,15 @@ pub fn hints(store: &Store, feature: &str) -> Vec<Hint> {
     Hints::of(store.repository(), feature).list().unwrap_or_default()
 }
 
-/// Returns the task list of a feature: as it is now, else as the newest of the records `commits` has it, else an empty
-/// one.
+/// Returns the task list of a feature: as it is now, where its newest session works in a lane on that branch; else as the
+/// newest of the records `commits` has it, else an empty one.
 pub fn list(
     context: &Context,
     store: &Store,
     feature: &str,
     commits: impl Iterator<Item = ObjectId>,
 ) -> TaskList {
-    let present = context.recorded_feature(feature);
+    let present = context.recorded_feature(feature).and_then(|feature| lane::at_tip(feature, context));
     if let Ok(list) = present.and_then(|feature| tasks::read(&feature.files, &feature.tasks_path)) {
         return without_optional(list, context);
     }

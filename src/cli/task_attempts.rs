@@ -86,9 +86,9 @@ pub fn comparisons(store: &Store, point: &Point, name: &IterationName) -> Result
     Ok(comparisons)
 }
 
-/// Returns true if an agent's work was judged.
+/// Returns true if an agent's work was judged, or came to what this version does not know.
 fn is_attempt(entry: &LogEntry) -> bool {
-    matches!(entry.outcome, Some(Outcome::Success | Outcome::Failure | Outcome::Later(_)))
+    entry.is_attempt() || matches!(entry.outcome, Some(Outcome::Later(_)))
 }
 
 /// Returns the name of a task as the records have it: as it is written, else in any letter case.

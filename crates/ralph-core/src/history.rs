@@ -36,8 +36,8 @@ pub struct History {
 struct RunSummary {
     task: Option<TaskName>,
     outcome: Outcome,
-    /// True if it counts; see [`Iteration::is_run`].
-    is_run: bool,
+    /// True if it counts; see [`Iteration::is_attempt`].
+    is_attempt: bool,
     /// True if the box of the picked task went to done.
     is_closed: bool,
     /// True if a box or a file other than progress.txt changed.
@@ -126,6 +126,13 @@ fn names_changed(iteration: &Iteration) -> bool {
     iteration.files_changed.iter().any(names_it)
 }
 
+impl RunSummary {
+    /// Returns true if what comes after it is counted anew.
+    fn is_anew(&self) -> bool {
+        matches!(self.outcome, Outcome::Skipped | Outcome::Reopened)
+    }
+}
+
 impl History {
     /// Returns an empty history.
     pub fn new(retries_questions: bool) -> Self {
@@ -171,8 +178,9 @@ impl History {
         self.turns.push(RunSummary {
             task: iteration.task.clone(),
             outcome: iteration.outcome,
-            is_run: iteration.is_run(),
-            is_closed: iteration.task.as_ref().is_some_and(|task| iteration.closed.contains(task)),
+            is_attempt: iteration.is_attempt(),
+            is_closed: iteration.is_acceptance()
+                || iteration.task.as_ref().is_some_and(|task| iteration.closed.contains(task)),
             is_change: !iteration.closed.is_empty() || !iteration.files_changed.is_empty(),
             validation: iteration.exit.validation,
             is_timeout: iteration.exit.validation.is_some()
@@ -200,7 +208,7 @@ impl History {
         self.turns.push(RunSummary {
             task: entry.task.clone(),
             outcome,
-            is_run: entry.is_run(),
+            is_attempt: entry.is_attempt(),
             is_closed: match (&entry.task, outcome) {
                 (Some(task), _) if !entry.closed.is_empty() => entry.closed.contains(task),
                 // A loop that is not about boxes.
@@ -231,17 +239,17 @@ impl History {
 
     /// Lets [`runs`](Self::runs) begin at 0 from here on; rows of failures go on.
     pub fn begin_runs(&mut self) {
-        self.earlier_runs = count(self.turns.iter().filter(|turn| turn.is_run));
+        self.earlier_runs = count(self.turns.iter().filter(|turn| turn.is_attempt));
     }
 
     /// Agent runs of this start. A skip is a record, not a run, and neither is what a limit of the provider's cut short.
     pub fn runs(&self) -> u32 {
-        count(self.turns.iter().filter(|turn| turn.is_run)) - self.earlier_runs
+        count(self.turns.iter().filter(|turn| turn.is_attempt)) - self.earlier_runs
     }
 
     /// Returns how often an agent had its turn at this task.
     pub fn attempts(&self, task: &str) -> u32 {
-        count(self.of(task).filter(|turn| turn.is_run))
+        count(self.of(task).filter(|turn| turn.is_attempt))
     }
 
     /// Returns how often in a row the box of this task stayed open. An interruption does not count as a failure.
@@ -250,7 +258,7 @@ impl History {
             self.of(task)
                 .rev()
                 .filter(|turn| turn.outcome != Outcome::Interrupted && !self.is_set_aside(turn))
-                .take_while(|turn| !turn.is_closed && turn.outcome != Outcome::Skipped),
+                .take_while(|turn| !turn.is_closed && !turn.is_anew()),
         )
     }
 
@@ -258,7 +266,7 @@ impl History {
     pub fn failures_without_progress(&self, task: &str) -> u32 {
         let runs = self.of(task).rev();
         let failed = runs.filter(|turn| turn.outcome != Outcome::Interrupted && !self.is_set_aside(turn));
-        let failed = failed.take_while(|turn| !turn.is_closed && turn.outcome != Outcome::Skipped);
+        let failed = failed.take_while(|turn| !turn.is_closed && !turn.is_anew());
         count(failed.filter(|turn| !turn.is_progress))
     }
 
@@ -292,7 +300,10 @@ impl History {
             return None;
         }
         let failures = self.turns.iter().filter(|turn| {
-            turn.outcome == Outcome::Failure && turn.is_run && !turn.is_progress && !self.is_set_aside(turn)
+            turn.outcome == Outcome::Failure
+                && turn.is_attempt
+                && !turn.is_progress
+                && !self.is_set_aside(turn)
         });
         let given_up = self.turns.iter().filter(|turn| turn.outcome == Outcome::Skipped);
         Some([count(given_up), count(failures)])
@@ -333,18 +344,14 @@ impl History {
 
     /// Returns how many runs in a row changed no box and no file.
     pub fn idle_streak(&self) -> u32 {
-        let runs = self.turns.iter().rev().filter(|turn| turn.is_run && !self.is_set_aside(turn));
+        let runs = self.turns.iter().rev().filter(|turn| turn.is_attempt && !self.is_set_aside(turn));
         count(runs.take_while(|turn| !turn.is_change))
     }
 
     /// Returns how many runs in a row failed in the same way, whatever their task was. Skips and interruptions do not
     /// count.
     pub fn same_failures_in_a_row(&self) -> u32 {
-        let mut runs = self
-            .turns
-            .iter()
-            .rev()
-            .filter(|turn| turn.outcome != Outcome::Interrupted && !turn.outcome.is_without_run());
+        let mut runs = self.turns.iter().rev().filter(|turn| turn.is_attempt);
         let Some(last) = runs.next().and_then(|turn| turn.failure.as_ref()) else { return 0 };
         1 + count(runs.take_while(|turn| turn.failure.as_ref() == Some(last)))
     }
@@ -353,9 +360,7 @@ impl History {
     /// interruptions do not count.
     fn alike(&self) -> impl Iterator<Item = &RunSummary> {
         let runs = self.turns.iter().rev();
-        let mut runs = runs
-            .filter(|turn| turn.outcome != Outcome::Interrupted && !turn.outcome.is_without_run())
-            .peekable();
+        let mut runs = runs.filter(|turn| turn.is_attempt).peekable();
         let key = runs.peek().filter(|turn| !self.is_set_aside(turn)).and_then(|turn| turn.failure.as_ref());
         runs.take_while(move |turn| key.is_some() && turn.failure.as_ref() == key)
     }
@@ -390,7 +395,7 @@ impl History {
 
     /// Returns the tasks that had a run, each as often, oldest first.
     pub fn worked_on(&self) -> impl DoubleEndedIterator<Item = &TaskName> {
-        self.turns.iter().filter(|turn| turn.is_run).filter_map(|turn| turn.task.as_ref())
+        self.turns.iter().filter(|turn| turn.is_attempt).filter_map(|turn| turn.task.as_ref())
     }
 
     /// Returns true if the last validation that ran passed, and nothing refused what it showed; `None` if none ran.
@@ -404,7 +409,7 @@ impl History {
 
     /// Returns true if the last run at this task was refused though its validation passed, if it has one.
     pub fn was_refused(&self, task: &str) -> bool {
-        self.of(task).rev().find(|turn| turn.is_run).is_some_and(|turn| turn.is_refused)
+        self.of(task).rev().find(|turn| turn.is_attempt).is_some_and(|turn| turn.is_refused)
     }
 
     /// Returns true if the validation could not be run in any iteration that had one, and there were two or more.
@@ -449,7 +454,7 @@ mod tests {
                     "!" => Outcome::Skipped,
                     _ => Outcome::Failure,
                 },
-                is_run: !matches!(end, "!" | "="),
+                is_attempt: !matches!(end, "!" | "=" | "?"),
                 is_closed: end == "+",
                 is_change: !matches!(end, "~" | "!" | "=" | "q" | "p"),
                 validation: None,
@@ -531,8 +536,8 @@ mod tests {
         let history = history("T1- T2- T1- T1? T1-");
         assert_eq!(history.failures_in_a_row("T1"), 3);
         assert_eq!(history.failures_in_a_row("T2"), 1);
-        assert_eq!(history.attempts("T1"), 4);
-        assert_eq!(history.runs(), 5);
+        assert_eq!(history.attempts("T1"), 3);
+        assert_eq!(history.runs(), 4);
     }
 
     #[test]

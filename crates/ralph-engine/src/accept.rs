@@ -1,208 +1,588 @@
-//! A person overrules a refusal: the box is ticked, and a record without an agent run says who did it.
+//! A person has the last word on a task: it counts as done, or its box is opened again. A record without an agent run says
+//! who did that, and when.
 
 use anyhow::{Context, Result};
+use failure_excerpt::Tally;
 use tasklist::{Item, Mark, TaskList};
 
+use ralph_core::config::Pass;
+use ralph_core::judge::{KnownFailures, known_failures};
 use ralph_core::record::{
-    Acceptance, ArtifactStatus, Event, Evidence, Flag, FlagCode, Iteration, Outcome, RALPH, RecordKind,
-    Refusal, Session, SessionId, Status, StopReason, Task, TaskName, Timestamp,
+    Acceptance, ArtifactStatus, Event, Evidence, ExitReason, FailureClass, Flag, FlagCode, Iteration,
+    LogEntry, Outcome, RALPH, RecordKind, Refusal, Session, SessionId, Status, StopReason, Task, TaskName,
+    Timestamp, Validation, join_files,
 };
 use ralph_project::tasks::{self, set_marks};
 use ralph_store::{
-    Begin, Control, LoopLock, SessionLog, SessionQuery, SessionRefs, Spool, SpoolMeta, note_last_written,
+    Begin, Control, LoopLock, PutBack, PutBackKind, RestorePoint, SessionLog, SessionQuery, SessionRefs,
+    Slot, Spool, SpoolMeta, names, note_last_written,
 };
 
 use super::begin::place;
 use super::decide::all_done;
 use super::iteration::unfinished;
+use super::iteration_context::{tally, validation_cause};
 use super::parents::close_finished;
 use super::plan::Plan;
 use super::recorded_progress::progress_parts;
 use super::recorder::Recorder;
 use super::recover::{self, catch_up, ended};
 use super::redaction::redactor_of;
+use super::restoring::last_green::Attempt;
+use super::restoring::put_back::{self, Side};
+use super::restoring::rollback::Rollback;
+use super::validate;
 
-/// A task that a person accepted.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Accepted {
-    pub session: SessionId,
-    /// The record of the acceptance.
-    pub iteration: u32,
-    pub task: TaskName,
-    pub refused: FlagCode,
-    /// True if all tasks of the session are done now.
-    pub is_completed: bool,
+/// Maximum number of paths that a refusal names.
+const MAX_NAMED_FILES: usize = 10;
+
+/// What a person says of a task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Word {
+    /// It counts as done.
+    Accept {
+        /// Also if its changes do not all come back, or the validation fails with them.
+        is_forced: bool,
+    },
+    /// It is not done.
+    Reopen,
+    /// The acceptance does not count.
+    UndoAccept,
+    /// The reopening does not count.
+    UndoReopen,
 }
 
-/// Ticks the box of a task whose last attempt was refused, and records who overruled that.
+/// What became of it.
+#[derive(Debug, Clone)]
+pub struct Answered {
+    pub session: SessionId,
+    /// The record of it; `None` if nothing was done, as the validation fails.
+    pub iteration: Option<u32>,
+    pub task: TaskName,
+    /// Why the last attempt at the task was refused, if it was.
+    pub refused: Option<FlagCode>,
+    /// True if it was done before: what stands out in it was looked at.
+    pub was_done: bool,
+    /// The files of its attempts that were brought back, or taken away again, and those that stay as they are.
+    pub brought_back: Vec<String>,
+    pub kept: Vec<String>,
+    pub validation: Option<(Validation, Tally)>,
+    /// Why the validation fails.
+    pub cause: Option<String>,
+    /// True if all tasks of the session are done now.
+    pub is_completed: bool,
+    /// The tasks of the list that are done now, and all of them.
+    pub done: [usize; 2],
+}
+
+/// Where a task stands that a person speaks of.
+enum Standing {
+    Done,
+    /// The last attempt at it was refused, or it was given up; its changes may be taken back.
+    TakenBack,
+    /// It was done once.
+    OpenedAgain,
+}
+
+/// Records what a person says of a task, after doing it.
 ///
 /// # Errors
 ///
-/// A [`Refusal`] if a loop runs in this work tree, or if the task is unknown, done, or was not refused.
-pub fn accept(plan: &Plan<'_>, name: &str, by: &str, say: &mut dyn FnMut(&Event)) -> Result<Accepted> {
+/// A [`Refusal`] if a loop runs in this work tree, if the task is unknown, or stands where this cannot be said of it.
+pub fn answer(
+    plan: &Plan<'_>,
+    name: &str,
+    word: Word,
+    by: &str,
+    say: &mut dyn FnMut(&Event),
+) -> Result<Answered> {
     let _lock = LoopLock::take_beside(plan.work_tree)?;
     recover::recover(plan, say)?;
-    let feature = plan.feature;
-    let list = plan.job.read_tasks(feature)?;
-    let item = tasks::named(&list, name, &feature.tasks_path)?;
-    if item.done {
-        return Err(Refusal::new(format!("{} is done already", item.name))
-            .with_hint(format!("`{RALPH} status` lists what is open"))
-            .into());
+    let list = plan.job.read_tasks(plan.feature)?;
+    let item = tasks::named(&list, name, &plan.feature.tasks_path)?;
+    let sessions = SessionQuery::of_feature(&plan.feature.path);
+    let sessions = plan.store.sessions(&sessions, &mut Vec::new())?;
+    let mut past: Vec<Past<'_>> = Vec::new();
+    for log in &sessions {
+        for entry in log.iterations().filter(|entry| is_about(entry, &item.name)) {
+            past.push((log, entry));
+        }
     }
-    let (log, refused, attempt) = refused_attempt(plan, item)?;
-    let session = log.id().clone();
-    let begun = log.entries.iter().rfind(|entry| entry.kind.begins());
-    let begun = begun.and_then(|entry| plan.store.readable_session(entry));
-    let begun = begun.with_context(|| format!("read how session {session} began"))?;
-    let place = place(plan, &begun);
-    let redactor = redactor_of(&place.redaction_rules, &place.redaction_allow)?;
-    let spool = Spool::create(plan.work_tree, &place)?;
-    let mut recorder = Recorder::new(plan, place.clone(), redactor, spool.clone())?;
-    catch_up(&mut recorder, &place, &progress_parts(plan.store, &log)?, say);
-    resume(plan, &mut recorder, &log)?;
-    let changes = set_marks(&feature.files, &feature.tasks_path, &list, &[item], Mark::Done)?;
-    if !changes.not_found.is_empty() {
-        return Err(Refusal::new(format!("the box of {} is no longer there", item.name))
-            .with_hint("save the task list, and try again")
-            .into());
+    let newest = past.last().copied();
+    drop_undone(&mut past);
+    let standing = match word {
+        Word::Accept { .. } => to_accept(plan, item, &past)?,
+        Word::Reopen => to_reopen(item)?,
+        Word::UndoAccept | Word::UndoReopen => to_undo(item, newest.map(|(_, entry)| entry), word)?,
+    };
+    let log = newest.map(|(log, _)| log).or(sessions.last());
+    let log = log.ok_or_else(|| not_tried(item))?;
+    let is_attempt = |entry: &LogEntry| entry.is_attempt() && entry.task.as_ref() == Some(&item.name);
+    let last = past.iter().rev().map(|(_, entry)| *entry).find(|entry| is_attempt(entry));
+    let mut desk = Desk::new(plan, &list, item, log)?;
+    let mut answered = Answered {
+        session: log.id().clone(),
+        iteration: None,
+        task: item.name.clone(),
+        refused: last.and_then(|last| last.refused),
+        was_done: item.done,
+        brought_back: Vec::new(),
+        kept: Vec::new(),
+        validation: None,
+        cause: None,
+        is_completed: false,
+        done: [0; 2],
+    };
+    let prepared = match (word, &standing) {
+        (Word::Accept { is_forced }, Standing::TakenBack) => {
+            desk.try_changes(&past, last, is_forced, &mut answered)
+        }
+        (Word::UndoAccept, _) => desk.undo(&past, &mut answered).map(|()| None),
+        _ => Ok(None),
+    };
+    let is_over = match &prepared {
+        Ok(_) => answered.cause.is_some() && word != Word::Accept { is_forced: true },
+        Err(_) => true,
+    };
+    if is_over {
+        desk.spool.remove(plan.store.repository())?;
     }
-    let parents = close_finished(feature, &plan.job.read_tasks(feature)?)?;
+    let restoration = prepared?;
+    if is_over {
+        return Ok(answered);
+    }
+    desk.open(log, say)?;
+    let mark = if matches!(word, Word::Accept { .. } | Word::UndoReopen) { Mark::Done } else { Mark::Open };
+    let parents = desk.set_box(mark)?;
     let at = plan.clock.now();
-    let accepted = Acceptance { by: by.to_owned(), at };
-    let iteration = record(plan, &mut recorder, &log, &attempt, (item, parents), accepted)?;
-    let is_completed = end(plan, &mut recorder, &place, at)?;
-    note_last_written(plan.work_tree, &place.feature, &session)?;
-    let is_settled = recorder.settle_progress();
-    for message in std::mem::take(&mut recorder.warnings) {
-        say(&Event::Warning { message });
-    }
-    if is_settled {
-        spool.remove(plan.store.repository())?;
-    }
-    Control::of(plan.store.repository(), &session).clear()?;
-    Ok(Accepted { session, iteration, task: item.name.clone(), refused, is_completed })
+    let accepted = Acceptance { by: by.to_owned(), at, restoration };
+    let like = last.and_then(|last| plan.store.readable_iteration(last));
+    desk.record(like.as_ref(), mark, parents, accepted, &answered)?;
+    answered.iteration = Some(desk.number);
+    answered.is_completed = desk.end(at)?;
+    let counts = plan.job.read_tasks(plan.feature)?.counts();
+    answered.done = [counts.done, counts.done + counts.open];
+    desk.close(say)?;
+    Ok(answered)
 }
 
-/// Finds the last attempt at a task, in all sessions of the feature, with its session and why its tick was refused.
-fn refused_attempt(plan: &Plan<'_>, item: &Item) -> Result<(SessionLog, FlagCode, Iteration)> {
-    let feature = &plan.feature.path;
-    let sessions = plan.store.sessions(&SessionQuery::of_feature(feature), &mut Vec::new())?;
-    for log in sessions.into_iter().rev() {
-        let attempts = log.iterations().filter(|entry| entry.is_run());
-        let Some(last) = attempts.rev().find(|entry| entry.task.as_ref() == Some(&item.name)) else {
-            continue;
-        };
-        let Some(refused) = last.refused else {
-            return Err(Refusal::new(format!("the last attempt at {} was not refused", item.name))
-                .with_hint(format!("`{RALPH} show {}` says how it ended", item.name))
-                .into());
-        };
-        let iteration = plan.store.readable_iteration(last);
-        let iteration = iteration.with_context(|| format!("read the last attempt at {}", item.name))?;
-        return Ok((log, refused, iteration));
+/// A record, and its session.
+type Past<'a> = (&'a SessionLog, &'a LogEntry);
+
+/// Drops acceptances that do not count any more, with what says so: where the task stands is what came before.
+fn drop_undone(past: &mut Vec<Past<'_>>) {
+    let mut counted: Vec<Past<'_>> = Vec::new();
+    for (log, entry) in past.drain(..) {
+        let is_undone = entry.outcome == Some(Outcome::Reopened)
+            && counted.last().is_some_and(|(_, last)| last.flags.contains(&FlagCode::Accepted));
+        if is_undone {
+            counted.pop();
+        } else {
+            counted.push((log, entry));
+        }
     }
-    Err(Refusal::new(format!("no attempt at {} is recorded", item.name))
+    *past = counted;
+}
+
+fn is_about(entry: &LogEntry, task: &TaskName) -> bool {
+    entry.task.as_ref() == Some(task) || entry.closed.contains(task) || entry.reopened.contains(task)
+}
+
+fn not_tried(item: &Item) -> Refusal {
+    Refusal::new(format!("no attempt at {} is recorded", item.name))
         .with_hint(format!("`{RALPH} --task {}` runs an agent on it", item.name))
+}
+
+/// Returns where a task stands that is to count as done.
+fn to_accept(plan: &Plan<'_>, item: &Item, past: &[Past<'_>]) -> Result<Standing> {
+    let task = &item.name;
+    if item.done {
+        let done = past.iter().rev().find(|(_, entry)| entry.outcome == Some(Outcome::Success));
+        let flags = done.map_or(&[][..], |(_, entry)| &entry.flags);
+        return match flags {
+            [] => Err(Refusal::new(format!("{task} is done already"))
+                .with_hint(format!("`{RALPH} status` lists what is open"))
+                .into()),
+            flags if flags.contains(&FlagCode::Accepted) => {
+                Err(Refusal::new(format!("{task} was accepted already"))
+                    .with_hint(format!("`{RALPH} reopen {task}` opens its box again"))
+                    .into())
+            }
+            _ => Ok(Standing::Done),
+        };
+    }
+    for (_, entry) in past.iter().rev() {
+        let is_own = entry.task.as_ref() == Some(task);
+        match entry.outcome {
+            Some(Outcome::Skipped) if is_own => return Ok(Standing::TakenBack),
+            Some(Outcome::Failure) if is_own && entry.refused.is_some() => return Ok(Standing::TakenBack),
+            Some(Outcome::Failure)
+                if is_own && entry.failure_class.is_some_and(FailureClass::is_question) =>
+            {
+                let refusal = Refusal::new(format!("the last attempt at {task} asked something"));
+                let hint =
+                    format!("`{RALPH} hint --task {task} 'TEXT'` answers; `resume` tries it with that");
+                return Err(refusal.with_hint(hint).into());
+            }
+            Some(Outcome::Failure) if is_own => {
+                return Err(Refusal::new(format!("the last attempt at {task} was not refused"))
+                    .with_hint(format!("`{RALPH} show {task}` says how it ended"))
+                    .into());
+            }
+            Some(Outcome::Checked | Outcome::Reopened | Outcome::Success) if is_own => {
+                return Ok(Standing::OpenedAgain);
+            }
+            _ if entry.closed.contains(task) => return Ok(Standing::OpenedAgain),
+            // Another box that an agent ticked too early was never tried.
+            Some(Outcome::Success | Outcome::Failure) if !is_own => {
+                let record = plan.store.readable_iteration(entry);
+                if record.is_some_and(|record| record.undone.iter().any(|undone| undone.task == *task)) {
+                    return Ok(Standing::OpenedAgain);
+                }
+            }
+            _ => {}
+        }
+    }
+    Err(not_tried(item).into())
+}
+
+fn to_reopen(item: &Item) -> Result<Standing> {
+    if item.done {
+        return Ok(Standing::Done);
+    }
+    Err(Refusal::new(format!("{} is open", item.name))
+        .with_hint(format!(
+            "`{RALPH} hint --task {} 'TEXT'` says what its next attempt should know",
+            item.name
+        ))
         .into())
 }
 
-/// Records that the session goes on: only that can follow its end.
-fn resume(plan: &Plan<'_>, recorder: &mut Recorder<'_>, log: &SessionLog) -> Result<()> {
-    let session = Session {
-        status: Status::Running,
-        stop_reason: None,
-        ended_by: None,
-        limit: None,
-        ended_at: None,
-        ..ended(plan, recorder.place(), log)?
+/// Checks that the last word on a task is the one that is to be undone.
+fn to_undo(item: &Item, last: Option<&LogEntry>, word: Word) -> Result<Standing> {
+    let (is_last, what) = if word == Word::UndoReopen {
+        (last.is_some_and(|last| last.outcome == Some(Outcome::Reopened)), "opened again")
+    } else {
+        let is_acceptance = |last: &LogEntry| last.flags.contains(&FlagCode::Accepted);
+        (last.is_some_and(|last| is_acceptance(last) && last.closed.contains(&item.name)), "accepted")
     };
-    let opening = recorder.open(Some(log), plan.clock.now())?;
-    recorder.write_opening(opening, &session, &plan.feature.name, plan.clock)?;
-    Ok(())
-}
-
-/// Records the acceptance. Returns the number of its record.
-fn record(
-    plan: &Plan<'_>,
-    recorder: &mut Recorder<'_>,
-    log: &SessionLog,
-    refused: &Iteration,
-    (item, parents): (&Item, Vec<TaskName>),
-    accepted: Acceptance,
-) -> Result<u32> {
-    let at = accepted.at;
-    let number = log.iterations().filter_map(|entry| entry.iteration).max().unwrap_or_default() + 1;
-    let slot = recorder.slot(&number.to_string());
-    slot.create()?;
-    let taken = recorder.take(&slot, &format!("iteration {number}"), at);
-    let head = plan.work_tree.head()?;
-    let begin = Begin {
-        iteration: number,
-        task: Task::from(item),
-        attempt: 0,
-        started_at: at,
-        branch: plan.work_tree.branch()?,
-        head_before: head.clone(),
-        agent: refused.agent.clone(),
-        agent_version: None,
-        model: None,
-        validation_command: refused.validation_command.clone(),
-        hints: Vec::new(),
-        unit_tasks: Vec::new(),
-        tips: recorder.tips(),
-        restored_to: None,
-        kept_paths: Vec::new(),
-        before: None,
-        agent_setup: None,
-        prompt_parts: Vec::new(),
-    };
-    let counts = plan.job.read_tasks(plan.feature)?.counts();
-    let mut iteration = unfinished(begin, &recorder.place().begun, at, counts, head);
-    iteration.outcome = Outcome::Success;
-    iteration.attempt = None;
-    iteration.closed = [vec![item.name.clone()], parents.clone()].concat();
-    iteration.closed_parents = parents;
-    iteration.files_changed = taken.files_changed();
-    iteration.snapshot = taken.snapshot;
-    iteration.left_out = taken.left_out;
-    let text = format!("accepted by {}", accepted.by);
-    iteration.evidence = Some(Box::new(Evidence {
-        // The next attempts are held against what was accepted.
-        tests: refused.evidence.as_ref().and_then(|evidence| evidence.tests.clone()),
-        flags: vec![Flag { code: FlagCode::Accepted, text, paths: Vec::new() }],
-        accepted: Some(accepted),
-        ..Evidence::default()
-    }));
-    recorder.iteration(&slot, &iteration, "")?;
-    Ok(number)
-}
-
-/// Ends the session again: as it had ended, or completed if all of its tasks are done. Returns true if they are.
-fn end(plan: &Plan<'_>, recorder: &mut Recorder<'_>, place: &SpoolMeta, at: Timestamp) -> Result<bool> {
-    let refs = SessionRefs::new(&place.feature, place.session.clone());
-    let log = plan.store.session(&refs)?.context("read the record of the session")?;
-    let mut session = ended(plan, place, &log)?;
-    let last_end = log.entries.iter().rfind(|entry| entry.kind == RecordKind::End);
-    if let Some(last) = last_end.and_then(|entry| plan.store.readable_session(entry)) {
-        session.hints.clone_from(&last.hints);
-        (session.status, session.stop_reason, session.limit) = (last.status, last.stop_reason, last.limit);
-        session.ended_by = last.ended_by;
-        session.artifact = last.artifact;
+    if is_last && item.done == (word == Word::UndoAccept) {
+        return Ok(Standing::OpenedAgain);
     }
-    let list: TaskList = plan.job.read_tasks(plan.feature)?;
-    let scope = place.begun.scope.clone().unwrap_or_default();
-    let part = tasks::select(&list, &scope).ok().flatten();
-    let is_completed = all_done(&list, part.as_ref());
-    if is_completed {
-        session.status = Status::Completed;
-        session.stop_reason = Some(StopReason::Completed);
-        session.limit = None;
-        session.ended_by = None;
-        if list.counts().open == 0 {
-            session.artifact.status = ArtifactStatus::Complete;
+    let refusal = Refusal::new(format!("{} was not {what} last", item.name));
+    Err(refusal.with_hint(format!("`{RALPH} log --task {}` lists what happened to it", item.name)).into())
+}
+
+/// What an answer is recorded with.
+struct Desk<'p, 'a> {
+    plan: &'p Plan<'a>,
+    list: &'p TaskList,
+    item: &'p Item,
+    /// As the session began, or was last resumed.
+    begun: Session,
+    place: SpoolMeta,
+    spool: Spool,
+    recorder: Recorder<'p>,
+    number: u32,
+    slot: Slot,
+}
+
+impl<'p, 'a> Desk<'p, 'a> {
+    fn new(plan: &'p Plan<'a>, list: &'p TaskList, item: &'p Item, log: &SessionLog) -> Result<Self> {
+        let begun = log.entries.iter().rfind(|entry| entry.kind.begins());
+        let begun = begun.and_then(|entry| plan.store.readable_session(entry));
+        let begun = begun.with_context(|| format!("read how session {} began", log.id()))?;
+        let place = place(plan, &begun);
+        let redactor = redactor_of(&place.redaction_rules, &place.redaction_allow)?;
+        let spool = Spool::create(plan.work_tree, &place)?;
+        let recorder = Recorder::new(plan, place.clone(), redactor, spool.clone())?;
+        let number = log.iterations().filter_map(|entry| entry.iteration).max().unwrap_or_default() + 1;
+        let slot = recorder.slot(&number.to_string());
+        Ok(Self { plan, list, item, begun, place, spool, recorder, number, slot })
+    }
+
+    fn rollback(&self) -> Rollback<'_> {
+        Rollback { store: self.plan.store, work_tree: self.plan.work_tree, place: &self.place }
+    }
+
+    /// Brings the changes of the attempts back, and runs the validation. Where it fails, they are taken away again, unless
+    /// that is `is_forced`. Returns the number of the restoration.
+    fn try_changes(
+        &mut self,
+        past: &[Past<'_>],
+        last: Option<&LogEntry>,
+        is_forced: bool,
+        answered: &mut Answered,
+    ) -> Result<Option<u32>> {
+        self.slot.create()?;
+        let point = self.bring_back(past, is_forced, answered)?;
+        let validated = self.validate(last, answered);
+        if validated.is_err() || answered.cause.is_some() && !is_forced {
+            if let Some(point) = &point {
+                self.rollback().settle(point, Side::Found)?;
+            }
+            PutBack::forget(&self.slot)?;
+        }
+        validated?;
+        Ok(point.map(|point| point.number))
+    }
+
+    /// Brings back what the attempts at the task changed, as far as it is not there. A recovery takes it away again, until
+    /// the record is sealed.
+    fn bring_back(
+        &self,
+        past: &[Past<'_>],
+        is_forced: bool,
+        answered: &mut Answered,
+    ) -> Result<Option<RestorePoint>> {
+        let (store, task) = (self.plan.store, &self.item.name);
+        // Newest first, and the other way round: what takes an attempt back makes it again.
+        let mut attempts = Vec::new();
+        for (_, entry) in past.iter().rev().filter(|(_, entry)| entry.task.as_ref() == Some(task)) {
+            if !matches!(entry.outcome, Some(Outcome::Failure | Outcome::Skipped | Outcome::Interrupted)) {
+                break;
+            }
+            let Some(after) = entry.snapshot.clone().filter(|_| entry.is_attempt()) else { continue };
+            let before = if store.has(&after)? { store.snapshot_before(&after)? } else { None };
+            let Some(before) = before else {
+                let refusal = Refusal::new(format!("the snapshots of the attempts at {task} are not here"));
+                let hint = format!("`{RALPH} sync --snapshots` fetches them, if they were shared");
+                return Err(refusal.with_hint(hint).into());
+            };
+            attempts.push(Attempt::between(after, before));
+            let record = store.readable_iteration(entry);
+            if record.is_some_and(|record| record.restored_to.is_some()) {
+                // Those before it were taken back for it.
+                break;
+            }
+        }
+        let rollback = self.rollback();
+        let here = rollback.read()?;
+        let (changes, mut kept) = rollback.plan(&here, &attempts)?;
+        kept.retain(|path| *path != self.plan.work_tree.relative(&self.plan.feature.tasks_path));
+        if !kept.is_empty() && !is_forced {
+            let files = join_files(&kept, MAX_NAMED_FILES);
+            let refusal =
+                Refusal::new(format!("what the attempts at {task} changed does not all come back: {files}"));
+            let hint = format!("`{RALPH} diff {task}` shows it; --force takes what comes, and ticks");
+            return Err(refusal.with_hint(hint).into());
+        }
+        answered.kept = kept;
+        if changes.is_empty() {
+            return Ok(None);
+        }
+        let what = format!("the accepted changes of {task}");
+        let at = self.plan.clock.now();
+        let (point, stay) =
+            rollback.put_back(&here, &changes, &self.slot, PutBackKind::ForOneRun, &what, at)?;
+        let back = changes.iter().map(|change| &change.path).filter(|path| !stay.contains(path));
+        answered.brought_back = put_back::names(back);
+        answered.kept.extend(put_back::names(&stay));
+        Ok(Some(point))
+    }
+
+    /// Takes away what an acceptance brought back, but for files that somebody changed since.
+    fn undo(&self, past: &[Past<'_>], answered: &mut Answered) -> Result<()> {
+        let record = past.last().and_then(|(_, entry)| self.plan.store.readable_iteration(entry));
+        let accepted = record.and_then(|record| record.evidence?.accepted);
+        let Some(number) = accepted.and_then(|accepted| accepted.restoration) else { return Ok(()) };
+        let points = self.plan.store.restore_points(self.plan.work_tree)?;
+        let Some(point) = points.into_iter().find(|point| point.number == number) else {
+            return Err(Refusal::new(
+                "what the acceptance brought back is not known in this work tree any more",
+            )
+            .with_hint(format!("`{RALPH} reopen {}` opens the box, and leaves all files", self.item.name))
+            .into());
+        };
+        let rollback = self.rollback();
+        let changed = rollback.read()?.differences(&point.made, &point.found)?;
+        let stay = rollback.settle(&point, Side::Found)?;
+        let gone = changed.iter().map(|change| &change.path).filter(|path| !stay.contains(path));
+        answered.brought_back = put_back::names(gone);
+        answered.kept = put_back::names(&stay);
+        Ok(())
+    }
+
+    /// Runs the validation, and notes whether it passes by the setting `validation.pass`.
+    fn validate(&mut self, last: Option<&LogEntry>, answered: &mut Answered) -> Result<()> {
+        let plan = self.plan;
+        let Some(command) = &plan.config.settings.validation_command else { return Ok(()) };
+        let session = &self.place.session;
+        let environment = plan.environment(session, &self.item.name, self.number, 0);
+        let context = plan.validation_context(&self.slot, &environment, plan.marker(session, &self.spool));
+        let validation = validate::run(command, &context, plan.interrupt)?;
+        let (redactor, root) = (self.recorder.redactor(), &plan.project_root);
+        let [stdout, stderr] = [names::VALIDATION_STDOUT, names::VALIDATION_STDERR];
+        let tests = tally(&self.slot, stdout, stderr, redactor, root)?;
+        let legacy = self.begun.legacy_failures.as_deref();
+        let legacy = legacy.filter(|_| plan.config.settings.validation_pass == Pass::NoNewFailures);
+        let before = last.and_then(|last| plan.store.readable_iteration(last)?.evidence?.before);
+        let is_known = legacy.is_some_and(|legacy| {
+            let trusted = before.as_ref().and_then(Tally::executed);
+            matches!(known_failures(validation.exit, Some(&tests), legacy, trusted), KnownFailures::Only(_))
+        });
+        if !validation.passed() && !is_known {
+            answered.cause = Some(match validation.exit.reason {
+                Some(ExitReason::Interrupted) => "it was interrupted".to_owned(),
+                _ => validation_cause(&self.slot, &validation, redactor, root)?
+                    .map_or_else(|| format!("exit code {}", validation.exit.code), |(cause, _)| cause),
+            });
+        }
+        answered.validation = Some((validation, tests));
+        Ok(())
+    }
+
+    /// Records that the session goes on: only that can follow its end.
+    fn open(&mut self, log: &SessionLog, say: &mut dyn FnMut(&Event)) -> Result<()> {
+        let plan = self.plan;
+        catch_up(&mut self.recorder, &self.place, &progress_parts(plan.store, log)?, say);
+        let session = Session {
+            status: Status::Running,
+            stop_reason: None,
+            ended_by: None,
+            limit: None,
+            ended_at: None,
+            ..ended(plan, &self.place, log)?
+        };
+        let opening = self.recorder.open(Some(log), plan.clock.now())?;
+        self.recorder.write_opening(opening, &session, &plan.feature.name, plan.clock)?;
+        Ok(())
+    }
+
+    /// Sets the box of the task. Returns the parents that are done with it.
+    fn set_box(&self, mark: Mark) -> Result<Vec<TaskName>> {
+        let feature = self.plan.feature;
+        if self.item.done == (mark == Mark::Done) {
+            return Ok(Vec::new());
+        }
+        let changes = set_marks(&feature.files, &feature.tasks_path, self.list, &[self.item], mark)?;
+        if !changes.not_found.is_empty() {
+            return Err(Refusal::new(format!("the box of {} is no longer there", self.item.name))
+                .with_hint("save the task list, and try again")
+                .into());
+        }
+        if mark == Mark::Done {
+            close_finished(feature, &self.plan.job.read_tasks(feature)?)
+        } else {
+            Ok(Vec::new())
         }
     }
-    recorder.end(&session, "", at)?;
-    Ok(is_completed)
+
+    /// Records it. `like` is the last attempt at the task.
+    fn record(
+        &mut self,
+        like: Option<&Iteration>,
+        mark: Mark,
+        parents: Vec<TaskName>,
+        accepted: Acceptance,
+        answered: &Answered,
+    ) -> Result<()> {
+        let (plan, number, at) = (self.plan, self.number, accepted.at);
+        self.slot.create()?;
+        let mut taken = self.recorder.take(&self.slot, &format!("iteration {number}"), at);
+        let head = plan.work_tree.head()?;
+        let begin = Begin {
+            iteration: number,
+            task: Task::from(self.item),
+            attempt: 0,
+            started_at: at,
+            branch: plan.work_tree.branch()?,
+            head_before: head.clone(),
+            agent: like.map_or_else(|| self.begun.agent.clone(), |like| like.agent.clone()),
+            agent_version: None,
+            model: None,
+            validation_command: like.and_then(|like| like.validation_command.clone()),
+            hints: Vec::new(),
+            unit_tasks: Vec::new(),
+            tips: self.recorder.tips(),
+            restored_to: None,
+            kept_paths: Vec::new(),
+            before: None,
+            agent_setup: None,
+            prompt_parts: Vec::new(),
+        };
+        let counts = plan.job.read_tasks(plan.feature)?.counts();
+        let mut iteration = unfinished(begin, &self.begun, at, counts, head);
+        iteration.attempt = None;
+        iteration.files_changed = taken.files_changed();
+        iteration.snapshot = taken.snapshot.take();
+        iteration.left_out = taken.left_out;
+        let mut evidence = Evidence::default();
+        if let Some((validation, tests)) = &answered.validation {
+            iteration.exit.validation = Some(validation.exit.code);
+            iteration.duration_ms.validation = Some(validation.duration_ms);
+            evidence.tests = Some(tests.clone());
+        } else {
+            // The next attempts are held against what was accepted.
+            evidence.tests = like.and_then(|like| like.evidence.as_ref()?.tests.clone());
+        }
+        if mark == Mark::Done {
+            iteration.outcome = Outcome::Success;
+            if !self.item.done {
+                iteration.closed = [vec![self.item.name.clone()], parents.clone()].concat();
+                iteration.closed_parents = parents;
+            }
+            let how = if self.item.done { "looked at" } else { "accepted" };
+            let text = format!("{how} by {}", accepted.by);
+            evidence.flags = vec![Flag { code: FlagCode::Accepted, text, paths: Vec::new() }];
+            evidence.accepted = Some(accepted);
+        } else {
+            iteration.outcome = Outcome::Reopened;
+            iteration.cause = Some(format!("opened again by {}", accepted.by));
+            iteration.reopened = vec![self.item.name.clone()];
+            evidence.reopened = Some(accepted);
+        }
+        iteration.evidence = Some(Box::new(evidence));
+        self.recorder.iteration(&self.slot, &iteration, "")?;
+        Ok(())
+    }
+
+    /// Ends the session again: as it had ended, or completed if all of its tasks are done. Returns true if they are.
+    fn end(&mut self, at: Timestamp) -> Result<bool> {
+        let (plan, place) = (self.plan, &self.place);
+        let refs = SessionRefs::new(&place.feature, place.session.clone());
+        let log = plan.store.session(&refs)?.context("read the record of the session")?;
+        let mut session = ended(plan, place, &log)?;
+        let last_end = log.entries.iter().rfind(|entry| entry.kind == RecordKind::End);
+        if let Some(last) = last_end.and_then(|entry| plan.store.readable_session(entry)) {
+            session.hints.clone_from(&last.hints);
+            (session.status, session.stop_reason, session.limit) =
+                (last.status, last.stop_reason, last.limit);
+            session.ended_by = last.ended_by;
+            session.artifact = last.artifact;
+        }
+        let list: TaskList = plan.job.read_tasks(plan.feature)?;
+        let scope = place.begun.scope.clone().unwrap_or_default();
+        let part = tasks::select(&list, &scope).ok().flatten();
+        let is_completed = all_done(&list, part.as_ref());
+        if is_completed {
+            session.status = Status::Completed;
+            session.stop_reason = Some(StopReason::Completed);
+            session.limit = None;
+            session.ended_by = None;
+            if list.counts().open == 0 {
+                session.artifact.status = ArtifactStatus::Complete;
+            }
+        } else if session.status == Status::Completed {
+            // It can go on.
+            session.status = Status::Interrupted;
+            session.stop_reason = Some(StopReason::Interrupted);
+            session.artifact.status = ArtifactStatus::Draft;
+        }
+        self.recorder.end(&session, "", at)?;
+        Ok(is_completed)
+    }
+
+    fn close(mut self, say: &mut dyn FnMut(&Event)) -> Result<()> {
+        let repository = self.plan.store.repository();
+        note_last_written(self.plan.work_tree, &self.place.feature, &self.place.session)?;
+        let is_settled = self.recorder.settle_progress();
+        for message in std::mem::take(&mut self.recorder.warnings) {
+            say(&Event::Warning { message });
+        }
+        if is_settled {
+            self.spool.remove(repository)?;
+        }
+        Control::of(repository, &self.place.session).clear()
+    }
 }

@@ -128,7 +128,7 @@ impl Judging {
                 .is_some_and(|failing| !failing.is_empty() && failing.iter().all(|name| known.contains(name)))
         });
         narrow(&mut session.legacy_failures, iteration);
-        if let Some(task) = iteration.task.as_ref().filter(|_| iteration.is_run()) {
+        if let Some(task) = iteration.task.as_ref().filter(|_| iteration.is_attempt()) {
             let evidence = iteration.evidence.as_ref();
             let judged = evidence.filter(|evidence| evidence.refused == Some(FlagCode::Judge));
             let paths = judged.and_then(|evidence| evidence.second.as_ref()?.paths.clone());

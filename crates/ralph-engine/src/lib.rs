@@ -74,7 +74,7 @@ use task_watch::{TaskWatch, lost_words, recorded_losses, restoration};
 /// Maximum number of files that a message names.
 const MAX_NAMED_FILES: usize = 5;
 
-pub use accept::{Accepted, accept};
+pub use accept::{Answered, Word, answer};
 pub use checks::{check_operation, check_progress_file, check_protected, check_refs, check_validation};
 pub use clean::{CleanCheckout, CleanPlace, Tried, newest_held};
 pub use commits::committing::check_commits;

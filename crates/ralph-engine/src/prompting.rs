@@ -434,10 +434,8 @@ pub struct Recalled {
 /// Returns what to do about a question, or an offer to go on, that the last attempt at a task ended with; empty if it did
 /// not. `hints` are those of the next prompt.
 fn open_question(past: &[Iteration], task: &str, hints: &[String]) -> String {
-    let last = past
-        .iter()
-        .rev()
-        .find(|iteration| iteration.task.as_deref() == Some(task) && iteration.outcome.is_attempt());
+    let last =
+        past.iter().rev().find(|iteration| iteration.task.as_deref() == Some(task) && iteration.is_attempt());
     let Some(last) = last.filter(|last| last.outcome == Outcome::Failure) else { return String::new() };
     if last.failure_class.is_some_and(FailureClass::is_question) {
         let asked = format!("The last attempt at this task asked: {}", last.cause());

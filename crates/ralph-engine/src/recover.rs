@@ -135,6 +135,8 @@ fn finish(plan: &Plan<'_>, spool: &Spool, place: &SpoolMeta, say: &mut dyn FnMut
             );
         } else {
             finish_rollback(plan, place, &slot, say)?;
+            // An acceptance that was cut off: without its record, what it brought back goes again.
+            Rollback { store: plan.store, work_tree: plan.work_tree, place }.finish_put_back(&slot)?;
             // The crash came before the commit point of a start, resume, skip or end: nothing is lost with it.
             slot.remove()?;
         }

@@ -83,7 +83,7 @@ impl ListRow {
         let is_of_all = row.outcome == Some(Outcome::Checked) && row.task().is_none();
         let (look, mark) =
             if is_of_all { (Look::Dim, "·") } else { row.outcome.map_or((Look::Dim, " "), sign) };
-        let is_attempt = row.outcome.is_some_and(Outcome::is_attempt);
+        let is_attempt = row.is_attempt();
         let attempt = row.attempt.filter(|attempt| *attempt > 1 && is_attempt);
         let time = row.duration_ms.total().map_or(String::new(), brief_duration);
         let [day, clock] = day_and_clock(row.ended_at);
@@ -151,7 +151,9 @@ fn what_happened(listed: &Listed<'_>, row: &Row<'_>) -> String {
         Some(Outcome::Checked) if row.task().is_some() => {
             format!("sent back: {}", row.cause().unwrap_or_default())
         }
-        Some(Outcome::Checked | Outcome::Later(_)) | None => story(&row.subject()).to_owned(),
+        Some(Outcome::Checked | Outcome::Reopened | Outcome::Later(_)) | None => {
+            story(&row.subject()).to_owned()
+        }
     }
 }
 

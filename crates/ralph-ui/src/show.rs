@@ -122,9 +122,13 @@ pub fn lines(shown: &ShownAttempt<'_>, now: Timestamp, screen: Screen) -> Vec<St
     let open = shown.afterwards.filter(|afterwards| afterwards.done_in.is_none());
     let what = match open {
         Some(_) if is_question => Some("answer it"),
+        Some(_) if iteration.refused().is_some() => Some("not so"),
         Some(Afterwards { is_given_up: true, .. }) => Some("help it"),
         _ => None,
     };
+    if let (Some("not so"), Some(task)) = (what, &iteration.task) {
+        lines.push(format!("  {}{RALPH} accept {}", padded("right so", NAME), one_line(task)));
+    }
     if let (Some(what), Some(task)) = (what, &iteration.task) {
         lines.push(format!("  {}{}", padded(what, NAME), hint_command(RALPH, task)));
     }
@@ -143,7 +147,7 @@ fn headline(shown: &ShownAttempt<'_>, screen: Screen) -> String {
     let task = one_line(iteration.task.as_deref().unwrap_or("no task"));
     let title = one_line(task_title(iteration.task_text.as_deref().unwrap_or_default()));
     let attempt = match iteration.attempt {
-        Some(attempt) if iteration.outcome.is_attempt() && attempts > 1 => {
+        Some(attempt) if iteration.is_attempt() && attempts > 1 => {
             format!(", attempt {attempt} of {attempts}")
         }
         _ => String::new(),
@@ -435,6 +439,23 @@ mod tests {
             assert!(text.contains(words), "{words}: {text}");
             let shown = text.lines().find(|line| line.contains(" hint ")).map(str::trim_start);
             assert_eq!(shown.unwrap_or_default(), command, "{text}");
+        }
+    }
+
+    #[test]
+    fn of_a_refused_attempt_both_answers_are_shown() {
+        let mut iteration = Iteration { task: Some("T019".to_owned()), ..iteration(Outcome::Failure) };
+        let evidence = Evidence { refused: Some(FlagCode::Skip), ..Evidence::default() };
+        iteration.evidence = Some(Box::new(evidence));
+        for (done_in, count) in [(None, 1), (Some("#31".to_owned()), 0)] {
+            let afterwards = Afterwards { is_given_up: true, is_undone: true, done_in };
+            let text = text(&ShownAttempt { afterwards: Some(&afterwards), ..attempt(&iteration) }, 80);
+            for line in [
+                format!("right so    {RALPH} accept T019"),
+                format!("not so      {RALPH} hint --task T019 'TEXT'"),
+            ] {
+                assert_eq!(text.matches(&line).count(), count, "{text}");
+            }
         }
     }
 

@@ -154,7 +154,7 @@ pub fn sign(outcome: Outcome) -> (Look, &'static str) {
         Outcome::Success => (Look::Good, "✔"),
         Outcome::Failure => (Look::Bad, "✘"),
         Outcome::Skipped => (Look::Warn, "»"),
-        Outcome::Checked => (Look::Warn, "↩"),
+        Outcome::Checked | Outcome::Reopened => (Look::Warn, "↩"),
         Outcome::Interrupted => (Look::Warn, "‖"),
         Outcome::Later(_) => (Look::Warn, "?"),
     }

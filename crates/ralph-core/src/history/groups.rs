@@ -77,7 +77,7 @@ fn group<K: Ord + Clone + Serialize>(
             tokens: Tokens::default(),
             cost: Cost::default(),
         });
-        group.attempts += usize::from(iteration.is_run());
+        group.attempts += usize::from(iteration.is_attempt());
         group.success += usize::from(iteration.outcome == Outcome::Success);
         group.tokens = group.tokens.plus(&iteration.tokens);
         group.cost = group.cost.plus(iteration.cost());

@@ -26,7 +26,7 @@ impl LaterAttempts {
     pub fn of<'a>(iterations: impl IntoIterator<Item = &'a Iteration>) -> Self {
         let mut later = Self::default();
         for iteration in iterations {
-            let is_later = iteration.is_run() && iteration.attempt.is_some_and(|attempt| attempt > 1);
+            let is_later = iteration.is_attempt() && iteration.attempt.is_some_and(|attempt| attempt > 1);
             let Some(memory) = iteration.memory.as_ref().filter(|_| is_later) else { continue };
             let has_history = memory.reason.is_some();
             let attempts = if has_history { &mut later.with_history } else { &mut later.without };

@@ -27,14 +27,14 @@ pub struct Counts {
 
 impl Counts {
     fn add(&mut self, entry: &LogEntry, is_repeated: bool) {
-        self.runs += usize::from(entry.is_run());
+        self.runs += usize::from(entry.is_attempt());
         self.repeated += usize::from(is_repeated);
         match entry.outcome {
-            Some(Outcome::Success) => self.success += 1,
+            Some(Outcome::Success) => self.success += usize::from(entry.is_attempt()),
             Some(Outcome::Failure) => self.failure += 1,
             Some(Outcome::Skipped) => self.skipped += 1,
             Some(Outcome::Interrupted) => self.interrupted += 1,
-            Some(Outcome::Checked | Outcome::Later(_)) | None => {}
+            Some(Outcome::Checked | Outcome::Reopened | Outcome::Later(_)) | None => {}
         }
     }
 }
@@ -146,11 +146,11 @@ impl Stats {
             tokens = tokens.plus(&entry.tokens);
             cost = cost.plus(entry.cost());
             duration_ms = duration_ms.plus(&entry.duration_ms);
-            if entry.is_run() {
+            if entry.is_attempt() {
                 runs.push(entry);
             }
             // What is tried again was opened again; what is closed beside another was done without an attempt of its own.
-            let is_again = entry.task.iter().filter(|_| entry.is_run());
+            let is_again = entry.task.iter().filter(|_| entry.is_attempt());
             for name in is_again.chain(&entry.reopened) {
                 if let Some(of_task) = tasks.get_mut(&(entry.feature.as_str(), name.as_str())) {
                     of_task.is_done = false;

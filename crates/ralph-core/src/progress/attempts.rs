@@ -138,6 +138,7 @@ fn headline(iteration: &Iteration, session: Option<&SessionId>) -> String {
         }
         Outcome::Interrupted => "was interrupted",
         Outcome::Checked => return format!("{name} sent it back: {}", one_line(&iteration.cause())),
+        Outcome::Reopened => return format!("{name}: the task was {}", one_line(&iteration.cause())),
         Outcome::Failure | Outcome::Skipped | Outcome::Later(_) => "failed",
     };
     format!("{name}{attempt} {how}: {}{ticked}", one_line(&iteration.cause()))
@@ -150,11 +151,11 @@ fn circumstances(iteration: &Iteration, session: Option<&SessionId>) -> String {
         (None, Some(_)) => "The validation did not run. ",
         _ => "",
     };
-    let is_silent = iteration.outcome != Outcome::Checked
+    let is_silent = !iteration.outcome.is_without_run()
         && iteration.facts.final_message.trim().is_empty()
         && iteration.facts.version > 0;
     let silence = if is_silent { "The agent left no final message. " } else { "" };
-    let is_idle = iteration.outcome != Outcome::Checked
+    let is_idle = !iteration.outcome.is_without_run()
         && iteration.files_changed.is_empty()
         && iteration.snapshot.is_some();
     let idleness = if is_idle { "No file was changed. " } else { "" };

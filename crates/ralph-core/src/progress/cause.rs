@@ -39,7 +39,9 @@ pub struct Found<'a> {
 pub fn cause(evidence: &Evidence<'_>) -> Option<String> {
     let iteration = evidence.iteration;
     let words = match iteration.outcome {
-        Outcome::Success | Outcome::Later(_) | Outcome::Skipped | Outcome::Checked => return None,
+        Outcome::Success | Outcome::Later(_) | Outcome::Skipped | Outcome::Checked | Outcome::Reopened => {
+            return None;
+        }
         Outcome::Interrupted => interruption(evidence),
         Outcome::Failure => failure(evidence),
     };

@@ -29,6 +29,9 @@ pub struct Evidence {
     /// Set on the record by which a person overruled a refusal.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub accepted: Option<Acceptance>,
+    /// Set on the record by which a person opened a box again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reopened: Option<Acceptance>,
     /// What a check in a clean checkout came to; `None` if there was none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clean: Option<Box<CleanCheck>>,
@@ -58,9 +61,12 @@ pub struct SecondRun {
     pub flaky: Vec<String>,
 }
 
-/// Who overruled a refusal, and when.
+/// Which person had the last word on a task, and when.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Acceptance {
     pub by: String,
     pub at: Timestamp,
+    /// The number of the restoration that brought changes back, in the work tree where that was done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub restoration: Option<u32>,
 }

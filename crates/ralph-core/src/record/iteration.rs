@@ -511,8 +511,8 @@ pub fn full_branch_name(branch: &str) -> String {
 
 impl Iteration {
     /// Returns true if it is an attempt: an agent had its turn, and the result was judged.
-    pub fn is_run(&self) -> bool {
-        self.outcome.is_attempt() && !self.is_acceptance()
+    pub fn is_attempt(&self) -> bool {
+        self.outcome.is_attempt(self.is_acceptance())
     }
 
     /// Returns the branch that its result goes on, with the commit that must be its tip before, and the result.
@@ -609,6 +609,7 @@ impl Iteration {
                 1 => format!("{task} done"),
                 _ => format!("{} done", self.closed.join(", ")),
             },
+            Outcome::Success if self.closed.is_empty() && self.is_acceptance() => format!("{task} looked at"),
             Outcome::Success if self.closed.is_empty() => format!("{task} done"),
             Outcome::Success => format!("{task} still open, {} done", self.closed.join(", ")),
             Outcome::Failure => format!("{task} failed ({})", self.cause()),
@@ -619,6 +620,7 @@ impl Iteration {
             },
             Outcome::Checked if self.task.is_some() => format!("{task} sent back ({})", self.cause()),
             Outcome::Checked => self.check().map_or_else(|| "checked".to_owned(), CleanCheck::story),
+            Outcome::Reopened => format!("{task} {}", self.cause()),
             Outcome::Later(word) => format!("{task} {}", word.as_str()),
             Outcome::Interrupted => match self.failure_class.filter(|class| class.is_transient()) {
                 Some(class) => format!("{task} cut short ({class})"),

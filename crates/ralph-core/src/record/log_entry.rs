@@ -133,9 +133,9 @@ impl LogEntry {
         away + last.ms_until(tip.ended_at)
     }
 
-    /// Returns true if it is an attempt; see [`Outcome::is_attempt`].
-    pub fn is_run(&self) -> bool {
+    /// Returns true if it is an attempt: an agent had its turn, and the result was judged.
+    pub fn is_attempt(&self) -> bool {
         let is_acceptance = self.flags.contains(&FlagCode::Accepted);
-        self.outcome.is_some_and(Outcome::is_attempt) && !is_acceptance
+        self.outcome.is_some_and(|outcome| outcome.is_attempt(is_acceptance))
     }
 }

@@ -74,19 +74,21 @@ words! {
         Interrupted = "interrupted",
         /// No agent ran: a result was tried in a clean checkout.
         Checked = "checked",
+        /// No agent ran: a person opened the box of a task that was done.
+        Reopened = "reopened",
     }
 }
 
 impl Outcome {
-    /// Returns true if an agent had its turn and the result was judged. A task that is given up had none, and an agent run
-    /// that was cut short gets another one.
-    pub fn is_attempt(self) -> bool {
-        matches!(self, Self::Success | Self::Failure)
+    /// Returns true of the record of an attempt: an agent had its turn, and the result was judged. A task that is given up had
+    /// none, an agent run that was cut short gets another one, and what people accept ran before.
+    pub fn is_attempt(self, is_acceptance: bool) -> bool {
+        matches!(self, Self::Success | Self::Failure) && !is_acceptance
     }
 
     /// Returns true of a record for which no agent was started.
     pub fn is_without_run(self) -> bool {
-        matches!(self, Self::Skipped | Self::Checked)
+        matches!(self, Self::Skipped | Self::Checked | Self::Reopened)
     }
 }
 
@@ -429,7 +431,7 @@ mod tests {
         }
         assert_eq!(
             "done".parse::<Outcome>().unwrap_err().to_string(),
-            "invalid value `done`; expected one of success, failure, skipped, interrupted, checked"
+            "invalid value `done`; expected one of success, failure, skipped, interrupted, checked, reopened"
         );
     }
 }

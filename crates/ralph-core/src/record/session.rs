@@ -176,7 +176,7 @@ impl Session {
         self.tokens = self.tokens.plus(&iteration.tokens);
         let cost = self.cost().plus(iteration.cost());
         (self.cost_usd, self.cost_is_partial) = (cost.usd, cost.is_partial);
-        if iteration.is_run() {
+        if iteration.is_attempt() {
             self.iterations_run += 1;
         }
         let closed = iteration.closed.iter();

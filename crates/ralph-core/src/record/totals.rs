@@ -126,7 +126,12 @@ impl Interruption {
             (Outcome::Interrupted, _, None) => Some(Self::Crash),
             (Outcome::Interrupted, _, Some(_)) => Some(Self::Person),
             (
-                Outcome::Success | Outcome::Failure | Outcome::Skipped | Outcome::Checked | Outcome::Later(_),
+                Outcome::Success
+                | Outcome::Failure
+                | Outcome::Skipped
+                | Outcome::Checked
+                | Outcome::Reopened
+                | Outcome::Later(_),
                 _,
                 _,
             ) => None,
@@ -318,9 +323,9 @@ pub struct IterationFacts<'a> {
 }
 
 impl<'a> IterationFacts<'a> {
-    /// Returns true if an agent had its turn and the result was judged: a success without a run was accepted by a person.
+    /// Returns true if it is an attempt: an agent had its turn, and the result was judged.
     pub fn is_attempt(&self) -> bool {
-        self.outcome.is_attempt() && (self.outcome != Outcome::Success || self.exit.agent.is_some())
+        self.outcome.is_attempt(self.flags.contains(&FlagCode::Accepted))
     }
 
     /// Returns `None` for a record that is not of an iteration.

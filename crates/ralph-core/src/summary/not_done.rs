@@ -10,6 +10,7 @@ use crate::record::{Cost, FailureClass, IterationFacts, NotDone, Outcome};
 pub fn not_done<'a>(records: impl Iterator<Item = IterationFacts<'a>>, tasks: &TaskList) -> Vec<NotDone> {
     let mut found: Vec<NotDone> = Vec::new();
     for record in records {
+        let is_attempt = record.is_attempt();
         let Some(task) = record.task else { continue };
         let Some(item) = tasks.find(&task).filter(|item| !item.is_settled()) else { continue };
         let place = found.iter().position(|known| known.task == task).unwrap_or_else(|| {
@@ -35,8 +36,8 @@ pub fn not_done<'a>(records: impl Iterator<Item = IterationFacts<'a>>, tasks: &T
             found.len() - 1
         });
         let known = &mut found[place];
-        known.attempts += u32::from(record.outcome.is_attempt());
-        if record.outcome.is_attempt() || record.outcome.is_without_run() {
+        known.attempts += u32::from(is_attempt);
+        if is_attempt || record.outcome.is_without_run() {
             known.is_skipped = record.outcome == Outcome::Skipped;
             known.asks = record.failure_class.is_some_and(FailureClass::sets_aside);
         }

@@ -35,9 +35,10 @@ impl<'a> TaskRecords<'a> {
             match facts.outcome {
                 Outcome::Success => drop(successes.insert(name, record)),
                 Outcome::Failure | Outcome::Checked => drop(failures.insert(name, record)),
+                Outcome::Reopened => drop(successes.remove(name)),
                 Outcome::Skipped | Outcome::Interrupted | Outcome::Later(_) => {}
             }
-            if facts.outcome.is_attempt() || facts.outcome.is_without_run() {
+            if facts.is_attempt() || facts.outcome.is_without_run() {
                 verdicts.insert(name, record);
             }
         }
@@ -66,13 +67,15 @@ impl<'a> TaskRecords<'a> {
         hints.any(|hint| hint.is_for(&item.name) && (!hint.tasks.is_empty() || self.asked == 1))
     }
 
-    /// Returns the tasks that are done by an attempt with flags, in the order of the list; first those that changed what runs by
-    /// itself, also while a branch has them that is not merged.
+    /// Returns the tasks that are done by an attempt with flags which no person settled, in the order of the list; first those that
+    /// changed what runs by itself, also while a branch has them that is not merged.
     pub fn flagged(&self, list: &TaskList) -> Vec<FlaggedTask> {
         let flagged = list.tasks().filter_map(|item| {
             let success = self.successes.get(item.name.as_str());
             let is_shown = |facts: &IterationFacts<'_>| {
-                !facts.flags.is_empty() && item.done || facts.flags.contains(&FlagCode::RunsByItself)
+                let has = |code| facts.flags.contains(&code);
+                !has(FlagCode::Accepted)
+                    && (!facts.flags.is_empty() && item.done || has(FlagCode::RunsByItself))
             };
             let (session, facts) = *success.filter(|(_, facts)| is_shown(facts))?;
             Some(FlaggedTask {

@@ -27,7 +27,7 @@ impl SessionTotals {
             last.resumed_at = facts.started_at;
         }
         let is_failure = facts.outcome == Outcome::Failure;
-        self.succeeded += usize::from(facts.outcome == Outcome::Success);
+        self.succeeded += usize::from(facts.outcome == Outcome::Success && facts.is_attempt());
         self.failed += usize::from(is_failure);
         self.attempts += usize::from(facts.is_attempt());
         let interruption = Interruption::of(facts.outcome, facts.failure_class, facts.exit.agent);
@@ -64,7 +64,7 @@ impl SessionTotals {
             Outcome::Skipped if !self.given_up.iter().any(|known| known == task) => {
                 self.given_up.push(task.to_owned());
             }
-            Outcome::Success => self.given_up.retain(|known| known != task),
+            Outcome::Success | Outcome::Reopened => self.given_up.retain(|known| known != task),
             Outcome::Skipped
             | Outcome::Checked
             | Outcome::Failure

@@ -106,6 +106,7 @@ impl Running<'_> {
             Outcome::Failure
             | Outcome::Skipped
             | Outcome::Checked
+            | Outcome::Reopened
             | Outcome::Interrupted
             | Outcome::Later(_) => Ok(None),
         };

@@ -67,6 +67,9 @@ impl Fold<'_> {
         let changes = self.changes_of(entry)?;
         if entry.exit.agent.is_none() && entry.closed.is_empty() {
             self.recorded.work.edited(&changes);
+            if entry.outcome == Some(Outcome::Reopened) {
+                entry.reopened.iter().for_each(|task| self.recorded.work.forget(task));
+            }
             return Ok(());
         }
         let task = entry.task.clone().unwrap_or_default();

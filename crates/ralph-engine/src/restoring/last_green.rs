@@ -28,6 +28,13 @@ pub(crate) struct Attempt {
     pub commits: Vec<ObjectId>,
 }
 
+impl Attempt {
+    /// Makes a change from one snapshot to another.
+    pub fn between(before: ObjectId, after: ObjectId) -> Self {
+        Self { task: None, iteration: 0, has_changes: true, before, after, commits: Vec::new() }
+    }
+}
+
 impl LastGreen {
     /// Returns the state before the first iteration of a start. `last_passing` is the tree of a green baseline.
     pub fn starting(last_passing: Option<ObjectId>, branch: Option<&String>) -> Self {

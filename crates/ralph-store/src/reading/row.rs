@@ -129,9 +129,10 @@ impl<'a> Row<'a> {
         self.is_iteration() && self.exit().is_some_and(|exit| exit.agent.is_some())
     }
 
-    /// Returns true if it is an attempt; see [`Outcome::is_attempt`].
-    pub fn is_run(&self) -> bool {
-        self.is_iteration() && self.outcome.is_some_and(Outcome::is_attempt)
+    /// Returns true if it is an attempt: an agent had its turn, and the result was judged.
+    pub fn is_attempt(&self) -> bool {
+        let is_acceptance = || self.flags().contains(&FlagCode::Accepted);
+        self.is_iteration() && self.outcome.is_some_and(|outcome| outcome.is_attempt(is_acceptance()))
     }
 
     /// Returns the exit codes; `None` if they cannot be read.

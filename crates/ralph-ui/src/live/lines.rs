@@ -203,7 +203,7 @@ impl Lines {
         let (look, mark) = if is_of_all { (Look::Dim, "·") } else { sign(record.outcome) };
         let none = if is_of_all { "" } else { "no task" };
         let task = one_line(record.task.as_deref().unwrap_or(none));
-        let attempt = record.attempt.filter(|attempt| *attempt > 1 && record.outcome.is_attempt());
+        let attempt = record.attempt.filter(|attempt| *attempt > 1 && record.is_attempt());
         let task = cut(&task, MAX_TASK) + &attempt.map_or(String::new(), |attempt| format!(" {attempt}"));
         let at = self.dim(&clock(record.ended_at));
         let time = record.duration_ms.total().map_or(String::new(), brief_duration);
@@ -310,7 +310,7 @@ fn what_happened(record: &Iteration, root: &str) -> String {
         Outcome::Skipped if record.restored_to.is_some() => "given up; changes undone".to_owned(),
         Outcome::Skipped => "given up".to_owned(),
         Outcome::Checked if record.task.is_some() => format!("sent back: {}", one_line(&record.cause())),
-        Outcome::Checked => one_line(&record.story()),
+        Outcome::Checked | Outcome::Reopened => one_line(&record.story()),
         Outcome::Interrupted => {
             // When the agent can be used again, if it said so.
             let until = record.resets_at.map_or(String::new(), |at| format!(" until {}", clock(at)));

@@ -76,7 +76,7 @@ pub(super) fn kind_of(report: &Report, iteration: &ReportIteration) -> Option<Ki
                 true => Kind::Fails,
             })
         }
-        Outcome::Skipped | Outcome::Checked | Outcome::Later(_) => None,
+        Outcome::Skipped | Outcome::Checked | Outcome::Reopened | Outcome::Later(_) => None,
     }
 }
 
@@ -116,7 +116,7 @@ impl Attempt<'_> {
         let values = context! {
             class, mark,
             n => record.iteration,
-            no => if record.is_run() { record.iteration.to_string() } else { String::new() },
+            no => if record.is_attempt() { record.iteration.to_string() } else { String::new() },
             task => record.task.as_deref().unwrap_or("no task"),
             what => what(report, iteration, self.kind, is_lone),
             time => record.duration_ms.total().map(brief_duration).unwrap_or_default(),

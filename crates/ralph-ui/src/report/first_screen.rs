@@ -151,7 +151,7 @@ pub(super) fn facts(report: &Report) -> Value {
 }
 
 fn attempts_of<'a>(report: &'a Report, need: &Need) -> Vec<&'a ReportIteration> {
-    report.iterations.iter().filter(|one| one.record.is_run() && one.record.task == need.task).collect()
+    report.iterations.iter().filter(|one| one.record.is_attempt() && one.record.task == need.task).collect()
 }
 
 /// The cards of what needs somebody.

@@ -89,7 +89,7 @@ pub fn of(report: &Report) -> Headline {
 /// How many tasks were closed in how many runs, and what happened since.
 fn course(iterations: &[ReportIteration]) -> String {
     let runs: Vec<&ReportIteration> =
-        iterations.iter().filter(|iteration| iteration.record.is_run()).collect();
+        iterations.iter().filter(|iteration| iteration.record.is_attempt()).collect();
     let closed: BTreeSet<&TaskName> =
         iterations.iter().flat_map(|iteration| &iteration.record.closed).collect();
     let since =

@@ -155,7 +155,7 @@ impl Report {
                 Outcome::Failure => counts.failure += 1,
                 Outcome::Skipped => counts.skipped += 1,
                 Outcome::Interrupted => counts.interrupted += 1,
-                Outcome::Checked | Outcome::Later(_) => {}
+                Outcome::Checked | Outcome::Reopened | Outcome::Later(_) => {}
             }
             totals.closed += record.closed.len();
             totals.duration_ms = totals.duration_ms.plus(&record.duration_ms);
@@ -234,7 +234,7 @@ fn number_tries(iterations: &mut [ReportIteration]) {
     let mut tries: HashMap<String, u32> = HashMap::new();
     for iteration in iterations {
         let count = tries.entry(iteration.record.task.clone().unwrap_or_default()).or_default();
-        *count += u32::from(iteration.record.is_run());
+        *count += u32::from(iteration.record.is_attempt());
         iteration.attempt = (*count).max(1);
         iteration.repeated = repeated.get(&iteration.record.iteration).copied();
     }

@@ -8,8 +8,8 @@ use serde::Serialize;
 use crate::ending;
 use ralph_core::history::stats::rate;
 use ralph_core::record::{
-    Cost, DiffStat, EndedBy, FailureClass, IterationFacts, LogEntry, Outcome, Session, SessionId,
-    SessionTotals, Status, StopReason, TaskName, Timestamp, Tokens, join_truncated,
+    Cost, DiffStat, EndedBy, FailureClass, IterationFacts, LogEntry, Session, SessionId, SessionTotals,
+    Status, StopReason, TaskName, Timestamp, Tokens, join_truncated,
 };
 
 use super::harmless::one_line;
@@ -126,7 +126,7 @@ impl SessionSummary {
 fn ended(recorded: &RecordedSession, given_up: &[TaskName]) -> String {
     let session = &recorded.session;
     let mut asking: Vec<&TaskName> = Vec::new();
-    for entry in recorded.iterations.iter().filter(|entry| entry.outcome.is_some_and(Outcome::is_attempt)) {
+    for entry in recorded.iterations.iter().filter(|entry| entry.is_attempt()) {
         asking.retain(|task| entry.task.as_ref() != Some(*task));
         asking.extend(
             entry.task.as_ref().filter(|_| entry.failure_class.is_some_and(FailureClass::is_question)),

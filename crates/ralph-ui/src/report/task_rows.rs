@@ -72,7 +72,7 @@ pub fn of(list: &TaskList, iterations: &[ReportIteration]) -> Vec<TaskRow> {
         });
         row.tries.push(record.outcome);
         row.iterations.push(record.iteration);
-        row.attempts += usize::from(record.is_run());
+        row.attempts += usize::from(record.is_attempt());
         row.duration_ms = row.duration_ms.saturating_add(record.duration_ms.total().unwrap_or_default());
         row.cost = row.cost.plus(record.cost());
         row.tokens = match (row.tokens, record.tokens.total()) {

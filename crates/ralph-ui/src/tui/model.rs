@@ -231,6 +231,8 @@ pub struct Attempt {
     pub number: u32,
     pub task: Option<TaskName>,
     pub outcome: Outcome,
+    /// False of what is listed beside the attempts: a task that was given up, accepted or sent back.
+    pub is_attempt: bool,
     pub failure_class: Option<FailureClass>,
     pub exit: Exits,
     pub cost_usd: Option<f64>,
@@ -249,6 +251,7 @@ impl Attempt {
             number: facts.iteration,
             task: facts.task.as_deref().map(str::to_owned),
             outcome: facts.outcome,
+            is_attempt: facts.is_attempt(),
             failure_class: facts.failure_class,
             exit: facts.exit,
             cost_usd: facts.cost.usd,
@@ -381,7 +384,7 @@ impl Feature {
     /// Returns how often a task failed since it last succeeded.
     pub fn failures_of(&self, task: &str) -> usize {
         let all = self.nights.iter().rev().flat_map(|night| night.attempts.iter().rev());
-        let of_task = all.filter(|one| one.is_of(task) && one.outcome.is_attempt());
+        let of_task = all.filter(|one| one.is_of(task) && one.is_attempt);
         of_task.take_while(|one| one.is_failed()).count()
     }
 
@@ -394,7 +397,9 @@ impl Feature {
 impl Night {
     /// Returns the newest attempt that is wanted; none was made at a task that was given up.
     pub fn last_run(&self, is_wanted: impl Fn(&Attempt) -> bool) -> Option<&Attempt> {
-        self.attempts.iter().rfind(|one| !one.outcome.is_without_run() && is_wanted(one))
+        self.attempts
+            .iter()
+            .rfind(|one| (one.is_attempt || one.outcome == Outcome::Interrupted) && is_wanted(one))
     }
 
     pub fn attempt(&self, number: u32) -> Option<&Attempt> {

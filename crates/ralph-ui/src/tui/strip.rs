@@ -39,7 +39,7 @@ impl Cell {
 pub fn rows(night: &Night, width: usize, now: Option<Timestamp>, chosen: Option<u32>) -> [Row; 2] {
     let mut pieces: Vec<(Cell, Timestamp, u64, Option<u32>)> = Vec::new();
     let mut at = night.started_at;
-    for one in night.attempts.iter().filter(|one| !one.outcome.is_without_run()) {
+    for one in night.attempts.iter().filter(|one| one.is_attempt || one.outcome == Outcome::Interrupted) {
         if at.ms_until(one.started_at) > MIN_PAUSE_MS {
             pieces.push((Cell::Pause, at, 0, None));
         }
@@ -47,7 +47,11 @@ pub fn rows(night: &Night, width: usize, now: Option<Timestamp>, chosen: Option<
             Outcome::Success => Cell::Done,
             Outcome::Failure if one.is_solved => Cell::Solved,
             Outcome::Failure => Cell::Failed,
-            Outcome::Interrupted | Outcome::Skipped | Outcome::Checked | Outcome::Later(_) => Cell::CutShort,
+            Outcome::Interrupted
+            | Outcome::Skipped
+            | Outcome::Checked
+            | Outcome::Reopened
+            | Outcome::Later(_) => Cell::CutShort,
         };
         pieces.push((cell, one.started_at, one.started_at.ms_until(one.ended_at), Some(one.number)));
         at = one.ended_at;

@@ -49,7 +49,7 @@ pub(super) fn select(past: &[Iteration], task: &Task, settings: &HistorySettings
     let mut counts: HashMap<Kind, usize> = HashMap::new();
     let mut chosen = Vec::new();
     let newest = past.iter().enumerate().rev();
-    let ran = newest.filter(|(_, one)| one.outcome.is_attempt());
+    let ran = newest.filter(|(_, one)| one.is_attempt());
     for (age, (place, iteration)) in ran.enumerate() {
         let kind = if iteration.task.as_ref() == Some(&task.name) {
             Kind::Task
@@ -91,7 +91,11 @@ pub(super) fn is_failure_of(iteration: &Iteration, task: &str) -> bool {
         Outcome::Success => {
             !iteration.closed.is_empty() && !iteration.closed.iter().any(|closed| closed == task)
         }
-        Outcome::Skipped | Outcome::Checked | Outcome::Interrupted | Outcome::Later(_) => false,
+        Outcome::Skipped
+        | Outcome::Checked
+        | Outcome::Reopened
+        | Outcome::Interrupted
+        | Outcome::Later(_) => false,
     };
     is_left_open && iteration.task.as_deref() == Some(task)
 }

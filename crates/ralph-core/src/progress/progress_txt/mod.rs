@@ -136,11 +136,13 @@ pub fn session_entry(session: &Session, not_done: &[NotDone], needs: &[Need]) ->
 fn status(iteration: &Iteration) -> &'static str {
     match iteration.outcome {
         Outcome::Success if iteration.is_left_open() => "⬜ Still open",
+        Outcome::Success if iteration.is_acceptance() && iteration.closed.is_empty() => "👀 Looked at",
         Outcome::Success => "✅ Completed",
         Outcome::Failure => "❌ Failed",
         Outcome::Skipped => "⏭️ Skipped",
         Outcome::Checked if iteration.task.is_some() => "↩️ Sent back",
         Outcome::Checked => "🔎 Checked",
+        Outcome::Reopened => "↩️ Opened again",
         Outcome::Interrupted => "⏸️ Interrupted",
         Outcome::Later(_) => "Unknown",
     }

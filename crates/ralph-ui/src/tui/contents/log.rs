@@ -117,6 +117,7 @@ pub fn is_match(attempt: &Attempt, filter: &str) -> bool {
         Outcome::Interrupted => "interrupted cut short",
         Outcome::Skipped => "skipped given up",
         Outcome::Checked => "checked sent back",
+        Outcome::Reopened => "opened again",
         Outcome::Later(_) => "",
     };
     let class = entry.failure_class.as_ref().map_or("", FailureClass::as_str);

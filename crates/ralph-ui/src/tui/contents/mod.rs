@@ -306,7 +306,7 @@ impl<'a> Scene<'a> {
         if view != View::Log {
             return if self.is_live(subject) { Row::of(Look::Accent, "live") } else { Row::new() };
         }
-        let all = self.night.attempts.iter().filter(|one| one.outcome.is_attempt());
+        let all = self.night.attempts.iter().filter(|one| one.is_attempt);
         let (passed, all) = (all.clone().filter(|one| is_match(one, self.filter)).count(), all.count());
         Row::of(Look::Dim, if passed == all { all.to_string() } else { format!("{passed} of {all}") })
     }

@@ -24,7 +24,7 @@ pub fn sections(scene: &Scene<'_>, item: &Item) -> Vec<Section> {
     let state = feature.state(item, scene.running_task());
     let tried: Vec<(&Night, Vec<&Attempt>)> = feature.attempts_at(task).collect();
     let attempts = tried.iter().flat_map(|(_, attempts)| attempts);
-    let times = attempts.filter(|one| one.outcome.is_attempt()).count();
+    let times = attempts.filter(|one| one.is_attempt).count();
     let mut rows = head(scene, item, state);
     if times > 0 {
         let cost = feature.summary.totals.task_costs.get(task);

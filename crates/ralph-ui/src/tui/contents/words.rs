@@ -68,6 +68,7 @@ pub fn outcome_of(attempt: &Attempt) -> (Look, &'static str, String) {
                 |cause| format!("sent back: {}", brief(cause)),
             )
         }
+        Outcome::Reopened => "opened again".to_owned(),
         Outcome::Interrupted => interruption(attempt.failure_class, attempt.exit.agent).to_owned(),
         Outcome::Later(word) => word.as_str().to_owned(),
     };

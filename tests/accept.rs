@@ -120,6 +120,8 @@ fn accepting_brings_back_what_was_taken_back_and_its_undo_takes_it_away() {
     assert_eq!((&record["outcome"], &record["closed"]), (&json!("success"), &json!(["T001"])));
     assert_eq!(record["exit"], json!({"agent": null, "validation": 0}));
     assert!(record["evidence"]["accepted"]["restoration"].is_u64());
+    let files = json!(["check.sh", "new.txt", "specs/001-login/tasks.md"]);
+    assert_eq!(record["files_changed"], files, "what it brought back is its change");
     scene.ralph("accept T001").code(3).stderr_has("T001 was accepted already").stderr_has("reopen T001");
     let undone = scene.ralph("accept --undo T001").code(0);
     undone.stdout_has("took away check.sh, new.txt").stdout_has("T001 is open, as before");
@@ -132,6 +134,18 @@ fn accepting_brings_back_what_was_taken_back_and_its_undo_takes_it_away() {
     scene.ralph("accept T001").code(0).stdout_has("brought back check.sh, new.txt");
     scene.ralph("fsck").code(0);
     scene.ralph("rebuild --check").code(0);
+}
+
+#[test]
+fn with_a_commit_for_each_task_the_next_start_commits_what_was_accepted() {
+    let scene = given_up(LOOSENING);
+    scene.agent_uses_git().config("commit = \"task\"").commit("Commit tasks");
+    scene.ralph("accept T001").code(0);
+    scene
+        .ralph("run --task T002 -n 1")
+        .code(0)
+        .stdout_has("2 uncommitted files of T001: check.sh, new.txt; committed first");
+    assert!(scene.git("log --format=%s").contains("T001"));
 }
 
 #[test]

@@ -37,7 +37,11 @@ fn tasks_of_which_all_work_was_taken_back_are_done_again_and_counted_once() {
     let expected = [task("T001", &["T001.txt", "app.txt"]), task("T002", &["T002.txt", "app.txt"])];
     assert_eq!(session.iteration(3)["undone"], json!(expected));
     assert!(session.text(4, "prompt.md").contains("- it undid T001 and T002 ("));
-    scene.ralph("show 3").code(0).stdout_has(text).stdout_has(":2 T001.txt T002.txt app.txt brings back");
+    scene
+        .ralph("show 3")
+        .code(0)
+        .stdout_has(text)
+        .stdout_has("bring back  specify ralph restore 2 T001.txt T002.txt app.txt\n");
     scene.ralph("log --flagged").code(0).stdout_has(text);
     scene.ralph("status").code(0).stdout_has(text);
     scene.ralph("report --markdown").code(0).stdout_has("undid T001 and T002");
@@ -149,8 +153,10 @@ fn an_empty_diff_of_a_task_that_was_given_up_names_the_attempt_that_changed_some
     scene.tasks("- [ ] T001 One").agent_script("[[turn]]\ndo = [{ run = \"echo one > one.txt\" }]");
     scene.ralph("").code(5);
     let words = "attempt 3 changed nothing, #1 did: specify ralph show 1 -p";
-    for command in ["diff T001", "show T001 -p", "diff 3"] {
-        scene.ralph(command).code(0).stdout("").stderr_has(words);
+    scene.ralph("diff 3").code(0).stdout("").stderr_has(words);
+    for command in ["diff T001", "show T001 -p"] {
+        let all = scene.ralph(command).code(0).stderr("");
+        all.stdout_has("attempt 1 of 3, #1\ndiff --git ").stdout_has("attempt 3 of 3, #3, changed nothing\n");
     }
     scene.ralph("show 1 -p").code(0).stdout_has("+one").stderr("");
     // What is compared on purpose needs no word.

@@ -100,10 +100,10 @@ pub fn run(args: &DiffArgs, context: &Context) -> Result<ExitCode> {
         }
         // Nothing changed before the first iteration: what is meant is all that changed since.
         None if from.number() > 0 => {
-            if paths.is_empty() {
+            let shown = task_attempts::comparisons(store, &from, &name)?;
+            if paths.is_empty() && shown.len() == 1 {
                 show::note_unchanged(context, &from);
             }
-            let shown = task_attempts::comparisons(store, &from, &name)?;
             return hand_over(context, &files, option, paths, &shown, &[]);
         }
         Some(DiffEnd::WorkTree) | None => match lane::tip_of(store, &from.log)? {

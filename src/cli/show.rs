@@ -80,8 +80,10 @@ pub fn run(args: &ShowArgs, context: &Context) -> Result<ExitCode> {
     let entry = shown.iteration()?;
     if args.patch {
         let files = shown.files(store);
-        note_unchanged(context, &shown);
         let comparisons = task_attempts::comparisons(store, &shown, name)?;
+        if comparisons.len() == 1 {
+            note_unchanged(context, &shown);
+        }
         return diff::hand_over(context, &files, None, &[], &comparisons, &[]);
     }
     if args.tests {

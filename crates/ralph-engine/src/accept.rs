@@ -25,7 +25,7 @@ use super::iteration_context::{tally, validation_cause};
 use super::parents::close_finished;
 use super::plan::Plan;
 use super::recorded_progress::progress_parts;
-use super::recorder::Recorder;
+use super::recorder::{Opening, Recorder};
 use super::recover::{self, catch_up, ended};
 use super::redaction::redactor_of;
 use super::restoring::last_green::Attempt;
@@ -133,6 +133,7 @@ pub fn answer(
         is_completed: false,
         done: [0; 2],
     };
+    let opening = desk.open(log, say)?;
     let prepared = match (word, &standing) {
         (Word::Accept { is_forced }, Standing::TakenBack) => {
             desk.try_changes(&past, last, is_forced, &mut answered)
@@ -151,7 +152,7 @@ pub fn answer(
     if is_over {
         return Ok(answered);
     }
-    desk.open(log, say)?;
+    desk.go_on(opening, log)?;
     let mark = if matches!(word, Word::Accept { .. } | Word::UndoReopen) { Mark::Done } else { Mark::Open };
     let parents = desk.set_box(mark)?;
     let at = plan.clock.now();
@@ -432,10 +433,15 @@ impl<'p, 'a> Desk<'p, 'a> {
         Ok(())
     }
 
+    /// Takes the snapshot that the answer is compared with.
+    fn open<'l>(&mut self, log: &'l SessionLog, say: &mut dyn FnMut(&Event)) -> Result<Opening<'l>> {
+        catch_up(&mut self.recorder, &self.place, &progress_parts(self.plan.store, log)?, say);
+        self.recorder.open(Some(log), self.plan.clock.now())
+    }
+
     /// Records that the session goes on: only that can follow its end.
-    fn open(&mut self, log: &SessionLog, say: &mut dyn FnMut(&Event)) -> Result<()> {
+    fn go_on(&mut self, opening: Opening<'_>, log: &SessionLog) -> Result<()> {
         let plan = self.plan;
-        catch_up(&mut self.recorder, &self.place, &progress_parts(plan.store, log)?, say);
         let session = Session {
             status: Status::Running,
             stop_reason: None,
@@ -444,7 +450,6 @@ impl<'p, 'a> Desk<'p, 'a> {
             ended_at: None,
             ..ended(plan, &self.place, log)?
         };
-        let opening = self.recorder.open(Some(log), plan.clock.now())?;
         self.recorder.write_opening(opening, &session, &plan.feature.name, plan.clock)?;
         Ok(())
     }

@@ -188,6 +188,19 @@ pub fn of_purge(sandbox: &Sandbox, _: &Expectation, _: &Struck, _: Injection) {
 
 pub const RESTORE: &str = "restore 1 --force";
 
+pub const ACCEPT: &str = "accept T002";
+
+/// A box that is ticked has its work: an acceptance that was cut off is recorded, or is taken back by the next one.
+pub fn of_acceptance(sandbox: &Sandbox, before: &Expectation, _: &Struck, _: Injection) {
+    let next = sandbox.call(ACCEPT).spawn().wait();
+    assert!(next.code == 0 || next.talk().contains("T002 was accepted already"), "{next}");
+    assert!(sandbox.task_list().to_lowercase().contains("- [x] t002"), "{}", sandbox.task_list());
+    assert_eq!((sandbox.read("kept"), sandbox.read("new/file")), ("broken\n".into(), "broken\n".into()));
+    assert!(!sandbox.path("hello.txt").exists());
+    all_are_there(sandbox, &before.recorded, "after the next one");
+    sandbox.record_is_sound();
+}
+
 /// What the user wrote after the session that is gone back to.
 pub const EDITS: [(&str, &str); 3] =
     [("hello.txt", "mine\n"), ("src/new.txt", "mine as well\n"), ("agent.toml", "# mine\n")];

@@ -140,6 +140,11 @@ fn a_check_on_a_full_disk_loses_nothing() {
     play(&scene, &plans);
 }
 
+#[test]
+fn an_acceptance_that_is_killed_before_any_of_its_writes_leaves_no_box_without_its_work() {
+    kill_everywhere(|| vec![scenes::acceptance()]);
+}
+
 /// The points from the start of a check until it is recorded, and somewhat behind that.
 fn of_check(points: &[Point]) -> &[Point] {
     let is_of_it = |point: &Point| point.label.contains("/2/") || point.label.contains("clean");

@@ -91,6 +91,8 @@ enum Opening {
     Edited,
     /// A task whose attempt breaks what passed before, so that its changes are taken back.
     Spoiling,
+    /// The same, given up, while the validation passes with its changes by now.
+    GivenUp,
     /// A file is protected that the agent changes.
     Protecting,
     /// A task is done, and the next one changes the script of the validation.
@@ -142,10 +144,14 @@ impl Scene {
                 sandbox.ralph("run").code(0);
                 sandbox.write("hello.txt", "mine\n").ralph("restore 1").code(0);
             }
-            Opening::Spoiling => {
+            Opening::Spoiling | Opening::GivenUp => {
                 sandbox.tasks("- [ ] T001 Write hello.txt\n- [ ] T002 Spoil it").agent_script(SPOILER);
                 sandbox.write("kept", "as it was\n").validate("! grep -qs broken kept new/file");
                 sandbox.config("skip-after = 1\nmax-iterations = 2").commit("Ready");
+                if matches!(self.opening, Opening::GivenUp) {
+                    sandbox.ralph("run");
+                    sandbox.validate("true");
+                }
             }
             Opening::Protecting => {
                 sandbox.agent_script(MEDDLER).write("kept", "as it was\n");
@@ -282,6 +288,12 @@ pub fn check() -> Scene {
 pub fn check_in_a_lane() -> Scene {
     let name = "a check of a lane in a clean checkout";
     after_a_session(name, aftermath::CHECKED_IN_LANE, Opening::Ignoring, aftermath::of_check_in_lane)
+}
+
+/// A person accepts a task that was given up.
+pub fn acceptance() -> Scene {
+    let (words, after) = (aftermath::ACCEPT, aftermath::of_acceptance);
+    after_a_session("an acceptance", words, Opening::GivenUp, after)
 }
 
 /// The other commands that write.

@@ -153,6 +153,10 @@ pub fn answer(
         return Ok(answered);
     }
     desk.go_on(opening, log)?;
+    if matches!(word, Word::Accept { .. }) && !item.done {
+        desk.slot.create()?;
+        desk.slot.write(names::ACCEPTS, item.name.as_bytes())?;
+    }
     let mark = if matches!(word, Word::Accept { .. } | Word::UndoReopen) { Mark::Done } else { Mark::Open };
     let parents = desk.set_box(mark)?;
     let at = plan.clock.now();

@@ -7,18 +7,18 @@ use std::collections::BTreeSet;
 
 use anyhow::{Context, Result};
 use redact_stream::Redactor;
-use tasklist::TaskList;
+use tasklist::{Mark, TaskList};
 
 use ralph_core::config::Completion;
 use ralph_core::progress::cause;
 use ralph_core::progress::progress_txt::{self, CatchUp};
 use ralph_core::record::{
-    ArtifactStatus, Durations, EndedBy, Event, ExitReason, Interrupter, Iteration, ObjectId, RALPH,
+    ArtifactStatus, Durations, EndedBy, Event, ExitReason, IfThere, Interrupter, Iteration, ObjectId, RALPH,
     RecordKind, Refusal, Session, Status, StopReason, Tokens, join_files,
 };
 use ralph_os::process;
 use ralph_project::project_files::MAX_TASK_LIST_BYTES;
-use ralph_project::tasks;
+use ralph_project::tasks::{self, set_marks};
 use ralph_store::{
     Begin, Conflict, Control, Draft, RestorePoint, Scratch, SessionLog, SessionRefs, Slot, Spool, SpoolMeta,
     Store, last_written, names, note_last_written,
@@ -135,8 +135,7 @@ fn finish(plan: &Plan<'_>, spool: &Spool, place: &SpoolMeta, say: &mut dyn FnMut
             );
         } else {
             finish_rollback(plan, place, &slot, say)?;
-            // An acceptance that was cut off: without its record, what it brought back goes again.
-            Rollback { store: plan.store, work_tree: plan.work_tree, place }.finish_put_back(&slot)?;
+            take_back_acceptance(plan, place, &slot)?;
             // The crash came before the commit point of a start, resume, skip or end: nothing is lost with it.
             slot.remove()?;
         }
@@ -210,6 +209,23 @@ fn finish_rollback(
             ),
         ),
     }
+    Ok(())
+}
+
+/// Takes back what an acceptance did that died before its record: what it brought back goes again, and its box is opened.
+fn take_back_acceptance(plan: &Plan<'_>, place: &SpoolMeta, slot: &Slot) -> Result<()> {
+    Rollback { store: plan.store, work_tree: plan.work_tree, place }.finish_put_back(slot)?;
+    let accepts = slot.path(names::ACCEPTS);
+    let Some(task) =
+        std::fs::read_to_string(&accepts).if_there().with_context(|| format!("read {accepts}"))?
+    else {
+        return Ok(());
+    };
+    let files = plan.work_tree.project_files()?;
+    let list = tasks::read(&files, &place.tasks_path)?;
+    let items: Vec<_> = list.find(&task).into_iter().filter(|item| item.done).collect();
+    let items = [items.as_slice(), &list.parents_to_open(&items)].concat();
+    set_marks(&files, &place.tasks_path, &list, &items, Mark::Open)?;
     Ok(())
 }
 

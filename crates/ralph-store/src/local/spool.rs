@@ -132,6 +132,8 @@ pub mod names {
     pub const SETUP_STDERR: &str = "setup.stderr";
     /// tasks.md as it stood before the agent started: all marks.
     pub const TASKS_BEFORE: &str = "tasks.before.md";
+    /// The name of the task that a person accepts, until that is recorded.
+    pub const ACCEPTS: &str = "accepts";
     /// tasks.md as the agent left it, where boxes in it are opened again: all claims.
     pub const TASKS_FOUND: &str = "tasks.found.md";
     pub const TASKS: &str = "tasks.md";

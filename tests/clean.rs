@@ -98,6 +98,11 @@ fn honest_work_costs_one_run_and_says_so_in_a_word() {
         (&found["verdict"], &found["runs"], &found["control"]),
         (&"holds".into(), &1.into(), &Value::Null)
     );
+    scene.ralph("status").code(0).stdout_has("\n  also in a clean checkout (2 tests)\n");
+    assert_eq!(scene.ralph("status --json").json()["session"]["clean"]["verdict"], "holds");
+    let line = "| Clean checkout | `also in a clean checkout (2 tests)` |";
+    scene.ralph("report --markdown -o -").code(0).stdout_has(line);
+    scene.ralph("report -o -").code(0).stdout_has(">Also in a clean checkout (2 tests)</p>");
     // What is kept for it goes with the lanes.
     let removed = scene.ralph("clean --lanes").code(0);
     removed.stdout_has("removed the clean checkout ");
@@ -121,6 +126,7 @@ fn what_fails_in_every_checkout_blames_no_task_and_changes_no_exit_code() {
     let run = scene.call("run").checked().run().code(0);
     run.stdout_has("all 2 tasks done")
         .stdout_has("clean checkout unusable: the validation fails there on an older tree");
+    scene.ralph("status").stdout_has("clean checkout unusable: the validation fails there on an older tree");
     let found = scene.session().iteration(3);
     assert_eq!(check(&found)["verdict"], "unusable");
     assert!(scene.task_list().contains("[x] T001") && scene.task_list().contains("[x] T002"));
@@ -135,6 +141,13 @@ fn nothing_is_tried_without_the_dependencies_of_a_lock_file_nor_after_one_attemp
         "not be tried in a clean checkout: package-lock.json suggests --set 'lanes.setup=npm ci'",
     );
     run.stdout_has("all 2 tasks done").stdout_lacks("clean checkout");
+    let suggested = "package-lock.json suggests `lanes.setup = \"npm ci\"`";
+    scene.ralph("doctor").stdout_has("results will not be tried in a clean checkout").stdout_has(suggested);
+    let settings = scene.read(".specify/ralph.toml");
+    fs::remove_file(scene.path(".specify/ralph.toml")).expect("it is ours");
+    scene.ralph("init").code(0).stdout_has(suggested);
+    scene.write(".specify/ralph.toml", settings);
+    scene.ralph("status").stdout_lacks("clean checkout");
     assert_eq!(scene.session().end()["clean"], Value::Null);
 
     let scene = self::scene(HONEST);

@@ -75,6 +75,7 @@ pub fn run(is_rehearsal: bool, remote_name: Option<&str>, json: Json, context: &
                 findings.extend(earlier_work(store, context, config)?);
             }
             findings.extend(found.as_ref().and_then(|config| lane(config, context)));
+            findings.extend(found.as_ref().and_then(|config| clean_checkout(config, context)));
             if found.is_some_and(|config| config.settings.commit == Commits::OfTasks)
                 && context.work_tree().is_ok_and(|here| ralph_engine::check_commits(here).is_ok())
             {
@@ -353,6 +354,15 @@ fn lane(config: &Config, context: &Context) -> Option<Finding> {
         let message = format!("cannot be made now ({})", finding.message);
         Finding { state: Severity::Fine, is_open: true, message, ..finding }
     })
+}
+
+/// Says what makes a clean checkout ready, where nothing does.
+fn clean_checkout(config: &Config, context: &Context) -> Option<Finding> {
+    let target = lane::clean_target(&config.settings, context.work_tree().ok()?, context);
+    let (lock, setup) = target.ok()?.err()?;
+    let message = "results will not be tried in a clean checkout: it has no dependencies";
+    let hint = format!("{lock} suggests `lanes.setup = \"{setup}\"` in .specify/ralph.toml");
+    Some(Finding::note("clean", message).with_hint(hint))
 }
 
 /// Returns how a repository differs from most, in what matters to a record.

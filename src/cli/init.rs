@@ -8,6 +8,7 @@ use clap::Args;
 
 use ralph_core::config;
 use ralph_core::record::RALPH;
+use ralph_engine::suggested_setup;
 use ralph_project::project_files::{ProjectFiles, explain};
 use ralph_project::prompt::{PROJECT_TEMPLATE, Template};
 
@@ -33,6 +34,7 @@ pub fn run(args: &InitArgs, context: &Context) -> Result<ExitCode> {
     let project = project(context)?;
     let validation =
         if project.files.is_filled(&project.root.join(FILE)) { None } else { ask_for_validation(&project)? };
+    let is_new = !project.files.is_filled(&project.root.join(FILE));
     let mut files = vec![(FILE, config::sample(args.all, validation))];
     if args.template {
         files.push((PROJECT_TEMPLATE, Template::built_in().source));
@@ -44,6 +46,11 @@ pub fn run(args: &InitArgs, context: &Context) -> Result<ExitCode> {
         } else {
             format!("{path} already exists, and is not changed")
         })?;
+    }
+    if let Some((lock, setup)) = suggested_setup(&project.root).filter(|_| is_new) {
+        say(format!(
+            "{lock} suggests `lanes.setup = \"{setup}\"` in it: results are then tried in a clean checkout, too"
+        ))?;
     }
     if validation.is_some() {
         approve(context)?;

@@ -6,7 +6,7 @@ use anyhow::{Context, Error, Result, anyhow, bail};
 use clap::Args;
 
 use ralph_core::record::{
-    IterationFacts, LogEntry, RALPH, Session, SessionId, SessionName, SessionTotals, Status, did_you_mean,
+    IterationFacts, LogEntry, Outcome, RALPH, Session, SessionId, SessionName, SessionTotals, Status, did_you_mean,
     join_truncated,
 };
 use ralph_project::feature;
@@ -356,6 +356,11 @@ pub fn describe(store: &Store, log: &SessionLog, running: &[Holder]) -> Result<S
     if let Some(last) = log.iterations().next_back() {
         (session.tasks_done, session.tasks_remaining) = (last.tasks_done, last.tasks_open);
     }
+    // A check says nothing of a success after it.
+    let last = log.iterations().rfind(|entry| matches!(entry.outcome, Some(Outcome::Success | Outcome::Checked)));
+    let check = last.filter(|entry| entry.outcome == Some(Outcome::Checked));
+    let check = check.and_then(|entry| store.readable_iteration(entry));
+    session.clean = check.and_then(|record| record.check().cloned()).map(Box::new);
     let totals = totals(log);
     (session.duration_ms, session.tokens) = (totals.took, totals.tokens);
     let cost = totals.cost.total();

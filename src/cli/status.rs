@@ -12,7 +12,7 @@ use serde_json::json;
 use tasklist::Group;
 
 use ralph_agent::answer::recorded_parser;
-use ralph_core::record::{AgentEvent, Hint, LogEntry, Outcome, SessionId, Status, Summary};
+use ralph_core::record::{AgentEvent, Hint, LogEntry, Outcome, Session, SessionId, Status, Summary};
 use ralph_project::feature::Feature;
 use ralph_project::tasks;
 use ralph_store::{Ask, Begin, Control, SessionLog, SessionRefs, Spool, names};
@@ -198,7 +198,8 @@ fn session_status(
     let last = log.iterations().next_back();
     let task = in_flight.as_ref().map(|begin| begin.task.name.clone()).or_else(|| last?.task.clone());
     let totals = summary.session.as_ref().map(|part| part.totals.clone()).unwrap_or_default();
-    let budget = sessions::describe(store, log, &running).map(|session| session.budget()).unwrap_or_default();
+    let described = sessions::describe(store, log, &running).ok();
+    let budget = described.as_ref().map(Session::budget).unwrap_or_default();
     let in_lane = branch.as_ref().filter(|_| lane.is_some());
     let unmerged = in_lane.map(|branch| lane::unmerged(branch, context)).transpose().unwrap_or_default();
     let begun = log.entries.iter().rfind(|entry| entry.kind.begins());
@@ -259,6 +260,7 @@ fn session_status(
             .iter()
             .filter(|hint| !running.iter().any(|holder| hint.session.as_ref() == Some(&holder.session)))
             .count(),
+        clean: described.and_then(|session| session.clean),
         left_running: if is_running { Vec::new() } else { left_running(context, id) },
         shown,
     })

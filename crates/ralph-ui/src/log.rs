@@ -315,7 +315,7 @@ fn below(listed: &Listed<'_>, screen: Screen) -> Vec<String> {
 }
 
 /// The subject of a record without its feature and number: `T004 failed (cargo test exited 101)`.
-fn story(subject: &str) -> &str {
+pub(crate) fn story(subject: &str) -> &str {
     match subject.split_once(": iteration ").and_then(|(_, behind)| behind.split_once(", ")) {
         Some((number, rest)) if number.parse::<u64>().is_ok() => rest,
         _ => subject,

@@ -5,7 +5,7 @@ use serde_json::Value;
 use tasklist::Group;
 
 use ralph_core::record::{
-    Changes, Cost, EndedBy, FailureClass, Outcome, RALPH, SessionId, Status, StopReason, Summary, TaskName,
+    Changes, CleanCheck, Cost, EndedBy, FailureClass, Outcome, RALPH, SessionId, Status, StopReason, Summary, TaskName,
     Timestamp, Waiting,
 };
 use ralph_store::RemoteRun;
@@ -68,6 +68,9 @@ pub struct SessionStatus {
     /// What a session that died left behind.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub left_running: Vec<LeftRunning>,
+    /// The last check in a clean checkout; left out if there was none since the last success.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub clean: Option<Box<CleanCheck>>,
     #[serde(skip)]
     pub shown: Shown,
 }
@@ -157,6 +160,8 @@ fn session_facts(session: &SessionStatus, summary: &Summary, screen: Screen) -> 
     if let Some(changes) = changes.filter(|_| !is_running(session)) {
         facts.extend(screen.hanging(INDENT, &changed_and_committed(changes)));
     }
+    let clean = session.clean.as_ref().filter(|_| !is_running(session)).map(|check| one_line(&check.line()));
+    facts.extend(clean.iter().flat_map(|words| screen.hanging(INDENT, words)));
     if let (Some(_), Some(branch)) = (session.lane, &session.branch) {
         let ahead = unmerged.as_ref().map_or(String::new(), |(commits, command)| {
             let command = if is_running(session) { String::new() } else { format!(": {command}") };
@@ -430,6 +435,7 @@ mod tests {
                 is_stopping: false,
                 hints: 1,
                 left_running: Vec::new(),
+                clean: None,
                 shown,
             }),
             summary,

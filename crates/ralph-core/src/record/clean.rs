@@ -63,6 +63,11 @@ impl CleanCheck {
         }
     }
 
+    /// Returns the line that screens have of it: what a headline says, or why it does not hold.
+    pub fn line(&self) -> String {
+        self.words().unwrap_or_else(|| self.story())
+    }
+
     /// Returns what a headline says after how many tasks are done; `None` unless it holds.
     pub fn words(&self) -> Option<String> {
         if self.verdict != CleanVerdict::Holds {

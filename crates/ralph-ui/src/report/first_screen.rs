@@ -146,6 +146,7 @@ pub(super) fn facts(report: &Report) -> Value {
         time => minutes(report.headline.worked_ms),
         idle => joined(idle, ", "),
         attempts => grouped(totals.attempts as u64),
+        clean => report.session.clean.as_ref().map(|check| capital(&words(&check.line()))),
         failed => if totals.failed == 0 { "none failed".to_owned() } else { ending::failed(totals.failed, solved) },
     }
 }

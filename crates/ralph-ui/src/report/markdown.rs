@@ -51,6 +51,7 @@ pub fn write_markdown(out: &mut impl Write, report: &Report) -> Result<()> {
         changes => report.changes.as_ref().map(|changes| files_and_lines(changes.stat())),
         tokens => totals.tokens.total().map(grouped),
         cost => cost(&report.session_totals().cost),
+        clean => session.clean.as_ref().map(|check| cell(&check.line())),
         agent => cell(&session.agent),
         attention => attention.collect::<Vec<_>>(),
         lists => Value::from(Serde([("Done", "x", lines(done)), ("Not done", " ", lines(open))])),

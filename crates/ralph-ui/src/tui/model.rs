@@ -273,6 +273,11 @@ impl Attempt {
         self.row.read()?.snapshot()
     }
 
+    /// Returns true if an agent had its turn in it: the files are as it left them, and not as a check or a person did.
+    pub fn has_run(&self) -> bool {
+        self.is_attempt || self.outcome == Outcome::Interrupted
+    }
+
     pub fn is_failed(&self) -> bool {
         self.outcome == Outcome::Failure
     }
@@ -395,11 +400,9 @@ impl Feature {
 }
 
 impl Night {
-    /// Returns the newest attempt that is wanted; none was made at a task that was given up.
+    /// Returns the newest attempt that is wanted; none was made by a skip, a check or an acceptance.
     pub fn last_run(&self, is_wanted: impl Fn(&Attempt) -> bool) -> Option<&Attempt> {
-        self.attempts
-            .iter()
-            .rfind(|one| (one.is_attempt || one.outcome == Outcome::Interrupted) && is_wanted(one))
+        self.attempts.iter().rfind(|one| one.has_run() && is_wanted(one))
     }
 
     pub fn attempt(&self, number: u32) -> Option<&Attempt> {

@@ -44,7 +44,7 @@ pub fn commit(session: u32, number: u32) -> ObjectId {
 }
 
 /// The attempts of a session: the task, then what became of it: `+` done, `-x` failed with the fingerprint x, `?` asked,
-/// `!` given up, `=` a usage limit, `/` stopped by a person. Behind a colon, the cost.
+/// `!` given up, `=` a usage limit, `/` stopped by a person; `~` alone: all was tried in a clean checkout. Behind a colon, the cost.
 pub fn entries(night: u32, feature: &str, words: &str) -> Vec<LogEntry> {
     let id = session_id(night);
     let mut at = START + i64::from(night) * 86_400;
@@ -54,12 +54,12 @@ pub fn entries(night: u32, feature: &str, words: &str) -> Vec<LogEntry> {
         let number = u32::try_from(place + 1).unwrap();
         let (word, usd) =
             word.split_once(':').map_or((word, 0.5), |(word, usd)| (word, usd.parse().unwrap()));
-        let end = word.find(['+', '-', '?', '!', '=', '/']).unwrap();
+        let end = word.find(['+', '-', '?', '!', '=', '/', '~']).unwrap();
         let (task, what) = word.split_at(end);
         let kind = &what[..1];
-        let mut entry = log_entries(&format!("T0{}", what.replace(['?', '=', '/'], "-"))).remove(0);
+        let mut entry = log_entries(&format!("T0{}", what.replace(['?', '=', '/'], "-").replace('~', "!"))).remove(0);
         let attempt = numbers.entry(task.to_owned()).or_default();
-        *attempt += u32::from(kind != "!");
+        *attempt += u32::from(!["!", "~"].contains(&kind));
         entry.attempt = Some(*attempt).filter(|_| kind != "!");
         (entry.commit, entry.session, entry.feature) =
             (commit(night, number), id.clone(), feature.to_owned());
@@ -102,6 +102,10 @@ pub fn entries(night: u32, feature: &str, words: &str) -> Vec<LogEntry> {
             }
             _ => {
                 entry.exit = Exits { agent: None, validation: None };
+                if kind == "~" {
+                    (entry.task, entry.outcome) = (None, Some(Outcome::Checked));
+                    entry.subject = format!("{feature}: iteration {number}, holds in a clean checkout");
+                }
                 (entry.cost_usd, entry.duration_ms) = (None, Durations::default());
             }
         }

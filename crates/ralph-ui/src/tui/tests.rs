@@ -337,6 +337,22 @@ fn acts_are_commands_with_their_arguments_as_a_list() {
 }
 
 #[test]
+fn a_check_is_a_row_of_its_own_kind_and_no_moment_to_go_back_to() {
+    let words = "T001+ T002+ T034-a ~";
+    let night = ended(entries(1, "specs/004-boards", words), StopReason::LimitReached);
+    let sample = || Sample::of(vec![feature("specs/004-boards", &[night.clone()], LIST)]);
+    let mut scene = Scene::new(sample(), (120, 36));
+    scene.keys("L").shows("     · check holds in a clean checkout").shows("   3 ✘ T034");
+    assert!(!scene.picture().contains(" 4 "), "{}", scene.picture());
+    // The newest moment is the attempt before it.
+    scene.keys("<Esc>3<Up>Ry");
+    let third = format!("{}:3", session_id(1).as_str());
+    assert_eq!(scene.effects, [run(&["restore", &third], None)]);
+    let mut scene = Scene::new(sample(), (120, 36));
+    scene.keys("L<Enter>R").shows("no agent ran in this: choose an attempt before or after it");
+}
+
+#[test]
 fn what_runs_is_stopped_and_given_hints_and_never_touched() {
     let id = session_id(1);
     let id = id.as_str();

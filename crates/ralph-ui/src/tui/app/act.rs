@@ -3,7 +3,7 @@
 use anyhow::{Context as _, Result, bail, ensure};
 use crossterm::event::{KeyCode, KeyEvent};
 
-use ralph_core::record::{Outcome, SessionId, Status};
+use ralph_core::record::{SessionId, Status};
 
 use crate::style::counted;
 use crate::tui::contents::{Scene, Subject, View, attempt_of};
@@ -212,7 +212,7 @@ impl App {
         };
         let all = scene.night.attempts.iter();
         let mut all =
-            all.filter(|one| one.outcome != Outcome::Skipped && is_wanted(one)).map(|one| one.number);
+            all.filter(|one| !one.outcome.is_without_run() && is_wanted(one)).map(|one| one.number);
         let found = if step > 0 {
             all.find(|one| number.is_none_or(|number| *one > number))
         } else {
@@ -332,6 +332,8 @@ impl App {
         let mut arguments = vec!["restore".to_owned()];
         let title = match (&self.subject, scene.unfinished(&self.subject)) {
             (Subject::Attempt(number), _) => {
+                let has_run = scene.night.attempt(*number).is_some_and(Attempt::has_run);
+                ensure!(has_run, "no agent ran in this: choose an attempt before or after it");
                 arguments.push(scene.name(&self.subject));
                 format!("Restore the files as they were after attempt {number}?")
             }

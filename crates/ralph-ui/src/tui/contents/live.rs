@@ -7,7 +7,7 @@ use ralph_core::record::Outcome;
 
 use super::Scene;
 use super::output::of_file;
-use super::words::{approach, outcome_of};
+use super::words::{approach, number_of, outcome_of};
 
 /// Most earlier attempts that are named.
 const MAX_EARLIER: usize = 3;
@@ -27,7 +27,7 @@ pub fn detail(scene: &Scene<'_>, running: &InFlight) -> Vec<Section> {
 
 fn before(scene: &Scene<'_>, attempt: &Attempt) -> Row {
     let (look, _, words) = outcome_of(attempt);
-    let number = Row::of(Look::Dim, format!("{:>4} ", attempt.number));
+    let number = Row::of(Look::Dim, format!("{:>5}", number_of(attempt)));
     match approach(scene, attempt) {
         Some(approach) => number.and(Look::Plain, approach).with_right(Row::of(look, words)),
         None => number.and(look, words),

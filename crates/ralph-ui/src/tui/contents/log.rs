@@ -13,7 +13,7 @@ use ralph_core::record::{FailureClass, Iteration, Outcome};
 use super::Scene;
 use super::attempt::tool_calls;
 use super::task::excerpt;
-use super::words::{brief, look_of_exit, outcome_of, time_of, usd};
+use super::words::{brief, look_of_exit, number_of, outcome_of, time_of, usd};
 
 /// Columns of the validation's command.
 const MAX_COMMAND: usize = 24;
@@ -70,11 +70,12 @@ fn line(scene: &Scene<'_>, attempt: &Attempt, command: Option<&str>, record: Opt
     let exit_words = exit.map_or(String::new(), |code| code.to_string());
     let exit_look = exit.map_or(Look::Dim, look_of_exit);
     let time = time_of(attempt);
-    let task = brief(attempt.task.as_deref().unwrap_or("-"));
+    let is_check = attempt.outcome == Outcome::Checked;
+    let task = brief(attempt.task.as_deref().unwrap_or(if is_check { "check" } else { "-" }));
     // What became of it, if that is no success; else what it was about.
     let title = attempt.entry().and_then(|entry| entry.title.as_deref());
     let words = if attempt.outcome == Outcome::Success { title.map_or(words, brief) } else { words };
-    let left = Row::of(Look::Dim, format!("{:>4} ", attempt.number))
+    let left = Row::of(Look::Dim, format!("{:>5}", number_of(attempt)))
         .and(look, format!("{mark} "))
         .and(Look::Plain, format!("{task:<5} "))
         .and(if attempt.is_failed() { look } else { Look::Plain }, words);

@@ -68,7 +68,8 @@ fn facts(scene: &Scene<'_>) -> Vec<Row> {
     let cost = cost.map_or(String::new(), |cost| format!(", {} in failed attempts", usd(Some(cost))));
     let tokens = &totals.tokens;
     let cuts = cut_short(totals);
-    let facts: [(&str, Option<Row>); 9] = [
+    let clean = session.and_then(|session| session.clean.as_ref());
+    let facts: [(&str, Option<Row>); 10] = [
         // Of the usual loop it is the task list, which is done or not as its tasks are.
         ("Artifact", session.filter(|session| session.loop_type != USUAL).map(|one| artifact(&one.artifact))),
         ("Attempts", Some(attempts_of(night).into())),
@@ -78,6 +79,7 @@ fn facts(scene: &Scene<'_>) -> Vec<Row> {
         ("Cost", ending::cost(&totals.cost).map(|words| (words + &cost).into())),
         ("Tokens", (!tokens.is_unknown()).then(|| tokens_told(tokens).into())),
         ("Changed", detail.and_then(|detail| detail.changes).map(|stat| files_and_lines(stat).into())),
+        ("Clean", clean.map(|check| brief(&check.line()).into())),
         ("Agent", session.map(agent)),
     ];
     facts.into_iter().filter_map(|(name, row)| Some(fact(name, row?))).collect()

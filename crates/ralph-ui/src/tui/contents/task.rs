@@ -9,7 +9,7 @@ use crate::tui::page::Section;
 use crate::tui::row::{Look, RULE, Row};
 use ralph_core::record::{Iteration, Outcome, join_truncated};
 
-use super::words::{approach, brief, fact, outcome_of, time_of, took, usd, validated, wait_for};
+use super::words::{approach, brief, fact, number_of, outcome_of, time_of, took, usd, validated, wait_for};
 use super::{Scene, Subject};
 
 /// Most lines of what an agent said, of an excerpt, and most files that are named.
@@ -182,7 +182,7 @@ fn list_of_attempts(scene: &Scene<'_>, tried: &[(&Night, Vec<&Attempt>)]) -> Vec
         let row = all.fold(Row::of(Look::Bold, "Attempts  "), |row, attempt| {
             let (look, mark, _) = outcome_of(attempt);
             let (time, cost) = (time_of(attempt), usd(attempt.cost_usd));
-            row.and(Look::Dim, format!("{} ", attempt.number))
+            row.and(Look::Dim, number_of(attempt))
                 .and(look, mark)
                 .and(Look::Plain, format!(" {time} {cost}   "))
         });
@@ -202,7 +202,7 @@ fn list_of_attempts(scene: &Scene<'_>, tried: &[(&Night, Vec<&Attempt>)]) -> Vec
                 None if is_same => "the same".to_owned(),
                 None => words,
             };
-            let row = Row::of(Look::Dim, format!("{:>4} ", attempt.number)).and(look, format!("{mark} "));
+            let row = Row::of(Look::Dim, format!("{:>5}", number_of(attempt))).and(look, format!("{mark} "));
             rows.push(row.and(Look::Plain, words).with_right(took(attempt)));
         }
     }

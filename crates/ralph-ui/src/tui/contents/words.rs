@@ -3,6 +3,7 @@
 use crate::ending::{attempts_and_failed, interruption};
 use crate::evidence::validation;
 use crate::local_time::{clock, describe_remote_run};
+use crate::log::story;
 use crate::needs::waiters;
 use crate::status::how_it_ended;
 use crate::style::{brief_duration, cut, sign};
@@ -62,18 +63,26 @@ pub fn outcome_of(attempt: &Attempt) -> (Look, &'static str, String) {
         }
         Outcome::Skipped => "given up".to_owned(),
         Outcome::Checked => {
-            let cause = attempt.entry().and_then(|entry| entry.cause.as_deref());
-            cause.map_or_else(
-                || "tried in a clean checkout".to_owned(),
-                |cause| format!("sent back: {}", brief(cause)),
-            )
+            let entry = attempt.entry();
+            let cause = entry.filter(|_| attempt.task.is_some()).and_then(|entry| entry.cause.as_deref());
+            let words = entry.map_or("tried in a clean checkout", |entry| story(&entry.subject));
+            cause.map_or_else(|| brief(words), |cause| format!("sent back: {}", brief(cause)))
         }
         Outcome::Reopened => "opened again".to_owned(),
         Outcome::Interrupted => interruption(attempt.failure_class, attempt.exit.agent).to_owned(),
         Outcome::Later(word) => word.as_str().to_owned(),
     };
-    let look = if attempt.is_failed() && attempt.is_solved { Look::Dim } else { look };
-    (look, mark, words)
+    match attempt.outcome {
+        Outcome::Failure if attempt.is_solved => (Look::Dim, mark, words),
+        // It sends no task back.
+        Outcome::Checked if attempt.task.is_none() => (Look::Dim, "·", words),
+        _ => (look, mark, words),
+    }
+}
+
+/// Returns the number of an attempt, with a blank; empty for a record that is none, as that of a check.
+pub fn number_of(attempt: &Attempt) -> String {
+    if attempt.has_run() { format!("{} ", attempt.number) } else { String::new() }
 }
 
 /// Returns what an attempt tried, in the agent's words.

@@ -401,6 +401,7 @@ fn session(id: &SessionId, seconds: i64) -> Session {
         tasks_completed: 0,
         closed: BTreeSet::new(),
         away_ms: 0,
+        runs: 1,
         tasks_done: 0,
         tasks_remaining: TASK_COUNT,
         duration_ms: Durations::default(),

@@ -54,9 +54,29 @@ fn a_task_that_asks_is_set_aside_tried_once_more_and_answered_by_a_hint() {
     assert_eq!(session.end()["stop_reason"], "stuck");
     scene.ralph("log --failed").code(0).stdout_has("  same as 1  ");
     scene
-        .ralph("hint semicolons")
+        .ralph("sessions")
+        .code(0)
+        .stdout_has("1 question waits\n\n  ? 001-login  T001  semicolons, or commas?  since ");
+    scene.write("specs/002-search/tasks.md", "- [ ] T001 One\n");
+    let elsewhere = scene.ralph("status --feature 002-search").code(0);
+    elsewhere.stdout_has("\n  elsewhere  ? 001-login: T001 asks since ");
+    scene
+        .ralph("hint --feature 001-login semicolons")
         .code(0)
         .stdout_has("it answers T001, which asks: semicolons, or commas?\n  semicolons\n");
+    // Until an attempt had it, it is in sight, and needs nobody.
+    let answered = "T001  answered \"semicolons\": its next prompt has it";
+    for command in ["status --feature 001-login", "log", "sessions"] {
+        scene.ralph(command).code(0).stdout_has(answered).stdout_lacks("? T001").stdout_lacks("need");
+    }
+    scene.ralph("status --feature 002-search").code(0).stdout_lacks("elsewhere");
+    std::fs::remove_dir_all(scene.path("specs/002-search")).unwrap();
+    scene.ralph("report -o -").code(0).stdout_has("T001 answered &quot;semicolons&quot;");
+    let summary = scene.ralph("status --json").json()["summary"].clone();
+    assert_eq!(
+        (&summary["needs_you"], &summary["answered"][0]["answer"]),
+        (&json!([]), &json!("semicolons"))
+    );
     scene.agent_script(HEARS);
     scene.ralph("").code(0).stdout_has("1 hint waits: T001 \"semicolons\"");
     let session = newest(&scene);

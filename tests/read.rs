@@ -54,7 +54,7 @@ fn the_log_lists_iterations_and_filters_them() {
     read(&scene, "log --task T001").code(0).stdout_has("✔ T001").stdout_lacks("T002");
     read(&scene, "log --feature 001-login").code(0).stdout_has(&id);
     read(&scene, &format!("log --session {id}")).code(0).stdout_has(&id);
-    read(&scene, "log --sessions").code(0).stdout_has(" · 2 of 2 done · completed · 3 attempts · ");
+    read(&scene, "log --sessions").code(0).stdout_has("\t+2\t2 of 2\t\t1 of 3\tall done\t");
     read(&scene, "--color always log").code(0).stdout_has("\u{1b}[");
     read(&scene, "log").code(0).stdout_lacks("\u{1b}[");
 }

@@ -100,7 +100,7 @@ fn a_session_that_was_interrupted_is_taken_up_again() {
         (&session.end()["status"], &session.end()["iterations_run"]),
         (&"completed".into(), &2.into())
     );
-    scene.ralph("log --sessions").code(0).stdout_has("completed");
+    scene.ralph("log --sessions").code(0).stdout_has("all done");
 }
 
 #[test]

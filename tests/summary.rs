@@ -314,13 +314,6 @@ fn every_screen_says_the_same_numbers_in_the_same_words() {
     scene.ralph("report --markdown").code(0).stdout_has("| Attempts | 3 attempts (usage limit, went on at ");
 }
 
-/// Returns all numbers in `text` before a word that begins with `word`: `7 attempts`.
-fn numbers_before(text: &str, word: &str) -> Vec<u64> {
-    let words: Vec<&str> = text.split(|c: char| c.is_whitespace() || c == '(').collect();
-    let pairs = words.windows(2).filter(|pair| pair[1].trim_end_matches([',', '.', ';']) == word);
-    pairs.filter_map(|pair| pair[0].replace(',', "").parse().ok()).collect()
-}
-
 /// Returns the text of a page, with one blank between words.
 fn words_of(page: &str) -> String {
     let texts = page.split('<').filter_map(|part| part.split_once('>')).map(|(_, text)| text);
@@ -369,8 +362,15 @@ fn every_screen_adds_up_over_several_sessions() {
     assert_eq!(runs as u64, attempts, "of the records only attempts have an agent");
 
     let log = scene.ralph("log --sessions").code(0).text();
-    let listed = numbers_before(&log, "attempts").into_iter().chain(numbers_before(&log, "attempt"));
-    assert_eq!(listed.sum::<u64>(), attempts, "{log}");
+    let cells = log.lines().filter_map(|row| row.split('\t').nth(5)?.split_once(" of "));
+    let listed: [Vec<u64>; 2] = cells
+        .map(|(failed, all)| [failed, all].map(|number| number.parse().unwrap()))
+        .fold(Default::default(), |[mut failed, mut all], [one, more]| {
+            failed.push(one);
+            all.push(more);
+            [failed, all]
+        });
+    assert_eq!(listed.map(|column| column.iter().sum::<u64>()), [failed, attempts], "{log}");
     let words = scene.ralph("stats").code(0).text();
     assert!(words.contains("7 attempts in 3 sessions: 5 succeeded, 2 failed"), "{words}");
     // Each session says the same of itself on the page, in Markdown and as JSON.
@@ -390,4 +390,32 @@ fn every_screen_adds_up_over_several_sessions() {
         assert!(words_of(&page).contains(&format!(" Attempts {own} ")), "{own} on the page of {id}");
     }
     assert_eq!(of_sessions, attempts);
+}
+
+#[test]
+fn a_failure_is_solved_by_a_later_success_of_its_own_task_alone() {
+    let scene = Sandbox::new();
+    scene
+        .tasks("- [ ] T001 One\n- [ ] T002 Two")
+        .agent_sh(
+            "cat >/dev/null\nif [ $RALPH_TASK = T001 ] && [ ! -e fixed ]; then\necho $RALPH_ATTEMPT > wrong\nelse\nrm -f wrong\n\
+             echo $RALPH_TASK > $RALPH_TASK.txt\nfi\ntick\n",
+        )
+        .validate("[ ! -e wrong ] || { echo \"FAIL round: expected 12, received $(cat wrong)\"; exit 1; }")
+        .config("skip-after = 2")
+        .commit("Ready");
+    // T002 passes, as it takes back what failed.
+    scene.ralph("").code(5).stdout_has("3 attempts, 2 failed\n").stdout_lacks("solved");
+    // Another number in the same assertion is the same failure.
+    scene.ralph("log --failed").code(0).stdout_has("expected 12, received 1").stdout_has("  same as 1  ");
+    let causes = scene.ralph("status --json").json()["summary"]["causes"].clone();
+    assert_eq!((&causes["solved_attempts"], &causes["failing"]), (&json!(0), &json!(1)));
+    assert!(causes["list"][0]["fingerprint"].is_string(), "{causes}");
+    scene.write("fixed", "");
+    scene.ralph("").code(0).stdout_has("1 attempt\n");
+    let causes = scene.ralph("status --json").json()["summary"]["causes"].clone();
+    assert_eq!((&causes["solved_attempts"], &causes["solved"]), (&json!(2), &json!(1)));
+    let first = scene.sessions()[0].id().to_owned();
+    let page = scene.ralph(&format!("report -o - --session {first}")).code(0);
+    page.stdout_has("2 failed, 2 of them solved later");
 }

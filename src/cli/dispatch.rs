@@ -118,6 +118,7 @@ fn reads(action: &Action) -> bool {
         Action::Status(_)
             | Action::Tasks { .. }
             | Action::Log(_)
+            | Action::Sessions(_)
             | Action::Show(_)
             | Action::Diff(_)
             | Action::Stats(_)
@@ -170,6 +171,7 @@ fn act(ralph: Ralph, arguments: &[OsString]) -> Result<ExitCode> {
             tasks::run(file.as_deref(), feature.as_ref(), json, &context)
         }
         Action::Log(args) => log::run(&args, &context),
+        Action::Sessions(args) => log::run_sessions(args, &context),
         Action::Show(args) => show::run(&args, &context),
         Action::Bisect(args) => bisect::run(&args, &context),
         Action::Verify(args) => verify::run(&args, &context),

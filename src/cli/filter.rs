@@ -31,6 +31,9 @@ pub struct FilterArgs {
     /// Only iterations with something that a person should look at
     #[arg(long)]
     pub flagged: bool,
+    /// With --flagged: also flags whose reasons are gone
+    #[arg(long, requires = "flagged")]
+    pub all: bool,
     /// Only these outcomes: success, failure, skipped, interrupted
     #[arg(long, value_name = "OUTCOME", value_delimiter = ',')]
     pub outcome: Vec<Outcome>,

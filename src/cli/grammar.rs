@@ -59,6 +59,8 @@ pub enum Action {
     /// List the iterations of all sessions
     #[command(after_help = help::LOG)]
     Log(log::LogArgs),
+    /// List all sessions with what they came to, and what needs you in any feature
+    Sessions(log::SessionsArgs),
     /// Show one iteration
     #[command(after_help = help::SHOW)]
     Show(show::ShowArgs),

@@ -1,6 +1,6 @@
 //! `specify ralph log`: the iterations, or the sessions, of the whole repository.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use anyhow::{Context as _, Result, bail};
 use camino::{Utf8Component, Utf8Path, Utf8PathBuf};
@@ -9,14 +9,16 @@ use serde_json::{Value, json};
 
 use ralph_core::history::repeats;
 use ralph_core::progress::first_sentence;
-use ralph_core::record::{LogEntry, Outcome, RecordKind, SessionTotals, Status};
+use ralph_core::record::{LogEntry, Outcome, RecordKind, SessionId, SessionTotals, Status};
+use ralph_core::summary::{moot, solved_attempts};
 use ralph_git::worktree::WorkTree;
 use ralph_os::platform::repo_path;
 use ralph_os::process::Tool;
 use ralph_store::{Listing, RecordReader, Row, SessionQuery, SessionRows, Store};
 use ralph_ui::json::{write_line, write_pretty};
-use ralph_ui::log::{Listed, attempts_of, heads, names, write_json};
+use ralph_ui::log::{Listed, attempts_of, flagged_of, names, write_json};
 use ralph_ui::needs::needs_you;
+use ralph_ui::nights::{self, End};
 
 use super::filter::{Filter, FilterArgs, failure_key};
 use super::grep::{Grep, regex};
@@ -57,6 +59,38 @@ pub struct LogArgs {
     /// Only iterations that changed these files or folders
     #[arg(last = true, value_name = "PATHS", conflicts_with = "sessions")]
     pub paths: Vec<String>,
+}
+
+/// `specify ralph sessions`: the same as `log --sessions`.
+#[derive(Debug, Args)]
+pub struct SessionsArgs {
+    /// Do not pipe the output into git's pager
+    #[arg(long)]
+    pub no_pager: bool,
+    /// Show only the newest N
+    #[arg(short = 'n', long = "max-count", value_name = "N")]
+    pub max_count: Option<usize>,
+    #[command(flatten)]
+    pub json: Json,
+    #[command(flatten)]
+    pub only: OnlySessions,
+}
+
+pub fn run_sessions(args: SessionsArgs, context: &Context) -> Result<ExitCode> {
+    let SessionsArgs { no_pager, max_count, json, only } = args;
+    let args = LogArgs {
+        filter: FilterArgs::default(),
+        no_pager,
+        max_count,
+        reverse: false,
+        oneline: false,
+        sessions: true,
+        json,
+        jsonl: false,
+        only,
+        paths: Vec::new(),
+    };
+    run(&args, context)
 }
 
 pub fn run(args: &LogArgs, context: &Context) -> Result<ExitCode> {
@@ -125,15 +159,41 @@ pub fn run(args: &LogArgs, context: &Context) -> Result<ExitCode> {
         });
     }
     let screen = pager::screen(context);
-    let lines = if args.sessions {
-        heads(&listed, screen)
-    } else if args.oneline {
+    if args.sessions {
+        return show_sessions(args, context, &listing, listed);
+    }
+    let lines = if args.oneline {
         names(&listed, screen)
+    } else if args.filter.flagged {
+        flagged_of(&listed, screen)
     } else {
         attempts_of(&listed, screen)
     };
     let opens = if args.reverse { pager::Opens::AtStart } else { pager::Opens::AtEnd };
     pager::show(&lines, context, args.no_pager, opens)
+}
+
+/// Shows what all features come to, what needs somebody in them, and a row for each session, the newest first.
+fn show_sessions(
+    args: &LogArgs,
+    context: &Context,
+    listing: &Listing,
+    mut listed: Vec<Listed<'_>>,
+) -> Result<ExitCode> {
+    // Of the list, `--reverse` begins with the newest; so does the table by itself.
+    if !args.reverse {
+        listed.reverse();
+    }
+    let features: BTreeSet<&str> = listed.iter().map(|one| one.feature.as_str()).collect();
+    let features = features.into_iter().map(|feature| summary::of_listing(context, listing, feature, None));
+    let features = features.collect::<Result<Vec<_>>>()?;
+    let rows = listed.iter().map(Listed::night);
+    let lines = nights::lines(
+        &features.iter().collect::<Vec<_>>(),
+        &rows.collect::<Vec<_>>(),
+        pager::screen(context),
+    );
+    pager::show(&lines, context, args.no_pager, pager::Opens::AtStart)
 }
 
 /// Returns the path from the top of the work tree, or `None` if it is outside.
@@ -169,11 +229,14 @@ fn listed<'a>(
     let pattern = grep.as_ref().map(|pattern| regex(pattern, *ignore_case)).transpose()?;
     let find = |bytes: &[u8]| Some(pattern.as_ref()?.find(bytes)?.range());
     let mut grep = pattern.is_some().then(|| Grep::new(store, searched, &find)).transpose()?;
+    let has_moot = args.filter.all || !args.filter.flagged;
     let is_open = is_open && args.paths.is_empty() && args.max_count.is_none();
     let mut left = args.max_count.unwrap_or(usize::MAX);
     let mut listed = Vec::new();
     let mut sessions =
         listing.sessions().rev().filter(|one| settled.is_for(&one.refs.session, one.feature)).peekable();
+    let latest = store.newest_session()?;
+    let mut by_now = by_now(store, listing)?;
     let newest = sessions.peek().map(|session| session.refs.session.clone());
     for session in sessions {
         if left == 0 {
@@ -183,13 +246,14 @@ fn listed<'a>(
         let is_running = running.iter().any(|holder| holder.session == *id);
         let all: Vec<Row<'a>> = session.rows().collect();
         let (mut rows, mut matches) = (Vec::new(), HashMap::new());
+        let [solved_failures, moot] = by_now.remove(id).unwrap_or_default();
         if args.sessions {
             left -= 1;
         } else {
             for row in all.iter().rev() {
                 if grep.is_none() && rows.len() == left {
                     break;
-                } else if takes(row)? {
+                } else if takes(row)? && (has_moot || !moot.contains(&row.iteration)) {
                     rows.push(*row);
                 }
             }
@@ -227,28 +291,50 @@ fn listed<'a>(
             let begin = all.iter().rfind(|row| row.kind.begins())?.entry().ok()?;
             store.elsewhere_since(session.refs, &begin, tip)
         });
+        let status = tip.as_ref().and_then(|tip| tip.status).unwrap_or(present);
+        let totals = SessionTotals::fold(id, all.iter().filter_map(Row::facts));
         listed.push(Listed {
             id: id.clone(),
             feature: session.feature.to_owned(),
             // As `status` and the page: its record is written a moment later.
             started_at: all.first().map(|row| row.entry().map_or(row.ended_at, |first| first.started_at)),
             last_at: all.last().map(|row| row.ended_at),
-            status: tip.as_ref().and_then(|tip| tip.status).unwrap_or(present),
-            stop_reason: tip.as_ref().and_then(|tip| tip.stop_reason),
-            ended_by: tip.and_then(|tip| tip.ended_by),
-            totals: SessionTotals::fold(id, all.iter().filter_map(Row::facts)),
+            status,
+            ended: tip.map_or(String::new(), |tip| nights::ended(&End::of(&tip, status), &totals)),
+            totals,
             tasks: session.tasks()?,
             elsewhere,
             needs_you: needs,
+            is_newest: latest.as_ref() == Some(id),
             summary,
             changes: changed,
             rows,
             repeats: repeated,
+            solved_failures,
+            moot,
             solved,
             matches,
         });
     }
     Ok(listed)
+}
+
+/// Returns the attempts of each session that failed and are solved, and those whose flags are moot.
+fn by_now(store: &Store, listing: &Listing) -> Result<HashMap<SessionId, [BTreeSet<u32>; 2]>> {
+    // What became of an attempt may be in a session that is not listed.
+    let whole = if listing.is_of_all() { None } else { Some(store.listing(|_| true, &mut Vec::new())?) };
+    let listing = whole.as_ref().unwrap_or(listing);
+    let features: BTreeSet<&str> = listing.sessions().map(|session| session.feature).collect();
+    let mut by_now: HashMap<SessionId, [BTreeSet<u32>; 2]> = HashMap::new();
+    for feature in features {
+        let facts = listing.facts_of(feature);
+        for (kind, attempts) in [solved_attempts(&facts), moot(&facts)].into_iter().enumerate() {
+            for (session, number) in attempts {
+                by_now.entry(session).or_default()[kind].insert(number);
+            }
+        }
+    }
+    Ok(by_now)
 }
 
 /// Returns what agents said of successes after failures, as far as there are few, with the test that passes since.

@@ -47,7 +47,7 @@ const GROUPS: [(&str, &[Entry]); 4] = [
 const SET_UP: [&str; 4] = ["init", "doctor", "config", "demo"];
 
 /// Commands that help and documents name, and no list has.
-const ALSO: [&str; 5] = ["tasks", "shim", "man", "purge", "rebuild"];
+const ALSO: [&str; 6] = ["sessions", "tasks", "shim", "man", "purge", "rebuild"];
 
 /// The flags of `run` that people need first.
 const FLAGS: [(&str, &str); 5] = [

@@ -6,8 +6,8 @@ use anyhow::{Context, Error, Result, anyhow, bail};
 use clap::Args;
 
 use ralph_core::record::{
-    IterationFacts, LogEntry, Outcome, RALPH, Session, SessionId, SessionName, SessionTotals, Status, did_you_mean,
-    join_truncated,
+    IterationFacts, LogEntry, Outcome, RALPH, Session, SessionId, SessionName, SessionTotals, Status,
+    did_you_mean, join_truncated,
 };
 use ralph_project::feature;
 use ralph_store::{
@@ -341,11 +341,11 @@ pub fn describe(store: &Store, log: &SessionLog, running: &[Holder]) -> Result<S
     if tip.status.is_some()
         && let Some(session) = store.readable_session(tip)
     {
-        return Ok(Session { away_ms, ..session });
+        return Ok(Session { away_ms, runs: LogEntry::runs(&log.entries), ..session });
     }
     let begun = store.first_readable_session(log);
     let mut session = begun.with_context(|| format!("session {} has no readable start record", log.id()))?;
-    session.away_ms = away_ms;
+    (session.away_ms, session.runs) = (away_ms, LogEntry::runs(&log.entries));
     session.stop_reason = tip.stop_reason;
     session.limit = tip.limit;
     session.ended_by = tip.ended_by;
@@ -357,7 +357,8 @@ pub fn describe(store: &Store, log: &SessionLog, running: &[Holder]) -> Result<S
         (session.tasks_done, session.tasks_remaining) = (last.tasks_done, last.tasks_open);
     }
     // A check says nothing of a success after it.
-    let last = log.iterations().rfind(|entry| matches!(entry.outcome, Some(Outcome::Success | Outcome::Checked)));
+    let last =
+        log.iterations().rfind(|entry| matches!(entry.outcome, Some(Outcome::Success | Outcome::Checked)));
     let check = last.filter(|entry| entry.outcome == Some(Outcome::Checked));
     let check = check.and_then(|entry| store.readable_iteration(entry));
     session.clean = check.and_then(|record| record.check().cloned()).map(Box::new);

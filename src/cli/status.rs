@@ -168,6 +168,7 @@ fn look(
         phases: redacted(redactor, tasks.phases()),
         stories: redacted(redactor, tasks.stories()),
         session,
+        elsewhere: summary::questions_elsewhere(context, &feature.path)?,
         summary,
     })
 }
@@ -208,6 +209,7 @@ fn session_status(
     let mut shown = Shown {
         begun_at,
         away_ms: LogEntry::away_ms(&log.entries),
+        runs: LogEntry::runs(&log.entries),
         began_red: newest.is_some_and(|session| session.began_red(totals.succeeded)),
         unmerged: unmerged.flatten().map(|(commits, command, _)| (commits, command)),
         max_cost: budget.max_cost,

@@ -1,12 +1,18 @@
 //! The summary of a feature, which every command shows alike.
 
+use std::collections::BTreeSet;
+
 use anyhow::Result;
 use tasklist::TaskList;
 
-use ralph_core::record::{Hint, LogEntry, ObjectId, SessionFacts, SessionId, Summary};
+use ralph_core::record::{
+    FailureClass, Hint, IterationFacts, LogEntry, NeedKind, ObjectId, SessionFacts, SessionId, Summary,
+};
 use ralph_core::summary::summarize;
+use ralph_engine::redactor;
 use ralph_project::tasks;
 use ralph_store::{Hints, Listing, Row, Store};
+use ralph_ui::status::OpenQuestion;
 
 use super::trust::load_to_read;
 use super::{Context, lane};
@@ -49,7 +55,16 @@ pub fn of_facts(
     shown: Option<&SessionId>,
 ) -> Result<Summary> {
     let remains = ralph_engine::remains(context.store()?, context.work_tree().ok(), newest);
-    Ok(summarize(feature, facts, list, hints, remains.as_ref(), shown))
+    let mut summary = summarize(feature, facts, list, hints, remains.as_ref(), shown);
+    // Records have no secrets, and hints are as they were typed: pages are sent to others.
+    if !summary.answered.is_empty() {
+        let redactor =
+            load_to_read(context).and_then(|config| redactor(&config.settings)).unwrap_or_default();
+        for answered in &mut summary.answered {
+            answered.answer = redactor.redact_text(&answered.answer).0;
+        }
+    }
+    Ok(summary)
 }
 
 /// The same, by entries that a command has read already.
@@ -76,6 +91,34 @@ pub fn of_newest(context: &Context, newest: Option<(&str, &SessionId)>) -> Resul
             Err(_) => Ok(None),
         },
     }
+}
+
+/// Returns the questions that wait in other features than `feature`.
+pub fn questions_elsewhere(context: &Context, feature: &str) -> Result<Vec<OpenQuestion>> {
+    let store = context.store()?;
+    let listing = store.listing(|_| true, &mut Vec::new())?;
+    let others: BTreeSet<&str> =
+        listing.sessions().map(|session| session.feature).filter(|path| *path != feature).collect();
+    let mut questions = Vec::new();
+    for path in others {
+        let facts = listing.facts_of(path);
+        let asks = |one: &IterationFacts<'_>| one.failure_class.is_some_and(FailureClass::is_question);
+        // Most features never asked: their lists need not be read.
+        if !facts.iter().flat_map(|session| &session.iterations).any(asks) {
+            continue;
+        }
+        let rows = listing.sessions().rev().filter(|session| session.feature == path);
+        let commits = rows.flat_map(|session| session.rows().rev()).filter_map(|row| row.commit.parse().ok());
+        let list = list(context, store, path, commits);
+        let summary = summarize(path, &facts, &list, &hints(store, path), None, None);
+        let asking = summary.needs_you.iter().filter(|need| need.why == NeedKind::Asks);
+        questions.extend(asking.filter_map(|need| {
+            let task = need.task.clone()?;
+            let since = summary.tried_since.get(&task).map(|(since, _)| *since);
+            Some(OpenQuestion { feature: path.to_owned(), task, since })
+        }));
+    }
+    Ok(questions)
 }
 
 /// Returns the hints that wait for a prompt; none if they cannot be read.

@@ -370,6 +370,7 @@ fn new_session(
         tasks_completed: 0,
         closed: BTreeSet::new(),
         away_ms: 0,
+        runs: 1,
         closed_parents: Vec::new(),
         tasks_done: tasks.counts().done,
         tasks_remaining: tasks.counts().open,

@@ -535,7 +535,9 @@ impl Running<'_> {
         let is_untried = self.leaves_untried(reason);
         let closing = Closing { why, hint, next, is_untried, ..self.closing(tasks.as_deref()) };
         // What cannot be read was said with the rest.
-        self.session.away_ms = self.log().ok().flatten().map_or(0, |log| LogEntry::away_ms(&log.entries));
+        let log = self.log().ok().flatten();
+        self.session.away_ms = log.as_ref().map_or(0, |log| LogEntry::away_ms(&log.entries));
+        self.session.runs = log.map_or(0, |log| LogEntry::runs(&log.entries));
         let session = Box::new(self.session.clone());
         (self.say)(&Event::SessionEnded { session, commit, closing: Box::new(closing) });
         if is_settled {

@@ -41,8 +41,8 @@ impl EventRedactor {
         match &mut event {
             Event::IterationRecorded { record, .. } => **record = redacted(&self.redactor, record.as_ref())?,
             Event::SessionEnded { session, .. } => {
-                let away_ms = session.away_ms;
-                **session = Session { away_ms, ..redacted(&self.redactor, session.as_ref())? };
+                let (away_ms, runs) = (session.away_ms, session.runs);
+                **session = Session { away_ms, runs, ..redacted(&self.redactor, session.as_ref())? };
             }
             _ => {}
         }

@@ -158,11 +158,22 @@ pub fn verdict(session: &Session, closing: &Closing) -> Vec<String> {
     let mut parts = vec![format!("{counts}{clean}")];
     // What needs somebody is why it is stuck.
     let is_said = needs > 0 && session.stop_reason == Some(StopReason::Stuck);
-    parts.extend(stop(session, stuck(&closing.not_done).as_deref()).filter(|_| !is_said));
+    parts.extend(
+        stop(session, stuck(left_open(&closing.not_done, &closing.summary)).as_deref()).filter(|_| !is_said),
+    );
     parts.extend(count_words(&closing.summary.needs_you));
     let flagged = closing.summary.flagged.len();
     parts.extend((flagged > 0).then(|| format!("{} flagged", grouped(flagged as u64))));
     parts
+}
+
+/// Returns the tasks that were tried in vain and have no answer for their next prompt.
+pub fn left_open<'a>(
+    not_done: &'a [NotDone],
+    summary: &'a Summary,
+) -> impl Iterator<Item = &'a NotDone> + Clone {
+    let is_answered = |task: &NotDone| summary.answered.iter().any(|one| one.task == task.task);
+    not_done.iter().filter(move |task| !is_answered(task))
 }
 
 /// Returns the name of a feature, without the folder that all of them are in.
@@ -221,19 +232,19 @@ pub fn capital(text: &str) -> String {
 }
 
 /// Returns how a session is stuck: `2 tasks ask`, `T019 could not be done`; `None` if no task was tried in vain.
-pub fn stuck(not_done: &[NotDone]) -> Option<String> {
-    let asking = not_done.iter().filter(|task| task.asks && !task.is_skipped).count() as u64;
+pub fn stuck<'a>(not_done: impl Iterator<Item = &'a NotDone> + Clone) -> Option<String> {
+    let asking = not_done.clone().filter(|task| task.asks && !task.is_skipped).count() as u64;
     let ask = if asking == 1 { "asks" } else { "ask" };
     let ask = (asking > 0).then(|| format!("{} {ask}", counted(asking, "task")));
-    let others = asking == 0 || not_done.iter().any(|task| task.is_skipped);
+    let others = asking == 0 || not_done.clone().any(|task| task.is_skipped);
     let others = named(&given_up(not_done)).filter(|_| others);
     joined([ask, others.map(|others| format!("{others} could not be done"))], ", ")
 }
 
 /// Returns the tasks that were skipped, or else all that were tried.
-pub fn given_up(not_done: &[NotDone]) -> Vec<&str> {
-    let has_skip = not_done.iter().any(|task| task.is_skipped);
-    not_done.iter().filter(|task| task.is_skipped == has_skip).map(|task| task.task.as_str()).collect()
+fn given_up<'a>(not_done: impl Iterator<Item = &'a NotDone> + Clone) -> Vec<&'a str> {
+    let has_skip = not_done.clone().any(|task| task.is_skipped);
+    not_done.filter(|task| task.is_skipped == has_skip).map(|task| task.task.as_str()).collect()
 }
 
 /// Returns the state of a session in a few words: `completed`, `stopped (limit reached)`, `stopped: T019 could not be done`.

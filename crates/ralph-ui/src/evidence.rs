@@ -2,12 +2,9 @@
 
 use failure_excerpt::{Ran, Tally};
 
-use ralph_core::record::{Claim, Evidence, ExitReason, Flag, FlagCode, FlaggedTask, Iteration, Outcome};
+use ralph_core::record::{Claim, Evidence, ExitReason, Flag, Iteration, Outcome};
 
 use super::style::{counted, duration, grouped, joined, one_line};
-
-/// Most tasks that a line names.
-const MAX_NAMED: usize = 3;
 
 /// In front of what a person should look at.
 pub const FLAG: &str = "⚑";
@@ -85,26 +82,12 @@ pub fn false_claim(record: &Iteration) -> Option<String> {
     has_promised.then(|| "said that all is done, but it is not".to_owned())
 }
 
-/// `3 flagged: T002 no test ran; T004 39 tests ran, 41 before`; `None` if there are none.
-pub fn flagged(tasks: &[FlaggedTask]) -> Option<String> {
-    // What runs where nobody asks for it comes first, and is never left out.
-    let by_itself = tasks.iter().filter(|task| task.flags.contains(&FlagCode::RunsByItself)).count();
-    let most = MAX_NAMED.max(by_itself);
-    let named = tasks.iter().take(most).map(|FlaggedTask { task, text, flags, .. }| {
-        let codes: Vec<&str> = flags.iter().map(FlagCode::as_str).collect();
-        Some(one_line(&format!("{task} {}", text.clone().unwrap_or_else(|| codes.join(", ")))))
-    });
-    let more = tasks.len().saturating_sub(most);
-    let more = (more > 0).then(|| format!("and {more} more"));
-    Some(format!("{} flagged: {}", tasks.len(), joined(named.chain([more]), "; ")?))
-}
-
 #[cfg(test)]
 mod tests {
     use failure_excerpt::Groups;
 
     use super::*;
-    use ralph_core::record::SessionId;
+    use ralph_core::record::FlagCode;
 
     #[test]
     fn tests_are_counted_as_far_as_they_are_known() {
@@ -137,21 +120,5 @@ mod tests {
             let flags: Vec<Flag> = texts.iter().map(flag).collect();
             assert_eq!(first_flag(&flags).as_deref(), expected);
         }
-        let task = |task: &str, text: Option<&str>| FlaggedTask {
-            task: task.to_owned(),
-            session: "20260131-120000-00000000".parse::<SessionId>().unwrap(),
-            iteration: Some(1),
-            flags: vec![FlagCode::NoTests, FlagCode::Idle],
-            text: text.map(str::to_owned),
-        };
-        assert_eq!(flagged(&[]), None);
-        let two = [task("T002", Some("no test ran")), task("T004", None)];
-        assert_eq!(flagged(&two).as_deref(), Some("2 flagged: T002 no test ran; T004 no-tests, idle"));
-        let many: Vec<FlaggedTask> = (1..=7).map(|number| task(&format!("T{number}"), Some("x"))).collect();
-        assert_eq!(flagged(&many).as_deref(), Some("7 flagged: T1 x; T2 x; T3 x; and 4 more"));
-        let by_itself =
-            |number: usize| FlaggedTask { flags: vec![FlagCode::RunsByItself], ..many[number].clone() };
-        let first = [&[by_itself(2), by_itself(3), by_itself(4), by_itself(5)], &many[..2]].concat();
-        assert_eq!(flagged(&first).as_deref(), Some("6 flagged: T3 x; T4 x; T5 x; T6 x; and 2 more"));
     }
 }

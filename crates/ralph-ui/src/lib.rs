@@ -10,6 +10,7 @@ pub mod local_time;
 pub mod log;
 pub mod markdown;
 pub mod needs;
+pub mod nights;
 pub mod replay;
 pub mod report;
 pub mod restore;

@@ -39,6 +39,11 @@ pub fn day(at: Timestamp) -> String {
     shown(at, zone(), "%a %-d %b")
 }
 
+/// Formats `21 Nov`.
+pub fn short_day(at: Timestamp) -> String {
+    shown(at, zone(), "%-d %b")
+}
+
 /// The same two in one: a list has thousands of them.
 pub fn day_and_clock(at: Timestamp) -> [String; 2] {
     let both = shown(at, zone(), "%a %-d %b\t%H:%M");

@@ -1,6 +1,6 @@
 //! The list of iterations, and the list of sessions.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::io::Write;
 
 use anyhow::Result;
@@ -8,17 +8,20 @@ use serde::ser::{Error as _, SerializeSeq as _};
 use serde::{Serialize, Serializer};
 
 use ralph_core::record::{
-    Circumstances, DiffStat, EndedBy, LogEntry, Outcome, SessionId, SessionTotals, Status, StopReason,
-    Summary, TaskCounts, Timestamp,
+    Circumstances, DiffStat, FlagCode, LogEntry, Outcome, SessionId, SessionTotals, Status, Summary,
+    TaskCounts, Timestamp,
 };
 use ralph_store::{RemoteRun, Row};
 
-use super::ending::{attempts, cost, cut_short_words, failure, feature_name, state};
+use super::ending::{attempts, cost, cut_short_words, failure, feature_name};
 use super::evidence::FLAG;
 use super::json::write_pretty;
 use super::local_time::{day, day_and_clock, describe_remote_run, span_of};
-use super::needs::{false_claims, files_and_lines, rows};
-use super::style::{Look, Paint, Screen, brief_duration, columns, cut, one_line, padded, phase_name, sign};
+use super::needs::{diff_command, false_claims, files_and_lines, rows};
+use super::nights::NightRow;
+use super::style::{
+    Look, Paint, Screen, brief_duration, columns, cut, one_line, padded, phase_name, sign_by_now,
+};
 
 /// Columns of a number.
 const NUMBER: usize = 4;
@@ -37,14 +40,16 @@ pub struct Listed<'a> {
     pub started_at: Option<Timestamp>,
     pub last_at: Option<Timestamp>,
     pub status: Status,
-    pub stop_reason: Option<StopReason>,
-    pub ended_by: Option<EndedBy>,
+    /// How it ended, in a word or few.
+    pub ended: String,
     pub totals: SessionTotals,
     pub tasks: TaskCounts,
     /// Set if it runs on another machine.
     pub elsewhere: Option<RemoteRun>,
     /// `2 need you: T034 asks, T019 fails`, of the newest session.
     pub needs_you: Option<String>,
+    /// True if it is what commands mean where no session is named.
+    pub is_newest: bool,
     /// What is said below its rows; `None` where nothing is said.
     pub summary: Option<Summary>,
     /// `None` without snapshots.
@@ -52,6 +57,10 @@ pub struct Listed<'a> {
     pub rows: Vec<Row<'a>>,
     /// For an iteration that failed like an earlier one of its session, the first of these.
     pub repeats: HashMap<u32, u32>,
+    /// Attempts that failed, and whose tasks were done since.
+    pub solved_failures: BTreeSet<u32>,
+    /// Attempts with flags whose reasons are gone.
+    pub moot: BTreeSet<u32>,
     /// For a success after failures, what solved them, in the agent's words.
     pub solved: HashMap<u32, String>,
     /// What `--grep` found in them.
@@ -78,15 +87,25 @@ struct ListRow {
     phase: Option<String>,
 }
 
+impl Listed<'_> {
+    /// Returns it as a row of the table of sessions.
+    pub fn night(&self) -> NightRow {
+        let started_at = self.started_at.unwrap_or(Timestamp::from_seconds(0));
+        let ended = if self.elsewhere.is_some() { "running elsewhere" } else { &self.ended };
+        let ended = ended.to_owned();
+        NightRow::new(&self.id, &self.feature, started_at, self.status, &self.totals, self.tasks, ended)
+    }
+}
+
 impl ListRow {
     fn of(listed: &Listed<'_>, row: &Row<'_>) -> Self {
         let is_of_all = row.outcome == Some(Outcome::Checked) && row.task().is_none();
-        let (look, mark) =
-            if is_of_all { (Look::Dim, "·") } else { row.outcome.map_or((Look::Dim, " "), sign) };
+        let (look, mark) = if is_of_all { (Look::Dim, "·") } else { sign_of(listed, row) };
         let is_attempt = row.is_attempt();
         let attempt = row.attempt.filter(|attempt| *attempt > 1 && is_attempt);
         let time = row.duration_ms.total().map_or(String::new(), brief_duration);
         let [day, clock] = day_and_clock(row.ended_at);
+        let flag = row.first_flag().filter(|_| !listed.moot.contains(&row.iteration));
         Self {
             number: if is_attempt { row.iteration.to_string() } else { String::new() },
             look,
@@ -94,7 +113,7 @@ impl ListRow {
             task: row.task().map_or(String::new(), |task| cut(&one_line(&task), MIN_TEXT)),
             attempt: attempt.map_or(String::new(), |attempt| attempt.to_string()),
             what: one_line(&what_happened(listed, row)),
-            flag: row.first_flag().map_or(String::new(), |flag| format!("{FLAG} {}", one_line(&flag))),
+            flag: flag.map_or(String::new(), |flag| format!("{FLAG} {}", one_line(&flag))),
             tail: [time, row.cost().shown().unwrap_or_default(), clock],
             day,
             phase: row.phase().map(|phase| one_line(&phase_name(&phase))),
@@ -102,11 +121,7 @@ impl ListRow {
     }
 
     fn look_of_what(&self) -> Look {
-        match self.mark {
-            "✘" => Look::Bad,
-            "✔" => Look::Plain,
-            _ => Look::Warn,
-        }
+        if self.mark == "✔" { Look::Plain } else { self.look }
     }
 
     /// Without columns, for a program that reads it.
@@ -126,6 +141,12 @@ impl ListRow {
         let parts = parts.into_iter().filter(|(_, part)| !part.is_empty());
         parts.map(|(look, part)| paint.paint(look, part)).collect::<Vec<_>>().join("  ")
     }
+}
+
+/// The colour and the sign of a row, as it is seen by now.
+fn sign_of(listed: &Listed<'_>, row: &Row<'_>) -> (Look, &'static str) {
+    let is_solved = listed.solved_failures.contains(&row.iteration);
+    row.outcome.map_or((Look::Dim, " "), |outcome| sign_by_now(outcome, row.failure_class, is_solved))
 }
 
 /// Of a failure its cause, of a success after failures what solved them, else what was to be done.
@@ -162,6 +183,35 @@ pub fn attempts_of(sessions: &[Listed<'_>], screen: Screen) -> Vec<String> {
     let sessions = sessions
         .iter()
         .map(|listed| [head(listed, screen), listed_rows(listed, screen), below(listed, screen)].concat());
+    sessions.collect::<Vec<_>>().join(&String::new())
+}
+
+/// Attempts with flags under the session that they belong to: each flag whole, with the command that shows what was changed.
+pub fn flagged_of(sessions: &[Listed<'_>], screen: Screen) -> Vec<String> {
+    let sessions = sessions.iter().map(|listed| {
+        let mut lines = head(listed, screen);
+        let newest = Some(&listed.id).filter(|_| listed.is_newest);
+        for row in &listed.rows {
+            let (look, mark) = sign_of(listed, row);
+            let task = row.task().map_or(String::new(), |task| one_line(&task));
+            let flags = row.flags();
+            let others: Vec<&str> = flags.iter().skip(1).map(FlagCode::as_str).collect();
+            let others = if others.is_empty() { String::new() } else { format!("; {}", others.join(", ")) };
+            let words = format!("{FLAG} {}{others}", row.first_flag().unwrap_or_default());
+            let lead = format!("{:>NUMBER$}  {mark} {task}  ", row.iteration);
+            let flag = screen.hanging(&lead, &one_line(&words));
+            lines.extend(screen.paint_start(look, &format!("{mark} {task}"), flag));
+            lines.push(format!("{INDENT}→ {}", diff_command(&listed.id, row.iteration, newest)));
+        }
+        let is_left_out = |number: &&u32| listed.rows.iter().all(|row| row.iteration != **number);
+        let silent = listed.moot.iter().filter(is_left_out);
+        let numbers: Vec<String> = silent.map(|number| format!("#{number}")).collect();
+        if !numbers.is_empty() {
+            let words = format!("{}, whose reasons are gone: --all lists them", numbers.join(", "));
+            lines.extend(screen.painted(Look::Dim, "  silent: ", &words));
+        }
+        lines
+    });
     sessions.collect::<Vec<_>>().join(&String::new())
 }
 
@@ -267,16 +317,12 @@ fn match_line((place, line): &MatchingLine, screen: Screen) -> String {
     format!("{INDENT}{} {text}", screen.paint(Look::Dim, &format!("{place}:")))
 }
 
-pub fn heads(sessions: &[Listed<'_>], screen: Screen) -> Vec<String> {
-    sessions.iter().flat_map(|listed| head(listed, screen)).collect()
-}
-
 /// A line for each iteration, which begins with what `show`, `diff` and `restore` take.
 pub fn names(sessions: &[Listed<'_>], screen: Screen) -> Vec<String> {
-    let rows = sessions.iter().flat_map(|listed| listed.rows.iter().map(|row| (&listed.id, row)));
-    let lines = rows.map(|(session, row)| {
-        let name = format!("{session}:{}", row.iteration);
-        let (look, mark) = row.outcome.map_or((Look::Dim, " "), sign);
+    let rows = sessions.iter().flat_map(|listed| listed.rows.iter().map(move |row| (listed, row)));
+    let lines = rows.map(|(listed, row)| {
+        let name = format!("{}:{}", listed.id, row.iteration);
+        let (look, mark) = sign_of(listed, row);
         let room = screen.width.saturating_sub(columns(&name) + 4).max(MIN_TEXT);
         let story = cut(&one_line(story(&row.subject())), room);
         format!("{}  {}", screen.paint(Look::Dim, &name), screen.paint(look, &format!("{mark} {story}")))
@@ -289,7 +335,7 @@ fn head(listed: &Listed<'_>, screen: Screen) -> Vec<String> {
     let Listed { feature, totals, tasks, .. } = listed;
     let state = match &listed.elsewhere {
         Some(elsewhere) => one_line(&describe_remote_run(elsewhere)),
-        None => state(listed.status, listed.stop_reason, listed.ended_by, &totals.given_up),
+        None => listed.ended.clone(),
     };
     let span = listed.started_at.zip(listed.last_at).map(|(from, to)| span_of(from, to));
     let done = format!("{} of {} done", tasks.done, tasks.done + tasks.open);
@@ -305,7 +351,8 @@ fn head(listed: &Listed<'_>, screen: Screen) -> Vec<String> {
 /// What needs somebody, and what was claimed in vain, behind a blank line.
 fn below(listed: &Listed<'_>, screen: Screen) -> Vec<String> {
     let Some(summary) = &listed.summary else { return Vec::new() };
-    let mut lines = rows(summary, screen);
+    let newest = Some(&listed.id).filter(|_| listed.is_newest);
+    let mut lines = rows(summary, newest, screen);
     let claims = false_claims(&listed.totals.false_claims);
     lines.extend(claims.iter().flat_map(|words| screen.hanging("  ", words)));
     if !lines.is_empty() {
@@ -368,7 +415,7 @@ impl Serialize for Iterations<'_> {
 mod tests {
     use super::*;
     use crate::needs::needs_you;
-    use ralph_core::record::{FlagCode, FlaggedTask, Need, NeedKind, TaskStates, WaitingTask, samples};
+    use ralph_core::record::{FlaggedTask, Need, NeedKind, TaskStates, WaitingTask, samples};
 
     /// Minutes of the night, number, outcome, class, attempt, task, title, cause, first flag, phase and cost.
     type Told = (i64, u32, &'static str, &'static str, u32, [&'static str; 6]);
@@ -434,16 +481,18 @@ mod tests {
                 started_at: Some(rows[0].ended_at),
                 last_at: rows.last().map(|row| row.ended_at),
                 status: Status::Failed,
-                stop_reason: Some(StopReason::Stuck),
-                ended_by: None,
+                ended: "T009 asks, T019 fails".to_owned(),
                 totals: SessionTotals::fold(&session.id, rows.iter().filter_map(Row::facts)),
                 tasks: TaskCounts { done: 31, open: 4 },
                 elsewhere: None,
                 needs_you: needs_you(&summary()),
+                is_newest: true,
                 summary: Some(summary()),
                 changes: Some(DiffStat { files: 53, added: 1411, removed: 0 }),
                 rows,
                 repeats: HashMap::from([(3, 2)]),
+                solved_failures: BTreeSet::from([2, 3]),
+                moot: BTreeSet::new(),
                 solved: HashMap::from([(4, "Tests use an in-memory database now.".to_owned())]),
                 matches: HashMap::from([(2, ("validation".to_owned(), "  ECONNREFUSED  ".to_owned()))]),
             };

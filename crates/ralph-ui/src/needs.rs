@@ -1,10 +1,11 @@
 //! What a session leaves to somebody, and what it changed, in a line or few.
 
 use ralph_core::record::{
-    Changes, DiffStat, Need, NeedKind, RALPH, SessionId, Summary, hint_command, join_truncated,
+    Changes, DiffStat, FlagCode, FlaggedTask, Need, NeedKind, RALPH, SessionId, Summary, hint_command,
+    join_truncated,
 };
 
-use super::evidence::{FLAG, flagged};
+use super::evidence::FLAG;
 use super::style::{Look, Screen, counted, grouped, listed, one_line};
 
 /// Most tasks that have a line, and most names in a list.
@@ -58,8 +59,9 @@ pub fn subject(need: &Need) -> String {
     one_line(&format!("{}{fails}", need.subject()))
 }
 
-/// Returns a row for each of the first things that only a person can settle, for what waits for them, and for what is flagged.
-pub fn rows(summary: &Summary, screen: Screen) -> Vec<String> {
+/// Returns a row for each of the first things that only a person can settle, for what waits for them, for what is answered, and
+/// for what is flagged. `newest` is the session that commands mean by themselves.
+pub fn rows(summary: &Summary, newest: Option<&SessionId>, screen: Screen) -> Vec<String> {
     let all = &summary.needs_you;
     let mut rows: Vec<String> = all.iter().take(MAX_NAMED).flat_map(|need| row(need, "  ", screen)).collect();
     let more = all.len().saturating_sub(MAX_NAMED);
@@ -68,9 +70,8 @@ pub fn rows(summary: &Summary, screen: Screen) -> Vec<String> {
     let waiting =
         tasks.filter_map(|task| Some(format!("{} for {}", waiters(summary, task)?, one_line(task))));
     rows.extend(waiting.flat_map(|line| screen.hanging("  · ", &line)));
-    if let Some(flagged) = flagged(&summary.flagged) {
-        rows.extend(screen.painted(Look::Warn, &format!("  {FLAG} "), &flagged));
-    }
+    rows.extend(answered(summary, "  ", screen));
+    rows.extend(flagged(summary, newest, "  ", screen));
     rows
 }
 
@@ -78,6 +79,51 @@ pub fn rows(summary: &Summary, screen: Screen) -> Vec<String> {
 pub fn others(summary: &Summary, screen: Screen) -> Vec<String> {
     let others = summary.needs_you.iter().filter(|need| need.task.is_none());
     others.take(MAX_NAMED).flat_map(|need| row(need, "", screen)).collect()
+}
+
+/// Returns a row for each task that asked and has an answer: `→ T009  answered "mail.example.org": its next prompt has it`.
+pub fn answered(summary: &Summary, indent: &str, screen: Screen) -> Vec<String> {
+    let rows = summary.answered.iter().map(|task| {
+        let lead = format!("{indent}→ {}  ", one_line(&task.task));
+        screen.hanging(&lead, &one_line(&task.words()))
+    });
+    rows.flatten().collect()
+}
+
+/// Returns two rows for each of the first tasks that are done and flagged: what is flagged, whole, and the command that shows it.
+pub fn flagged(summary: &Summary, newest: Option<&SessionId>, indent: &str, screen: Screen) -> Vec<String> {
+    let all = &summary.flagged;
+    // What runs where nobody asks for it is never left out.
+    let by_itself = all.iter().filter(|task| task.flags.contains(&FlagCode::RunsByItself)).count();
+    let most = MAX_NAMED.max(by_itself);
+    let mut rows = Vec::new();
+    for task in all.iter().take(most) {
+        let lead = format!("{indent}{FLAG} {}  ", one_line(&task.task));
+        rows.extend(screen.painted(Look::Warn, &lead, &flag_words(task)));
+        let command = task.iteration.map(|number| diff_command(&task.session, number, newest));
+        rows.extend(command.map(|command| format!("{indent}  → {command}")));
+    }
+    let more = all.len().saturating_sub(most);
+    rows.extend(
+        (more > 0).then(|| format!("{indent}and {} more: {RALPH} log --flagged", grouped(more as u64))),
+    );
+    rows
+}
+
+/// `39 tests ran, 41 before +1`
+pub fn flag_words(task: &FlaggedTask) -> String {
+    let codes = || task.flags.iter().map(FlagCode::as_str).collect::<Vec<_>>().join(", ");
+    let Some(text) = &task.text else { return codes() };
+    let more = task.flags.len().saturating_sub(1);
+    one_line(&if more > 0 { format!("{text} +{more}") } else { text.clone() })
+}
+
+/// Returns the command that shows what an attempt changed. `newest` is the session that it means by itself.
+pub fn diff_command(session: &SessionId, number: u32, newest: Option<&SessionId>) -> String {
+    match newest {
+        Some(newest) if newest == session => format!("{RALPH} diff {number}"),
+        _ => format!("{RALPH} diff {session}:{number}"),
+    }
 }
 
 fn row(need: &Need, indent: &str, screen: Screen) -> Vec<String> {
@@ -152,5 +198,37 @@ mod tests {
         assert_eq!(files_and_lines(stat), "3 files +1,388 −32");
         assert_eq!(false_claims(&[4, 19]).as_deref(), Some("2 wrong \"done\" caught: #4, #19"));
         assert_eq!(false_claims(&[]), None);
+    }
+
+    #[test]
+    fn a_flag_is_whole_in_any_width_and_has_its_command() {
+        let id: SessionId = "20260131-120000-00000000".parse().unwrap();
+        let task = |number: usize, flags: Vec<FlagCode>, text: Option<&str>| FlaggedTask {
+            task: format!("T{number:03}"),
+            session: id.clone(),
+            iteration: Some(12),
+            flags,
+            text: text.map(str::to_owned),
+        };
+        let two = vec![
+            task(2, vec![FlagCode::Config], Some("changed jest.config.js, which decides what runs")),
+            task(4, vec![FlagCode::NoTests, FlagCode::Idle], None),
+        ];
+        let summary = Summary { flagged: two, ..Summary::default() };
+        let screen = |width| Screen { paint: super::super::style::Paint::Plain, width };
+        assert_eq!(
+            flagged(&summary, Some(&id), "", screen(40)).join("\n"),
+            "⚑ T002  changed jest.config.js, which\n        decides what runs\n  → specify ralph diff 12\n\
+             ⚑ T004  no-tests, idle\n  → specify ralph diff 12"
+        );
+        let older = flagged(&summary, None, "", screen(80));
+        assert_eq!(older[1], "  → specify ralph diff 20260131-120000-00000000:12");
+        let many: Vec<_> =
+            (0..13).map(|number| task(number, vec![FlagCode::RunsByItself], Some("x"))).collect();
+        let all = flagged(&Summary { flagged: many.clone(), ..Summary::default() }, None, "", screen(80));
+        assert_eq!(all.len(), 26, "what runs by itself is never left out");
+        let mild = many.into_iter().map(|task| FlaggedTask { flags: vec![FlagCode::Idle], ..task });
+        let rows = flagged(&Summary { flagged: mild.collect(), ..Summary::default() }, None, "", screen(80));
+        assert_eq!(rows.last().map(String::as_str), Some("and 3 more: specify ralph log --flagged"));
     }
 }

@@ -13,8 +13,8 @@ use super::left_behind;
 use super::local_time::{clock_or_date, local_with_offset};
 use super::markdown::render;
 use super::style::{
-    Look, Screen, brief_duration, columns, counted, cut, grouped, joined, listed, one_line, padded, sign,
-    task_title,
+    Look, Screen, brief_duration, columns, counted, cut, grouped, joined, listed, one_line, padded,
+    sign_by_now, task_title,
 };
 
 /// Longest line of what an agent said of its failure, in characters.
@@ -89,7 +89,7 @@ const NAME: usize = 12;
 pub fn lines(shown: &ShownAttempt<'_>, now: Timestamp, screen: Screen) -> Vec<String> {
     let ShownAttempt { iteration, entry, final_message, .. } = *shown;
     let is_question = iteration.failure_class.is_some_and(FailureClass::is_question);
-    let look = sign(iteration.outcome).0;
+    let look = sign_by_now(iteration.outcome, iteration.failure_class, false).0;
     let mut below = Vec::new();
     if iteration.outcome == Outcome::Interrupted {
         let why = interruption(iteration.failure_class, iteration.exit.agent);
@@ -143,7 +143,7 @@ pub fn lines(shown: &ShownAttempt<'_>, now: Timestamp, screen: Screen) -> Vec<St
 /// `✘ T034 Export boards as CSV, attempt 3 of 3                 #49`
 fn headline(shown: &ShownAttempt<'_>, screen: Screen) -> String {
     let ShownAttempt { iteration, attempts, session, .. } = *shown;
-    let (look, mark) = sign(iteration.outcome);
+    let (look, mark) = sign_by_now(iteration.outcome, iteration.failure_class, false);
     let task = one_line(iteration.task.as_deref().unwrap_or("no task"));
     let title = one_line(task_title(iteration.task_text.as_deref().unwrap_or_default()));
     let attempt = match iteration.attempt {
@@ -496,7 +496,7 @@ mod tests {
         assert_eq!(
             text(&shown, 80),
             "\
-✘ T034 Export boards as CSV, attempt 3 of 3                                  #49
+? T034 Export boards as CSV, attempt 3 of 3                                  #49
   The agent asks: Semicolons or commas between the fields?
 
   validation  passed (39.0 s); the box was not ticked

@@ -5,17 +5,17 @@ use serde_json::Value;
 use tasklist::Group;
 
 use ralph_core::record::{
-    Changes, CleanCheck, Cost, EndedBy, FailureClass, Outcome, RALPH, SessionId, Status, StopReason, Summary, TaskName,
-    Timestamp, Waiting,
+    Changes, CleanCheck, Cost, EndedBy, FailureClass, Outcome, RALPH, SessionId, Status, StopReason, Summary,
+    TaskName, Timestamp, Waiting,
 };
 use ralph_store::RemoteRun;
 
 use super::ending::{BEGAN_RED, attempts_and_failures, cost_without, cut_short, feature_name, interrupted};
-use super::local_time::{clock_or_date, describe_remote_run};
+use super::local_time::{clock_or_date, describe_remote_run, short_day};
 use super::needs::{changed_and_committed, next_commands, rows};
 use super::style::{
-    Look, Screen, ago, clock_span, columns, counted, cut, one_line, ordinal, phase_name, rough, sign, times,
-    tokens_told,
+    Look, Screen, ago, clock_span, columns, counted, cut, in_runs, one_line, ordinal, phase_name, rough,
+    sign, times, tokens_told,
 };
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -27,7 +27,19 @@ pub struct FeatureStatus {
     pub phases: Vec<Group>,
     pub stories: Vec<Group>,
     pub session: Option<SessionStatus>,
+    /// Questions that wait in other features.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub elsewhere: Vec<OpenQuestion>,
     pub summary: Summary,
+}
+
+/// A question of another feature.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct OpenQuestion {
+    pub feature: String,
+    pub task: TaskName,
+    /// When it was asked first; null if that is not known.
+    pub since: Option<Timestamp>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -82,6 +94,8 @@ pub struct Shown {
     pub begun_at: Option<Timestamp>,
     /// How long no loop was at work on it.
     pub away_ms: u64,
+    /// How often it was started or resumed.
+    pub runs: usize,
     pub max_cost: Option<f64>,
     /// The flags with which `resume` goes on, each behind a blank.
     pub resume_flags: String,
@@ -143,15 +157,27 @@ pub fn lines(status: &FeatureStatus, now: Timestamp, screen: Screen) -> Vec<Stri
     let is_red = status.session.as_ref().is_some_and(|session| session.shown.began_red);
     let mut first = if is_red { screen.painted(Look::Warn, "", BEGAN_RED) } else { Vec::new() };
     first.extend(head(status, now, screen));
+    let newest = status.session.as_ref().filter(|session| session.shown.is_newest).map(|session| &session.id);
     let parts = [
         first,
         running.map(|session| at_work(session, now, screen)).unwrap_or_default(),
-        rows(&status.summary, screen),
+        rows(&status.summary, newest, screen),
+        elsewhere(status, screen),
         facts,
         hint.into_iter().chain(next.map(|command| screen.hanging("  next: ", &command))).flatten().collect(),
     ];
     let parts: Vec<Vec<String>> = parts.into_iter().filter(|part| !part.is_empty()).collect();
     parts.join(&String::new())
+}
+
+/// `elsewhere  ? 003-search: T005 asks since 25 Nov`
+fn elsewhere(status: &FeatureStatus, screen: Screen) -> Vec<String> {
+    let questions = status.elsewhere.iter().flat_map(|OpenQuestion { feature, task, since }| {
+        let since = since.map_or(String::new(), |at| format!(" since {}", short_day(at)));
+        let words = format!("? {}: {task} asks{since}", feature_name(feature));
+        screen.painted(Look::Warn, "  elsewhere  ", &one_line(&words))
+    });
+    questions.collect()
 }
 
 fn session_facts(session: &SessionStatus, summary: &Summary, screen: Screen) -> Vec<String> {
@@ -241,7 +267,7 @@ fn state(session: &SessionStatus, now: Timestamp) -> String {
     if let Some(elsewhere) = &session.elsewhere {
         return one_line(&describe_remote_run(elsewhere));
     }
-    let Shown { begun_at, left_ms, away_ms, .. } = &session.shown;
+    let Shown { begun_at, left_ms, away_ms, runs, .. } = &session.shown;
     let Some(ended_at) = session.ended_at else {
         let since = begun_at.unwrap_or(session.started_at);
         let left = left_ms.map_or(String::new(), |left| format!(", about {} left", rough(left)));
@@ -250,7 +276,7 @@ fn state(session: &SessionStatus, now: Timestamp) -> String {
     };
     let word = how_it_ended(session.status, session.stop_reason, session.ended_by);
     let span = clock_span(session.started_at.ms_until(ended_at).saturating_sub(*away_ms));
-    format!("{word} {}, after {span}", ago(ended_at.ms_until(now)))
+    format!("{word} {}, after {span}{}", ago(ended_at.ms_until(now)), in_runs(*runs))
 }
 
 /// Returns how a session ended, in a word or few.
@@ -415,6 +441,11 @@ mod tests {
                 group("Phase 6: Polish", 5, 1),
             ],
             stories: Vec::new(),
+            elsewhere: vec![OpenQuestion {
+                feature: "specs/003-search".to_owned(),
+                task: "T005".to_owned(),
+                since: Some(at(0)),
+            }],
             session: Some(SessionStatus {
                 id: session.id.clone(),
                 status: if is_running { Status::Running } else { Status::Failed },

@@ -5,7 +5,7 @@ use std::time::Duration;
 use anstyle::{AnsiColor, Style};
 use unicode_width::UnicodeWidthChar;
 
-use ralph_core::record::{Outcome, Tokens, join_truncated};
+use ralph_core::record::{FailureClass, Outcome, Tokens, join_truncated};
 
 pub use ralph_core::record::grouped;
 
@@ -160,6 +160,15 @@ pub fn sign(outcome: Outcome) -> (Look, &'static str) {
     }
 }
 
+/// The same of an attempt as it is seen by now: red is what still fails, amber what asks, and grey what was solved since.
+pub fn sign_by_now(outcome: Outcome, class: Option<FailureClass>, is_solved: bool) -> (Look, &'static str) {
+    match outcome {
+        Outcome::Failure if is_solved => (Look::Dim, "✘"),
+        Outcome::Failure if class.is_some_and(FailureClass::sets_aside) => (Look::Warn, "?"),
+        outcome => sign(outcome),
+    }
+}
+
 /// Returns the parts that there are, with `separator` between them; `None` if there is none.
 pub fn joined(parts: impl IntoIterator<Item = Option<String>>, separator: &str) -> Option<String> {
     parts.into_iter().flatten().reduce(|text, part| text + separator + &part)
@@ -204,6 +213,11 @@ pub fn duration(milliseconds: u64) -> String {
         60..3600 => format!("{} min {} s", seconds / 60, seconds % 60),
         _ => format!("{} h {} min", seconds / 3600, seconds / 60 % 60),
     }
+}
+
+/// ` in 2 runs`: behind the time at work of a session that was resumed; empty of any other.
+pub fn in_runs(runs: usize) -> String {
+    if runs > 1 { format!(" in {} runs", grouped(runs as u64)) } else { String::new() }
 }
 
 /// The same without seconds: `42 min`, `5 h 49 min`

@@ -252,7 +252,8 @@ impl Records {
         let has_breaks = was_killed || rows.rows().any(|row| row.kind == RecordKind::Resume);
         let entries = rows.rows().take_while(|_| has_breaks).map(|row| row.entry());
         let away_ms = LogEntry::away_ms(&entries.collect::<Result<Vec<_>>>()?);
-        let night = Night { away_ms, ..Night::new(&first, &tip, attempts, totals, elsewhere) };
+        let runs = rows.rows().filter(|row| row.kind.begins()).count();
+        let night = Night { away_ms, runs, ..Night::new(&first, &tip, attempts, totals, elsewhere) };
         Ok(Some((first, tip, night)))
     }
 
@@ -339,23 +340,17 @@ impl Records {
         runs.collect()
     }
 
-    /// Returns the patch; how much changed where it has more than `most` lines.
+    /// Returns the patches of the runs, one after the other; how much changed in one that has more than `most` lines.
     pub fn diff(&self, target: &DiffTarget, most: u64) -> Result<String> {
-        let snapshots = self.snapshots(target)?;
-        let ([before, _], [_, after]) =
-            snapshots.first().zip(snapshots.last()).context("find the snapshots")?;
-        self.store.require_comparable(before, after)?;
         let own = self.own_files(&target.session)?;
-        let paths: Vec<String> = if let [_] = snapshots.as_slice() {
-            vec![":(top)".to_owned(), format!(":(top,exclude,literal){}", own.progress)]
-        } else {
-            let files = self.files_of_runs(&own, &snapshots)?;
-            let names = files.into_iter().filter_map(|file| String::from_utf8(file.path).ok());
-            names.map(|path| format!(":(top,literal){path}")).collect()
-        };
-        if paths.is_empty() {
-            return Ok(String::new());
-        }
+        let snapshots = self.snapshots(target)?;
+        let patches = snapshots.iter().map(|[before, after]| self.patch(&own, before, after, most));
+        patches.collect()
+    }
+
+    fn patch(&self, own: &FeatureFiles, before: &ObjectId, after: &ObjectId, most: u64) -> Result<String> {
+        self.store.require_comparable(before, after)?;
+        let paths = [":(top)".to_owned(), format!(":(top,exclude,literal){}", own.progress)];
         let git = |option: &str| {
             Tool::git(&self.context.directory)
                 .args([

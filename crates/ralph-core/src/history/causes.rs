@@ -15,10 +15,10 @@ pub enum Cause {
 }
 
 impl Cause {
-    /// Returns its fingerprint, if validation or question gave one.
-    pub fn fingerprint(&self) -> Option<&str> {
+    /// Returns the fingerprint that a record of this cause has, if validation or question gave one.
+    pub fn fingerprint(&self, recorded: Option<&str>) -> Option<String> {
         match self {
-            Self::Known(key) => key.fingerprint(),
+            Self::Known(key) => key.fingerprint(recorded),
             Self::Words(..) => None,
         }
     }
@@ -31,12 +31,7 @@ pub struct CauseRecord<'a> {
     pub closed: Vec<&'a str>,
     /// `None` unless it failed.
     pub cause: Option<Cause>,
-    /// True if its task was given up.
-    pub is_skip: bool,
-    /// True if the validation passed on what it left.
-    pub has_passed: bool,
-    /// The validation, where the record names it.
-    pub validation: Option<&'a str>,
+    pub outcome: Outcome,
 }
 
 impl<'a> CauseRecord<'a> {
@@ -51,9 +46,7 @@ impl<'a> CauseRecord<'a> {
                     Cause::Known,
                 )
             }),
-            is_skip: record.outcome == Outcome::Skipped,
-            has_passed: record.exit.validation == Some(0) && record.validation_exit_reason().is_none(),
-            validation: record.validation_command.as_deref(),
+            outcome: record.outcome,
         }
     }
 
@@ -71,59 +64,57 @@ impl<'a> CauseRecord<'a> {
                     Cause::Known,
                 )
             }),
-            is_skip: *outcome == Outcome::Skipped,
-            has_passed: exit.validation == Some(0),
-            validation: None,
+            outcome: *outcome,
         }
     }
 }
 
-/// Returns the causes in `records`, which are in the order in which they ran and so are these, each with the places of its failures
-/// and of the record that solved it; `None` if it still fails.
+/// The failures of one cause: their places, and for each that of the success which solved it.
+pub type Failures = Vec<(usize, Option<usize>)>;
+
+/// Returns the causes in `records`, which are in the order in which they ran and so are these, each with its failures.
 ///
-/// A cause is solved if a later state of the tree passed the same validation, or if the tasks that met it were done
-/// later. It still fails if it is why a task was given up: the changes that met it are no longer in the tree.
-pub fn solutions<'r>(records: &'r [CauseRecord<'_>]) -> Vec<(&'r Cause, Vec<usize>, Option<usize>)> {
-    // The place of the last record by which each task was closed, failed or was skipped.
-    let [mut closed, mut failed, mut skipped]: [HashMap<&str, usize>; 3] = Default::default();
-    let mut failures: HashMap<&Cause, Vec<usize>> = HashMap::new();
+/// A failure is solved by a later success of its own task, and by nothing else: that another task passes the same validation
+/// may only mean that what failed was taken back. It is not solved while the task is open again.
+pub fn solutions<'r>(records: &'r [CauseRecord<'_>]) -> Vec<(&'r Cause, Failures)> {
+    // All places by which each task was closed, and the last one from which it was open. Loops without tasks have one of no name.
+    let mut closed: HashMap<&str, Vec<usize>> = HashMap::new();
+    let mut opened: HashMap<&str, usize> = HashMap::new();
+    let mut causes: HashMap<&Cause, Vec<usize>> = HashMap::new();
     for (place, record) in records.iter().enumerate() {
-        for task in &record.closed {
-            closed.insert(task, place);
+        let nameless = (record.task.is_none() && record.outcome == Outcome::Success).then_some("");
+        for task in record.closed.iter().copied().chain(nameless) {
+            closed.entry(task).or_default().push(place);
         }
-        if let Some(task) = record.task {
-            if record.cause.is_some() {
-                failed.insert(task, place);
-            }
-            if record.is_skip {
-                skipped.insert(task, place);
-            }
+        let opens = [Outcome::Failure, Outcome::Skipped, Outcome::Checked, Outcome::Reopened];
+        if opens.contains(&record.outcome) {
+            opened.insert(record.task.unwrap_or_default(), place);
         }
         if let Some(cause) = &record.cause {
-            failures.entry(cause).or_default().push(place);
+            causes.entry(cause).or_default().push(place);
         }
     }
-    let found = failures.into_iter().map(|(cause, places)| {
-        let mut met = places.iter().filter_map(|place| Some((place, records[*place].task?)));
-        let is_given_up = met.any(|(place, task)| {
-            let given_up = skipped.get(task);
-            failed.get(task) == Some(place) && given_up > Some(place) && given_up > closed.get(task)
-        });
-        let done = places.iter().map(|place| closed.get(records[*place].task?).filter(|at| *at >= place));
-        let done: Option<Vec<&usize>> = done.collect();
-        let done = done.and_then(|done| done.into_iter().max().copied());
-        let solved = if is_given_up { None } else { earliest(done, passed_after(cause, &places, records)) };
-        (cause, places, solved)
-    });
-    let mut found: Vec<_> = found.collect();
-    found.sort_by_key(|(_, places, _)| places.first().copied());
+    let solved_in = |place: usize| {
+        let task = records[place].task.unwrap_or_default();
+        let closed = closed.get(task).filter(|closed| closed.last() >= opened.get(task))?;
+        closed.iter().copied().find(|at| *at >= place)
+    };
+    let found = causes.into_iter();
+    let found = found.map(|(cause, places)| (cause, places.iter().map(|at| (*at, solved_in(*at))).collect()));
+    let mut found: Vec<(&Cause, Failures)> = found.collect();
+    found.sort_by_key(|(_, failures)| failures.first().copied());
     found
 }
 
+/// Returns the place of the success with which the last of these failures was solved; `None` if one still fails.
+pub fn all_solved(failures: &[(usize, Option<usize>)]) -> Option<usize> {
+    failures.iter().map(|(_, solved)| *solved).collect::<Option<Vec<_>>>()?.into_iter().max()
+}
+
 /// Returns the tasks of the records at these places, each once.
-pub fn tasks_at(records: &[CauseRecord<'_>], places: &[usize]) -> Vec<TaskName> {
+pub fn tasks_at(records: &[CauseRecord<'_>], failures: &[(usize, Option<usize>)]) -> Vec<TaskName> {
     let mut tasks: Vec<TaskName> = Vec::new();
-    for task in places.iter().filter_map(|place| records[*place].task) {
+    for task in failures.iter().filter_map(|(place, _)| records[*place].task) {
         if !tasks.iter().any(|known| known == task) {
             tasks.push(task.to_owned());
         }
@@ -131,75 +122,64 @@ pub fn tasks_at(records: &[CauseRecord<'_>], places: &[usize]) -> Vec<TaskName> 
     tasks
 }
 
-/// Returns the first record after the last failure of a validation on whose state the same validation passed.
-fn passed_after(cause: &Cause, places: &[usize], records: &[CauseRecord<'_>]) -> Option<usize> {
-    let &last = places.last().filter(|_| matches!(cause, Cause::Known(FailureKey::Validation(_))))?;
-    let failed = records[last].validation;
-    let later = records.iter().enumerate().skip(last + 1);
-    let mut passed = later.filter(|(_, record)| record.has_passed && !record.is_skip);
-    let same = passed
-        .find(|(_, record)| failed.is_none() || record.validation.is_none() || record.validation == failed);
-    same.map(|(place, _)| place)
-}
-
-fn earliest(one: Option<usize>, other: Option<usize>) -> Option<usize> {
-    [one, other].into_iter().flatten().min()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// `T1-a`: T1 failed with the fingerprint `a`, `T1-` without one; `T1-~`: the validation passed, and the box stayed
-    /// open; `T1+`: it was done, `T1!`: it was given up.
+    /// `T1-a`: T1 failed with the fingerprint `a`, `T1-` without one; `T1+`: it was done, `T1!`: it was given up, `T1*`: a check
+    /// sent it back. `--` is a loop without tasks.
     fn record(word: &'static str) -> CauseRecord<'static> {
         let (task, rest) = word.split_at(2);
-        let cause = match rest {
-            "+" | "!" => None,
-            "-" | "-~" => Some(Cause::Words("open".to_owned(), Some(task.to_owned()))),
-            _ => Some(Cause::Known(FailureKey::Validation(rest[1..].to_owned()))),
+        let task = Some(task).filter(|task| *task != "--");
+        let outcome = match rest {
+            "+" => Outcome::Success,
+            "!" => Outcome::Skipped,
+            "*" => Outcome::Checked,
+            _ => Outcome::Failure,
         };
+        let known = || Cause::Known(FailureKey::Validation(rest[1..].to_owned()));
+        let cause =
+            if rest == "-" { Cause::Words("open".to_owned(), task.map(str::to_owned)) } else { known() };
         CauseRecord {
-            task: Some(task),
-            closed: if rest == "+" { vec![task] } else { Vec::new() },
-            cause,
-            is_skip: rest == "!",
-            has_passed: matches!(rest, "+" | "-~" | "!"),
-            validation: None,
+            task,
+            closed: task.into_iter().filter(|_| outcome == Outcome::Success).collect(),
+            cause: (outcome == Outcome::Failure).then_some(cause),
+            outcome,
         }
     }
 
     #[test]
-    fn a_cause_is_solved_when_the_validation_passes_later_or_its_tasks_are_done() {
+    fn a_failure_is_solved_by_a_later_success_of_its_own_task_and_by_nothing_else() {
         for (words, expected) in [
-            ("T1-a", "still"),
+            ("T1-a", "-"),
             ("T1-a T1+", "1"),
-            ("T1-a T2+", "1"),
-            ("T1-a T1-b", "still still"),
-            ("T1-a T1-~", "1 still"),
-            // What made it fail was taken back: that others pass says nothing of it.
-            ("T1-a T1-a T1! T2+", "still"),
-            ("T1-a T1-b T1! T2+", "3 still"),
+            ("T1-a T1-b T1+", "2 2"),
+            // Another one that passes says nothing of what it failed by: that may have been taken back.
+            ("T1-a T2+", "-"),
+            ("T1-a T1-a T1! T2+", "--"),
+            ("T1-a T1-b", "- -"),
             ("T1-a T1! T1+", "2"),
-            ("T1-a T1+ T1-a", "still"),
-            ("T1- T2+", "still"),
+            // Of one cause, each task has its own.
+            ("T1-a T2-a T1+", "2-"),
+            ("T1-a T2-a T1+ T2+", "23"),
+            // It is open again.
+            ("T1-a T1+ T1-a", "--"),
+            ("T1-a T1+ T1-b T1+", "1 3"),
+            ("T1-a T1+ T1*", "-"),
+            ("T1-a T1+ T1* T1+", "1"),
+            ("T1- T2+", "-"),
             ("T1- T1+", "1"),
             // Without a fingerprint the same words of two tasks are two causes.
             ("T1- T2- T1+ T2+", "2 3"),
+            ("---a --+", "1"),
+            ("---a T1+", "-"),
         ] {
             let records: Vec<_> = words.split_whitespace().map(record).collect();
-            let found = solutions(&records).into_iter();
-            let shown = found.map(|(.., place)| place.map_or("still".to_owned(), |place| place.to_string()));
+            let place = |place: &Option<usize>| place.map_or("-".to_owned(), |place| place.to_string());
+            let shown = solutions(&records)
+                .into_iter()
+                .map(|(_, failures)| failures.iter().map(|(_, solved)| place(solved)).collect::<String>());
             assert_eq!(shown.collect::<Vec<_>>().join(" "), expected, "{words}");
-        }
-    }
-
-    #[test]
-    fn another_validation_that_passes_solves_nothing() {
-        let with = |word, command| CauseRecord { validation: Some(command), ..record(word) };
-        for (passed, is_solved) in [("make check", true), ("true", false)] {
-            let records = [with("T1-a", "make check"), with("T2+", passed)];
-            assert_eq!(solutions(&records)[0].2.is_some(), is_solved, "{passed}");
         }
     }
 }

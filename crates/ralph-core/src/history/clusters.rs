@@ -1,13 +1,13 @@
 //! Failures of one cause, together.
 
 use std::cmp::Reverse;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use serde::Serialize;
 
 use crate::record::{Iteration, TaskName};
 
-use super::causes::{Cause, CauseRecord, solutions, tasks_at};
+use super::causes::{Cause, CauseRecord, all_solved, solutions, tasks_at};
 
 /// Longest message, in characters.
 const MESSAGE: usize = 240;
@@ -24,10 +24,13 @@ pub struct Cluster {
     pub times: usize,
     pub tasks: Vec<TaskName>,
     pub iterations: Vec<u32>,
-    /// True if it still fails; see [`solutions`].
+    /// True if one of them is not solved; see [`solutions`].
     pub is_open: bool,
-    /// The iteration that solved it; null if it still fails.
+    /// The iteration that solved the last of them; null if it still fails.
     pub solved_in: Option<u32>,
+    /// Those of the iterations that are solved, each with the success that did it.
+    #[serde(skip)]
+    pub solved: BTreeMap<u32, u32>,
 }
 
 /// Returns the causes of failures in `iterations`, which are in the order in which they ran: those that are open first,
@@ -35,15 +38,24 @@ pub struct Cluster {
 pub fn clusters<'a>(iterations: impl IntoIterator<Item = &'a Iteration>) -> Vec<Cluster> {
     let iterations: Vec<&Iteration> = iterations.into_iter().collect();
     let records: Vec<CauseRecord<'_>> = iterations.iter().map(|record| CauseRecord::of(record)).collect();
-    let found = solutions(&records).into_iter().map(|(cause, places, solved)| Cluster {
-        fingerprint: cause.fingerprint().map(str::to_owned),
-        is_known: matches!(cause, Cause::Known(_)),
-        message: message(iterations[places[0]]),
-        times: places.len(),
-        tasks: tasks_at(&records, &places),
-        iterations: places.iter().map(|place| iterations[*place].iteration).collect(),
-        is_open: solved.is_none(),
-        solved_in: solved.map(|place| iterations[place].iteration),
+    let found = solutions(&records).into_iter().map(|(cause, failures)| {
+        let numbers = failures.iter().map(|(place, _)| iterations[*place].iteration);
+        let solved = failures.iter().filter_map(|(place, solved)| Some((place, (*solved)?)));
+        let first = iterations[failures[0].0];
+        let last = all_solved(&failures);
+        Cluster {
+            fingerprint: cause.fingerprint(first.fingerprint.as_deref()),
+            is_known: matches!(cause, Cause::Known(_)),
+            message: message(first),
+            times: failures.len(),
+            tasks: tasks_at(&records, &failures),
+            iterations: numbers.collect(),
+            is_open: last.is_none(),
+            solved_in: last.map(|place| iterations[place].iteration),
+            solved: solved
+                .map(|(place, solved)| (iterations[*place].iteration, iterations[solved].iteration))
+                .collect(),
+        }
     });
     let mut clusters: Vec<Cluster> = found.collect();
     sort(&mut clusters);
@@ -66,6 +78,7 @@ pub fn folded(clusters: &[Cluster]) -> Vec<Cluster> {
                 cluster.tasks.iter().filter(|task| !into.tasks.contains(task)).cloned().collect::<Vec<_>>(),
             );
             into.iterations.extend_from_slice(&cluster.iterations);
+            into.solved.extend(&cluster.solved);
         } else {
             places.insert(&cluster.message, folded.len());
             folded.push(cluster.clone());

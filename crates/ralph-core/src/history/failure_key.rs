@@ -6,7 +6,7 @@ use crate::record::{Exits, FailureClass, Iteration, LogEntry, Outcome};
 /// Equal for failures of one cause.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum FailureKey {
-    /// The fingerprint of the validation that failed.
+    /// The fingerprint of the validation that failed; of an assertion its words, without the numbers in them.
     Validation(String),
     /// The class of the agent's own failure, and its words without what changes from run to run.
     Agent(Option<FailureClass>, String),
@@ -52,22 +52,47 @@ impl FailureKey {
         }
         // A validation that passed says nothing of a failure.
         if let Some(fingerprint) = fingerprint.filter(|_| exit.validation != Some(0)) {
-            return Some(Self::Validation(fingerprint.to_owned()));
+            return Some(Self::Validation(
+                cause.and_then(without_values).unwrap_or_else(|| fingerprint.to_owned()),
+            ));
         }
         let has_agent_failed = class.is_some() || exit.agent.is_some_and(|code| code != 0);
         let words = cause.filter(|_| has_agent_failed)?;
         Some(Self::Agent(class, without_details(words)))
     }
 
-    /// Returns the fingerprint, for a failure of a validation and for a question.
-    pub fn fingerprint(&self) -> Option<&str> {
+    /// Returns the fingerprint that a record of it has, for a failure of a validation and for a question.
+    pub fn fingerprint(&self, recorded: Option<&str>) -> Option<String> {
         match self {
-            Self::Validation(fingerprint) | Self::Question(fingerprint) | Self::OpenBox(fingerprint) => {
-                Some(fingerprint)
-            }
+            Self::Validation(_) => recorded.map(str::to_owned),
+            Self::Question(fingerprint) | Self::OpenBox(fingerprint) => Some(fingerprint.clone()),
             Self::Agent(..) => None,
         }
     }
+}
+
+/// What says that values were compared.
+const COMPARED: [&str; 8] = ["expected", "received", "left:", "right:", "actual", "got ", " != ", " == "];
+
+/// Returns the words of an assertion without the numbers that were compared: one that fails by another number is the same
+/// failure. `None` if there is no name before them, by which it is known again.
+fn without_values(cause: &str) -> Option<String> {
+    let lower = cause.to_ascii_lowercase();
+    let at = COMPARED.iter().filter_map(|word| lower.find(word)).min()?;
+    let (name, values) = cause.split_at(at);
+    let name = name.trim_end_matches(|c: char| !c.is_alphanumeric());
+    let is_named =
+        !name.is_empty() && !["Error", "Exception", "Failure"].iter().any(|end| name.ends_with(end));
+    let mut plain = name.to_owned();
+    for c in values.chars() {
+        let is_number = c.is_ascii_digit() || matches!(c, '.' | ',') && plain.ends_with('0');
+        match (is_number, plain.ends_with('0')) {
+            (false, _) => plain.push(c),
+            (true, false) => plain.push('0'),
+            (true, true) => {}
+        }
+    }
+    is_named.then_some(plain)
 }
 
 /// Words without their numbers, times and paths.
@@ -111,6 +136,26 @@ mod tests {
         let network = Some(FailureClass::Network);
         assert_ne!(key(None, 1, None, network, Some("x")), key(None, 1, None, None, Some("x")));
         assert_eq!(key(Some("a"), 0, Some(1), None, Some("x")), Some(FailureKey::Validation("a".to_owned())));
+        let failed = |print, cause| key(Some(print), 0, Some(1), None, Some(cause));
+        for (one, other, is_same) in [
+            (
+                "round › even: expected 12.34, received 12.35",
+                "round › even: expected 12.34, received 12.36",
+                true,
+            ),
+            ("merge: left: 1, right: 20 (a.rs:7)", "merge: left: 1, right: 3 (a.rs:12)", true),
+            ("thing 1 › works: expected 1, received 2", "thing 2 › works: expected 1, received 2", false),
+            (
+                "round › even: expected 12.34, received 12.35",
+                "round › even: expected 12.34, received null",
+                false,
+            ),
+            // Without a name it may be any test.
+            ("AssertionError: expected 1, got 2", "AssertionError: expected 3, got 4", false),
+            ("2 of 7 tests failed", "3 of 7 tests failed", false),
+        ] {
+            assert_eq!(failed("a", one) == failed("b", other), is_same, "{other}");
+        }
         let question = Some(FailureClass::Question);
         let asked = key(Some("q"), 0, Some(0), question, Some("A or B?"));
         assert_eq!(asked, Some(FailureKey::Question("q".to_owned())), "whatever the validation says");

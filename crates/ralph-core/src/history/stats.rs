@@ -191,7 +191,7 @@ impl Stats {
 /// Counts the cause of a failure; returns whether its feature had met it before, `None` if there is no cause.
 fn note_cause<'a>(causes: &mut Causes<'a>, entry: &'a LogEntry) -> Option<bool> {
     let key = FailureKey::of_entry(entry)?;
-    let fingerprint = key.fingerprint().map(str::to_owned);
+    let fingerprint = key.fingerprint(entry.fingerprint.as_deref());
     let cause = causes.entry((&entry.feature, key)).or_insert_with(|| Cause {
         fingerprint,
         cause: None,

@@ -64,9 +64,10 @@ impl Closing {
             not_done,
             unfinished,
             false_claims: _,
-            // Read from the record, which has no secrets.
-            summary: _,
+            // Read from the record, which has no secrets, but for answers of the user's.
+            summary,
         } = self;
+        summary.answered.iter_mut().for_each(|answered| visit(&mut answered.answer));
         let texts = why.iter_mut().chain(hint).chain(next).chain(merge);
         texts
             .chain([unrecognised, uncommitted, left_out, logins, ci_files].into_iter().flatten())

@@ -136,12 +136,20 @@ pub fn undone_command(
     undone: &[UndoneTask],
     session: Option<&SessionId>,
 ) -> Option<String> {
+    let (state, files) = undone_state(undone, session)?;
+    Some(format!("{program} restore {state} {}", paths_for_shell(&files)))
+}
+
+/// Returns the same in parts: what `restore` calls the state that has the files, and the files.
+pub fn undone_state<'a>(
+    undone: &'a [UndoneTask],
+    session: Option<&SessionId>,
+) -> Option<(String, Vec<&'a str>)> {
     let state = undone.iter().find_map(|task| task.kept_in.clone())?;
     // A snapshot has a name of its own.
     let is_number = state.len() < 7 && state.bytes().all(|byte| byte.is_ascii_digit());
     let session = session.filter(|_| is_number).map_or(String::new(), |session| format!("{session}:"));
-    let files = undone_files(undone);
-    Some(format!("{program} restore {session}{state} {}", paths_for_shell(&files)))
+    Some((format!("{session}{state}"), undone_files(undone)))
 }
 
 /// Returns the first of some paths as the last arguments of a command.

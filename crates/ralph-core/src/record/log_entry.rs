@@ -111,6 +111,11 @@ impl LogEntry {
         self.kind == RecordKind::Iteration && self.exit.agent.is_some()
     }
 
+    /// Returns how often a session was started or resumed; `entries` are those of its log.
+    pub fn runs(entries: &[Self]) -> usize {
+        entries.iter().filter(|entry| entry.kind.begins()).count()
+    }
+
     /// Returns how long no loop was at work on a session, in milliseconds: before it was resumed, and after it was killed.
     /// `entries` are those of its log, oldest first.
     pub fn away_ms(entries: &[Self]) -> u64 {

@@ -66,7 +66,7 @@ pub use iteration_name::{IterationName, SessionName, Which};
 pub use join_truncated::{MAX_LISTED_FILES, grouped, join_files, join_truncated, listed_files};
 pub use left_behind::{
     GitState, LOST, MAX_RECORDED_FILES, Remains, UndoneTask, UserFile, lost_files, restore_command,
-    undid_flag, undone_command,
+    undid_flag, undone_command, undone_state,
 };
 pub use log_entry::{LogEntry, MAX_TITLE_CHARS, RecordKind, TestCounts};
 pub use outcome::{
@@ -81,8 +81,8 @@ pub use session::{Artifact, ProjectFolders, SandboxFacts, Session};
 pub use task::{Task, TaskCounts, TaskName};
 pub use timestamp::Timestamp;
 pub use totals::{
-    CauseTotals, CostTotals, CutShort, FailureCause, FlaggedTask, Interruption, IterationFacts, Need,
-    NeedKind, SessionFacts, SessionPart, SessionTotals, Summary, TaskStates, WaitingTask,
+    AnsweredTask, CauseTotals, CostTotals, CutShort, FailureCause, FlaggedTask, Interruption, IterationFacts,
+    Need, NeedKind, SessionFacts, SessionPart, SessionTotals, Summary, TaskStates, WaitingTask,
 };
 pub use waiting::Waiting;
 pub use word::Word;

@@ -90,6 +90,9 @@ pub struct Session {
     /// How long no loop was at work on it, in milliseconds, as [`LogEntry::away_ms`](super::LogEntry::away_ms) reads it of its log.
     #[serde(skip)]
     pub away_ms: u64,
+    /// How often it was started or resumed, as far as that is known.
+    #[serde(skip)]
+    pub runs: usize,
     /// Tasks that the loop ticked between attempts, as all of their sub-tasks were done.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub closed_parents: Vec<TaskName>,

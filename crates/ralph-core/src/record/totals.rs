@@ -10,6 +10,9 @@ use super::{
     StopReason, TaskName, Timestamp, Tokens,
 };
 
+/// Longest answer that a line repeats, in characters.
+const MAX_ANSWER_CHARS: usize = 60;
+
 /// A feature over all of its sessions, with its present task list.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Summary {
@@ -20,8 +23,14 @@ pub struct Summary {
     pub tasks: TaskStates,
     pub waiting: Vec<WaitingTask>,
     pub needs_you: Vec<Need>,
+    /// Tasks whose question has an answer that no attempt had yet; they do not need anybody.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub answered: Vec<AnsweredTask>,
     pub causes: CauseTotals,
-    /// Failed attempts whose cause is solved, in order.
+    /// Since when tasks ask or fail, as they still do, and how often they did.
+    #[serde(skip)]
+    pub tried_since: BTreeMap<TaskName, (Timestamp, usize)>,
+    /// Failed attempts that are solved, in order.
     #[serde(skip)]
     pub solved_attempts: Vec<(SessionId, u32)>,
     /// Tasks that are done and should be looked at all the same.
@@ -51,6 +60,9 @@ pub struct SessionTotals {
     /// Tasks that were given up and not done later.
     #[serde(skip)]
     pub given_up: Vec<TaskName>,
+    /// Tasks whose last attempt asked the user something.
+    #[serde(skip)]
+    pub asking: Vec<TaskName>,
     /// What the work on each task cost.
     #[serde(skip)]
     pub task_costs: BTreeMap<TaskName, f64>,
@@ -219,6 +231,18 @@ pub enum NeedKind {
 }
 
 impl NeedKind {
+    /// Returns the place among what needs somebody: what keeps all else from working comes first.
+    pub fn rank(self) -> u8 {
+        match self {
+            Self::Validation => 0,
+            Self::Agent => 1,
+            Self::Files => 2,
+            Self::Git => 3,
+            Self::Asks | Self::Policy => 4,
+            Self::Fails => 5,
+        }
+    }
+
     /// Returns true if a hint brings the task on.
     pub fn waits_for_hint(self) -> bool {
         matches!(self, Self::Asks | Self::Policy)
@@ -240,6 +264,30 @@ impl NeedKind {
     }
 }
 
+/// A task that asked, and has an answer for its next prompt.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct AnsweredTask {
+    pub task: TaskName,
+    /// The hint.
+    pub answer: String,
+    /// The attempt that asked.
+    pub session: SessionId,
+    pub iteration: u32,
+}
+
+impl AnsweredTask {
+    /// `T009 answered "mail.example.org": its next prompt has it`, without the task.
+    pub fn words(&self) -> String {
+        let answer: Vec<&str> = self.answer.split_whitespace().collect();
+        let mut answer = answer.join(" ");
+        if let Some((end, _)) = answer.char_indices().nth(MAX_ANSWER_CHARS) {
+            answer.truncate(end);
+            answer.push('…');
+        }
+        format!("answered \"{answer}\": its next prompt has it")
+    }
+}
+
 /// A task that is done, with what a person should know of the attempt that did it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FlaggedTask {
@@ -256,7 +304,7 @@ pub struct FlaggedTask {
 pub struct CauseTotals {
     pub solved: usize,
     pub failing: usize,
-    /// Failed attempts whose cause is solved.
+    /// Failed attempts whose tasks were done later.
     pub solved_attempts: usize,
     /// What still fails first, then the most frequent; at most 20.
     pub list: Vec<FailureCause>,
@@ -318,6 +366,8 @@ pub struct IterationFacts<'a> {
     pub flags: Vec<FlagCode>,
     /// The text of the first flag.
     pub first_flag: Option<Cow<'a, str>>,
+    /// How many tests passed in its validation; `None` if that is not known.
+    pub tests_passed: Option<u64>,
     pub started_at: Option<Timestamp>,
     pub ended_at: Timestamp,
 }
@@ -348,6 +398,7 @@ impl<'a> IterationFacts<'a> {
             fingerprint: entry.fingerprint.as_deref().map(Cow::from),
             flags: entry.flags.clone(),
             first_flag: entry.first_flag.as_deref().map(Cow::from),
+            tests_passed: entry.tests.and_then(|tests| tests.passed),
             started_at: Some(entry.started_at),
             ended_at: entry.ended_at,
         })

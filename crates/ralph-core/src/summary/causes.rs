@@ -2,37 +2,34 @@
 
 use std::cmp::Reverse;
 
-use crate::history::causes::{CauseRecord, solutions, tasks_at};
+use crate::history::causes::{CauseRecord, all_solved, solutions, tasks_at};
 use crate::record::{CauseTotals, FailureCause, SessionFacts, SessionId};
 
 /// Maximum number of causes that are listed.
 const MAX_CAUSES: usize = 20;
 
-/// Returns the causes, and the attempts whose cause is solved.
+/// Returns the causes, and the failed attempts that are solved.
 pub(super) fn of(sessions: &[SessionFacts<'_>]) -> (CauseTotals, Vec<(SessionId, u32)>) {
     let all: Vec<_> =
         sessions.iter().flat_map(|one| one.iterations.iter().map(|facts| (&one.id, facts))).collect();
     let records: Vec<CauseRecord<'_>> = all.iter().map(|(_, facts)| CauseRecord::of_facts(facts)).collect();
     let (mut list, mut attempts) = (Vec::new(), Vec::new());
-    for (cause, places, solved) in solutions(&records) {
-        let solved = solved.map(|place| all[place]);
-        let newest = places.last().and_then(|place| all[*place].1.cause.as_deref());
+    for (cause, failures) in solutions(&records) {
+        let solved = all_solved(&failures).map(|place| all[place]);
+        let newest = failures.last().map(|(place, _)| all[*place].1);
         list.push(FailureCause {
-            fingerprint: cause.fingerprint().map(str::to_owned),
-            cause: newest.map(str::to_owned),
-            times: places.len(),
-            tasks: tasks_at(&records, &places),
+            fingerprint: cause.fingerprint(newest.and_then(|newest| newest.fingerprint.as_deref())),
+            cause: newest.and_then(|newest| newest.cause.as_deref().map(str::to_owned)),
+            times: failures.len(),
+            tasks: tasks_at(&records, &failures),
             is_solved: solved.is_some(),
             solved_in: solved.map(|(session, facts)| format!("{session}:{}", facts.iteration)),
         });
-        if solved.is_some() {
-            let failures = places.iter().map(|place| all[*place]);
-            attempts.extend(failures.map(|(session, facts)| (session.clone(), facts.iteration)));
-        }
+        let solved = failures.iter().filter(|(_, solved)| solved.is_some()).map(|(place, _)| all[*place]);
+        attempts.extend(solved.map(|(session, facts)| (session.clone(), facts.iteration)));
     }
-    let solved_causes = list.iter().filter(|cause| cause.is_solved);
-    let solved_attempts = solved_causes.clone().map(|cause| cause.times).sum();
-    let solved = solved_causes.count();
+    let solved = list.iter().filter(|cause| cause.is_solved).count();
+    let solved_attempts = attempts.len();
     let failing = list.len() - solved;
     list.sort_by_key(|cause| (cause.is_solved, Reverse(cause.times)));
     list.truncate(MAX_CAUSES);

@@ -1,6 +1,7 @@
 //! One count of everything: attempts, tasks, cost, causes, and what needs the user, for every screen and every JSON.
 
 mod causes;
+mod flags;
 mod not_done;
 mod states;
 #[cfg(test)]
@@ -16,6 +17,7 @@ use crate::record::{
 
 use states::TaskRecords;
 
+pub use flags::moot;
 pub use not_done::not_done;
 
 /// Counts the records of all `sessions` of a feature against the present task list,
@@ -43,9 +45,17 @@ pub fn summarize(
     summary.needs_you = records.needs(list);
     summary.needs_you.extend(sessions.last().and_then(fault));
     summary.needs_you.extend(remains.into_iter().flat_map(left_behind));
-    summary.flagged = records.flagged(list);
+    summary.needs_you.sort_by_key(|need| need.why.rank());
+    summary.answered = records.answered(list);
+    summary.tried_since = records.tried_since();
+    summary.flagged = flags::flagged(sessions, list);
     (summary.causes, summary.solved_attempts) = causes::of(sessions);
     summary
+}
+
+/// Returns the failed attempts of a feature whose tasks were done later, in order.
+pub fn solved_attempts(sessions: &[SessionFacts<'_>]) -> Vec<(SessionId, u32)> {
+    causes::of(sessions).1
 }
 
 /// Returns what the newest attempt left behind and only a person can settle.

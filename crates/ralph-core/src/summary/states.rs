@@ -1,21 +1,22 @@
 //! Where the tasks of the present list stand.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use tasklist::{Item, TaskList};
 
 use crate::record::{
-    FailureClass, FlagCode, FlaggedTask, Hint, IterationFacts, Need, NeedKind, Outcome, SessionFacts,
-    SessionId, TaskStates, WaitingTask,
+    AnsweredTask, FailureClass, Hint, IterationFacts, Need, NeedKind, Outcome, SessionFacts, SessionId,
+    TaskName, TaskStates, Timestamp, WaitingTask,
 };
 
 /// What the records say of the tasks of a list.
 pub(super) struct TaskRecords<'a> {
-    /// The newest record of each kind, by task.
-    successes: HashMap<&'a str, Record<'a>>,
+    /// The newest failure, or check that sent it back, by task.
     failures: HashMap<&'a str, Record<'a>>,
     /// An attempt, or that the task was given up.
     verdicts: HashMap<&'a str, Record<'a>>,
+    /// Whether a task asks or fails, since when, and how often since its last success.
+    tried: HashMap<&'a str, (bool, Timestamp, usize)>,
     /// Hints that wait for a prompt.
     hints: &'a [Hint],
     /// How many tasks ended with a question.
@@ -27,15 +28,23 @@ type Record<'a> = (&'a SessionId, &'a IterationFacts<'a>);
 
 impl<'a> TaskRecords<'a> {
     pub fn of(sessions: &'a [SessionFacts<'a>], list: &'a TaskList, hints: &'a [Hint]) -> Self {
-        let (mut successes, mut failures, mut verdicts) = (HashMap::new(), HashMap::new(), HashMap::new());
+        let (mut failures, mut verdicts, mut tried) = (HashMap::new(), HashMap::new(), HashMap::new());
         let records = sessions.iter().flat_map(|one| one.iterations.iter().map(|facts| (&one.id, facts)));
         for record @ (_, facts) in records {
             let Some(item) = facts.task.as_deref().and_then(|task| list.find(task)) else { continue };
             let name = item.name.as_str();
             match facts.outcome {
-                Outcome::Success => drop(successes.insert(name, record)),
-                Outcome::Failure | Outcome::Checked => drop(failures.insert(name, record)),
-                Outcome::Reopened => drop(successes.remove(name)),
+                Outcome::Failure | Outcome::Checked => {
+                    failures.insert(name, record);
+                    let asks = is_question(record);
+                    let known: &mut (bool, Timestamp, usize) =
+                        tried.entry(name).or_insert((asks, facts.ended_at, 0));
+                    if known.0 != asks {
+                        *known = (asks, facts.ended_at, 0);
+                    }
+                    known.2 += 1;
+                }
+                Outcome::Success | Outcome::Reopened => drop(tried.remove(name)),
                 Outcome::Skipped | Outcome::Interrupted | Outcome::Later(_) => {}
             }
             if facts.is_attempt() || facts.outcome.is_without_run() {
@@ -45,7 +54,7 @@ impl<'a> TaskRecords<'a> {
         let asked =
             list.tasks().filter(|item| !item.done).filter_map(|item| verdicts.get(item.name.as_str()));
         let asked = asked.filter(|verdict| is_question(**verdict)).count();
-        Self { successes, failures, verdicts, hints, asked }
+        Self { failures, verdicts, tried, hints, asked }
     }
 
     /// Returns why only a person can bring this task on; `None` if the loop can, or if it is done.
@@ -58,37 +67,33 @@ impl<'a> TaskRecords<'a> {
             Some(class) if class.is_policy() => NeedKind::Policy,
             _ => NeedKind::Asks,
         };
-        (is_question(last) && !self.is_answered(item, last.1)).then_some(why)
+        (is_question(last) && self.answer(item, last.1).is_none()).then_some(why)
     }
 
-    /// Returns true if a hint came after the question: one for the task, or one for no task if no other one asks.
-    fn is_answered(&self, item: &Item, question: &IterationFacts<'_>) -> bool {
+    /// Returns the newest hint that came after the question: one for the task, or one for no task if no other one asks.
+    fn answer(&self, item: &Item, question: &IterationFacts<'_>) -> Option<&'a Hint> {
         let mut hints = self.hints.iter().filter(|hint| hint.added_at >= question.ended_at);
-        hints.any(|hint| hint.is_for(&item.name) && (!hint.tasks.is_empty() || self.asked == 1))
+        hints.rfind(|hint| hint.is_for(&item.name) && (!hint.tasks.is_empty() || self.asked == 1))
     }
 
-    /// Returns the tasks that are done by an attempt with flags which no person settled, in the order of the list; first those that
-    /// changed what runs by itself, also while a branch has them that is not merged.
-    pub fn flagged(&self, list: &TaskList) -> Vec<FlaggedTask> {
-        let flagged = list.tasks().filter_map(|item| {
-            let success = self.successes.get(item.name.as_str());
-            let is_shown = |facts: &IterationFacts<'_>| {
-                let has = |code| facts.flags.contains(&code);
-                !has(FlagCode::Accepted)
-                    && (!facts.flags.is_empty() && item.done || has(FlagCode::RunsByItself))
-            };
-            let (session, facts) = *success.filter(|(_, facts)| is_shown(facts))?;
-            Some(FlaggedTask {
+    /// Returns since when tasks ask or fail, and how often they did.
+    pub fn tried_since(&self) -> BTreeMap<TaskName, (Timestamp, usize)> {
+        self.tried.iter().map(|(task, (_, since, times))| ((*task).to_owned(), (*since, *times))).collect()
+    }
+
+    /// Returns the open tasks that asked and have an answer which no attempt had yet, in the order of the list.
+    pub fn answered(&self, list: &TaskList) -> Vec<AnsweredTask> {
+        let answered = list.tasks().filter(|item| !item.done).filter_map(|item| {
+            let question = *self.verdicts.get(item.name.as_str()).filter(|last| is_question(**last))?;
+            let hint = self.answer(item, question.1)?;
+            Some(AnsweredTask {
                 task: item.name.clone(),
-                session: session.clone(),
-                iteration: Some(facts.iteration),
-                flags: facts.flags.clone(),
-                text: facts.first_flag.as_deref().map(str::to_owned),
+                answer: hint.text.clone(),
+                session: question.0.clone(),
+                iteration: question.1.iteration,
             })
         });
-        let mut flagged: Vec<FlaggedTask> = flagged.collect();
-        flagged.sort_by_key(|task| !task.flags.contains(&FlagCode::RunsByItself));
-        flagged
+        answered.collect()
     }
 
     pub fn states(&self, list: &TaskList) -> (TaskStates, Vec<WaitingTask>) {

@@ -4,8 +4,8 @@ use super::summarize;
 use crate::record::samples::log_entries;
 use crate::record::{
     EndedBy, FailureClass, FlagCode, GitState, GitStateKind, Hint, Interrupter, LogEntry, NeedKind, Outcome,
-    RecordKind, Remains, SessionFacts, SessionId, Status, StopReason, Summary, Timestamp, UserFile,
-    UserFileChange,
+    RecordKind, Remains, SessionFacts, SessionId, Status, StopReason, Summary, TestCounts, Timestamp,
+    UserFile, UserFileChange,
 };
 
 const LIST: &str =
@@ -178,7 +178,7 @@ fn causes_are_solved_or_still_fail() {
     for (words, solved, failing, solved_attempts) in [
         ("T1-a T1-a T1+", 1, 0, 2),
         ("T1-a T1-b T1!", 0, 2, 0),
-        ("T1-a T1-b T1! T2-c T2+", 2, 1, 2),
+        ("T1-a T1-b T1! T2-c T2+", 1, 2, 1),
         ("T1-a | T1+", 1, 0, 1),
         ("T1- T2-", 0, 2, 0),
     ] {
@@ -189,7 +189,7 @@ fn causes_are_solved_or_still_fail() {
     let causes = of("T1-a T1-b T1-b T1! T2-c T2+", LIST).causes.list;
     let prints: Vec<_> = causes.iter().map(|cause| cause.fingerprint.as_deref().unwrap()).collect();
     assert_eq!(prints, ["b", "a", "c"], "what still fails first");
-    assert_eq!(causes[1].solved_in, Some(format!("{}:6", id(0))));
+    assert_eq!(causes[2].solved_in, Some(format!("{}:6", id(0))));
 }
 
 #[test]
@@ -327,4 +327,56 @@ fn the_time_at_work_has_waits_and_no_breaks() {
     ] {
         assert_eq!(away_minutes(words), minutes, "{words}");
     }
+}
+
+#[test]
+fn a_flag_is_silent_once_its_reason_is_gone() {
+    const OTHERS: (FlagCode, &str) = (FlagCode::Others, "also ticked T2: open again");
+    const UNDID: (FlagCode, &str) =
+        (FlagCode::Undid, "this attempt undid T2 and T0 (src/a.py): both open again");
+    const NO_TESTS: (FlagCode, &str) = (FlagCode::NoTests, "no test ran");
+    const FEWER: (FlagCode, &str) = (FlagCode::Fewer, "39 tests ran, 41 before");
+    let list = LIST.replace("[ ]", "[x]");
+    let list = TaskList::parse(list.as_bytes()).unwrap();
+    for (words, flags, shown, moot) in [
+        ("T1+", &[OTHERS][..], "T1 also ticked T2: open again", 0),
+        ("T1+ T2+", &[OTHERS], "", 1),
+        ("T2+ T1+", &[OTHERS], "T1 also ticked T2: open again", 0),
+        ("T1+ T2-a", &[OTHERS], "T1 also ticked T2: open again", 0),
+        ("T1+ T2+", &[UNDID], "T1 this attempt undid T2 and T0 (src/a.py): both open again", 0),
+        ("T1+ T2+ T0+", &[UNDID], "", 1),
+        ("T1+ | T2+", &[NO_TESTS], "", 1),
+        ("T1+ | T2-a", &[NO_TESTS], "T1 no test ran", 0),
+        // What was taken away stays away, whatever is done later.
+        ("T1+ T2+", &[FEWER], "T1 39 tests ran, 41 before", 0),
+        ("T1+ T2+", &[OTHERS, FEWER], "T1 fewer", 0),
+    ] {
+        let mut sessions = sessions(words);
+        for entry in sessions.iter_mut().flatten() {
+            if entry.task.as_deref() == Some("T1") {
+                entry.flags = flags.iter().map(|(code, _)| *code).collect();
+                entry.first_flag = flags.first().map(|(_, text)| (*text).to_owned());
+            } else {
+                let passed = (entry.outcome == Some(Outcome::Success)).then_some(3);
+                entry.tests = Some(TestCounts { passed, ..TestCounts::default() });
+            }
+        }
+        let facts = facts(&sessions);
+        let flagged = summarize("specs/001-login", &facts, &list, &[], None, None).flagged;
+        let found = flagged.iter().map(|one| {
+            let codes = one.flags.iter().map(FlagCode::as_str).collect::<Vec<_>>().join(", ");
+            format!("{} {}", one.task, one.text.clone().unwrap_or(codes))
+        });
+        assert_eq!(found.collect::<Vec<_>>().join("; "), shown, "{words} {flags:?}");
+        assert_eq!(super::moot(&facts).len(), moot, "{words} {flags:?}");
+    }
+}
+
+#[test]
+fn what_keeps_all_from_working_is_before_what_asks_and_what_fails() {
+    let list = TaskList::parse(LIST.as_bytes()).unwrap();
+    let sessions = sessions("T2- T2! T1?>agent_unusable");
+    let needs = summarize("specs/001-login", &facts(&sessions), &list, &[], None, None).needs_you;
+    let kinds: Vec<_> = needs.iter().map(|need| need.why).collect();
+    assert_eq!(kinds, [NeedKind::Agent, NeedKind::Asks, NeedKind::Fails]);
 }

@@ -4,7 +4,9 @@ use std::borrow::Borrow;
 
 use tasklist::TaskList;
 
-use crate::record::{CutShort, Interruption, IterationFacts, Outcome, SessionId, SessionTotals};
+use crate::record::{
+    CutShort, FailureClass, Interruption, IterationFacts, Outcome, SessionId, SessionTotals,
+};
 
 impl SessionTotals {
     /// Counts the iterations of a session, oldest first.
@@ -59,6 +61,11 @@ impl SessionTotals {
                 Some(cost) => *cost += usd,
                 None => drop(self.task_costs.insert(task.to_owned(), usd)),
             }
+        }
+        if facts.is_attempt() {
+            self.asking.retain(|known| known != task);
+            let asks = is_failure && facts.failure_class.is_some_and(FailureClass::is_question);
+            self.asking.extend(asks.then(|| task.to_owned()));
         }
         match facts.outcome {
             Outcome::Skipped if !self.given_up.iter().any(|known| known == task) => {

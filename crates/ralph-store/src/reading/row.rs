@@ -173,6 +173,7 @@ impl<'a> Row<'a> {
             fingerprint: self.fingerprint(),
             flags: self.flags(),
             first_flag: self.first_flag(),
+            tests_passed: self.tests().and_then(|tests| tests.passed),
             cost: Cost::of_run(exit.agent, usd),
             tokens,
             took: self.duration_ms,

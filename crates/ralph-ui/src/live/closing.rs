@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 
 use super::header::USUAL;
-use crate::ending::{BEGAN_RED, attempts_and_failures, cut_short, verdict};
-use crate::evidence::{FLAG, flagged};
-use crate::needs::{changed_and_committed, need_sign, others, show_command, waiters};
-use crate::style::{Look, Screen, clock_span, columns, counted, grouped, listed, one_line, task_title};
+use crate::ending::{BEGAN_RED, attempts_and_failures, cut_short, left_open, verdict};
+use crate::needs::{answered, changed_and_committed, flagged, need_sign, others, show_command, waiters};
+use crate::style::{
+    Look, Screen, clock_span, columns, counted, grouped, in_runs, listed, one_line, task_title,
+};
 use ralph_core::record::{
     Closing, Cost, NeedKind, NotDone, RALPH, Session, SessionTotals, Status, Unfinished, hint_command,
 };
@@ -26,7 +27,7 @@ pub fn lines(session: &Session, closing: &Closing, is_validated: bool, screen: S
     first.extend(totals.cost.usd.map(|usd| Cost::of(usd).to_string()));
     // As on the page: what agents and validations took alone leaves out the waits.
     let span = session.ended_at.map_or(0, |at| session.worked_ms(at));
-    first.extend((span >= 1000).then(|| clock_span(span)));
+    first.extend((span >= 1000).then(|| clock_span(span) + &in_runs(session.runs)));
     let mut lines = Vec::new();
     if session.began_red(totals.succeeded) {
         lines.extend(screen.painted(Look::Warn, "", BEGAN_RED));
@@ -51,7 +52,13 @@ pub fn lines(session: &Session, closing: &Closing, is_validated: bool, screen: S
     }
     lines.extend(closing.why.iter().flat_map(|why| screen.hanging("", &one_line(why))));
     lines.extend(closing.hint.iter().flat_map(|hint| screen.hanging("hint: ", &one_line(hint))));
-    let mut needy: Vec<&NotDone> = closing.not_done.iter().filter(|task| task.needs_you()).collect();
+    let others = others(&closing.summary, screen);
+    if !others.is_empty() {
+        lines.push(String::new());
+        lines.extend(others);
+    }
+    let mut needy: Vec<&NotDone> =
+        left_open(&closing.not_done, &closing.summary).filter(|task| task.needs_you()).collect();
     needy.sort_by_key(|task| task.is_skipped);
     for task in needy.iter().take(MAX_NAMED) {
         lines.push(String::new());
@@ -59,8 +66,10 @@ pub fn lines(session: &Session, closing: &Closing, is_validated: bool, screen: S
     }
     let more = needy.len().saturating_sub(MAX_NAMED);
     lines.extend((more > 0).then(|| format!("and {} more", counted(more as u64, "task"))));
+    let mut look = answered(&closing.summary, "", screen);
+    look.extend(flagged(&closing.summary, Some(&session.id), "", screen));
     let facts = facts(closing, is_validated, screen);
-    for part in [facts, next(session, closing, screen)].into_iter().filter(|part| !part.is_empty()) {
+    for part in [look, facts, next(session, closing, screen)].into_iter().filter(|part| !part.is_empty()) {
         lines.push(String::new());
         lines.extend(part);
     }
@@ -106,8 +115,9 @@ fn needing(task: &NotDone, closing: &Closing, screen: Screen) -> Vec<String> {
 
 /// What else a person should know.
 fn facts(closing: &Closing, is_validated: bool, screen: Screen) -> Vec<String> {
-    let mut lines = others(&closing.summary, screen);
-    let tried = closing.not_done.iter().filter(|task| !task.needs_you() && task.attempts > 0);
+    let mut lines = Vec::new();
+    let tried =
+        left_open(&closing.not_done, &closing.summary).filter(|task| !task.needs_you() && task.attempts > 0);
     for task in tried.take(MAX_NAMED) {
         let cause = task.cause.as_deref().map_or(String::new(), |cause| format!(": {}", one_line(cause)));
         let attempts = counted(u64::from(task.attempts), "attempt");
@@ -118,7 +128,6 @@ fn facts(closing: &Closing, is_validated: bool, screen: Screen) -> Vec<String> {
     let uncommitted = listed(&closing.uncommitted, MAX_NAMED);
     let left_out = listed(&closing.left_out, MAX_NAMED);
     let warnings = [
-        (FLAG, flagged(&closing.summary.flagged)),
         ("!", uncommitted.map(|names| format!("{names} {are} work is not committed"))),
         ("!", left_out.map(|names| format!("left out of the commits: {names}"))),
         ("!", (!closing.logins.is_empty()).then(|| one_line(&closing.logins.join("; ")))),

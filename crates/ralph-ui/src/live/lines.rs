@@ -12,7 +12,8 @@ use crate::left_behind::{lost, undone};
 use crate::local_time::clock;
 use crate::status::waiting_words;
 use crate::style::{
-    Look, Paint, Screen, brief_duration, columns, counted, cut, duration, one_line, padded, phase_title, sign,
+    Look, Paint, Screen, brief_duration, columns, counted, cut, duration, one_line, padded, phase_title,
+    sign_by_now,
 };
 
 /// How much is said.
@@ -200,7 +201,8 @@ impl Lines {
     fn recorded(&self, record: &Iteration) -> Vec<String> {
         // A check is of no task if it sends none back.
         let is_of_all = record.outcome == Outcome::Checked && record.task.is_none();
-        let (look, mark) = if is_of_all { (Look::Dim, "·") } else { sign(record.outcome) };
+        let sign = sign_by_now(record.outcome, record.failure_class, false);
+        let (look, mark) = if is_of_all { (Look::Dim, "·") } else { sign };
         let none = if is_of_all { "" } else { "no task" };
         let task = one_line(record.task.as_deref().unwrap_or(none));
         let attempt = record.attempt.filter(|attempt| *attempt > 1 && record.is_attempt());
@@ -234,7 +236,8 @@ impl Lines {
             }
             _ => String::new(),
         };
-        let mut below = vec![(Look::Bad, cause), (Look::Claim, false_claim(record).unwrap_or_default())];
+        let cause_look = if record.outcome == Outcome::Failure { look } else { Look::Bad };
+        let mut below = vec![(cause_look, cause), (Look::Claim, false_claim(record).unwrap_or_default())];
         let flags = record.evidence.iter().flat_map(|evidence| &evidence.flags);
         below.extend(flags.map(|flag| (Look::Warn, format!("{FLAG} {}", flag.text))));
         below.extend(undone(record, None).map(|words| (Look::Plain, words)));

@@ -68,12 +68,11 @@ pub(super) fn kind_of(report: &Report, iteration: &ReportIteration) -> Option<Ki
         Outcome::Success => Some(Kind::Done),
         Outcome::Interrupted => Some(Kind::CutShort),
         Outcome::Failure => {
-            let mut open = report.clusters.iter().filter(|cluster| cluster.is_open);
             let is_question = record.failure_class.is_some_and(FailureClass::is_question);
-            Some(match open.any(|cluster| cluster.iterations.contains(&record.iteration)) {
-                false => Kind::Solved,
-                true if is_question => Kind::Asks,
-                true => Kind::Fails,
+            Some(match report.is_solved(record.iteration) {
+                true => Kind::Solved,
+                false if is_question => Kind::Asks,
+                false => Kind::Fails,
             })
         }
         Outcome::Skipped | Outcome::Checked | Outcome::Reopened | Outcome::Later(_) => None,
@@ -111,8 +110,8 @@ impl Attempt<'_> {
     ) -> Result<String> {
         let (iteration, record) = (self.iteration, &self.iteration.record);
         let [class, mark, ..] = self.kind.look();
-        let mut causes = report.clusters.iter();
-        let cause = causes.find(|cause| cause.iterations.contains(&record.iteration));
+        let mut solved = report.clusters.iter().filter(|_| self.kind == Kind::Solved);
+        let solved_in = solved.find_map(|cause| cause.solved.get(&record.iteration));
         let values = context! {
             class, mark,
             n => record.iteration,
@@ -124,7 +123,7 @@ impl Attempt<'_> {
             end => clock(record.ended_at),
             facts => facts(record),
             files => one_line(&record.files_changed[..record.files_changed.len().min(MAX_FILES)].join(" ")),
-            solved_in => cause.and_then(|cause| cause.solved_in),
+            solved_in => solved_in.copied(),
             warnings => warnings(record),
             commands => left_behind::commands(RALPH_ELSEWHERE, record, Some(&record.session)),
             lists => lists(iteration),

@@ -7,10 +7,10 @@ use minijinja::{Value, context};
 
 use crate::ending::{self, capital};
 use crate::local_time::{clock, describe_remote_run};
-use crate::needs::waiters;
+use crate::needs::{flag_words, waiters};
 use crate::status::waiting_words;
 use crate::style::{
-    brief_duration, counted, cut, dollars, grouped, joined, minutes, phase_title, short, times,
+    brief_duration, counted, cut, dollars, grouped, in_runs, joined, minutes, phase_title, short, times,
 };
 use ralph_core::history::clusters::message;
 use ralph_core::judge::is_test_file;
@@ -96,7 +96,7 @@ pub(super) fn more(report: &Report, needs: &[&Need]) -> String {
     }
     let is_said = matches!(report.session.stop_reason, Some(StopReason::Stuck)) && !needs.is_empty();
     let is_running = report.session.status == Status::Running;
-    let stop = ending::stop(&report.session, ending::stuck(&report.not_done).as_deref());
+    let stop = ending::stop(&report.session, ending::stuck(report.left_open()).as_deref());
     sentences.extend(stop.filter(|_| !is_said && !is_running).map(|stop| format!("{}.", capital(&stop))));
     let hint = report.session.ended_by.and_then(|by| by.hint()).filter(|_| !is_running);
     sentences.extend(hint.map(|hint| format!("{}.", capital(hint))));
@@ -135,7 +135,8 @@ pub(super) fn facts(report: &Report) -> Value {
     let idle = idle.map(|(name, ms)| Some(format!("{} {name}", minutes(*ms))));
     let away = report.session.away_ms;
     let idle = idle.chain([(away >= 60_000).then(|| format!("without {} stopped", minutes(away)))]);
-    let solved = report.clusters.iter().filter(|cluster| !cluster.is_open).map(|cluster| cluster.times).sum();
+    let own = report.summary.solved_attempts.iter().filter(|(id, _)| *id == report.session.id);
+    let solved = own.count();
     context! {
         cost => cost.unwrap_or_else(|| "unknown".to_owned()),
         failed_usd => failed_usd.map(dollars),
@@ -143,7 +144,7 @@ pub(super) fn facts(report: &Report) -> Value {
         is_part => lost_usd <= failed_usd,
         without => ending::cost_without(&totals.cost),
         changed,
-        time => minutes(report.headline.worked_ms),
+        time => minutes(report.headline.worked_ms) + &in_runs(report.session.runs),
         idle => joined(idle, ", "),
         attempts => grouped(totals.attempts as u64),
         clean => report.session.clean.as_ref().map(|check| capital(&words(&check.line()))),
@@ -218,6 +219,12 @@ fn card(report: &Report, need: &Need) -> Value {
             None => hint,
         },
     }
+}
+
+/// Tasks that asked and have an answer for their next prompt.
+pub(super) fn answered(report: &Report) -> Vec<String> {
+    let answered = report.summary.answered.iter().filter(|_| report.is_latest);
+    answered.map(|task| one_line(&format!("{} {}", task.task, task.words()))).collect()
 }
 
 /// The command that restores `files` as they were before the attempts; `None` for a long list, and where a name cannot be
@@ -329,11 +336,18 @@ pub(super) fn also(report: &Report) -> Vec<Value> {
     let flagged = &report.summary.flagged;
     // What runs where nobody asks for it comes first, and is never left out.
     let by_itself = flagged.iter().filter(|task| task.flags.contains(&FlagCode::RunsByItself)).count();
-    for task in flagged.iter().take(MAX_NAMES.max(by_itself)) {
+    let most = MAX_NEEDS.max(by_itself);
+    for task in flagged.iter().take(most) {
         let own = task.iteration.filter(|_| task.session == report.session.id);
-        let more = format!("is done, but look: {}", words(task.text.as_deref().unwrap_or("flagged")));
+        let more = format!("is done, but look: {}", words(&flag_words(task)));
         let what = format!("⚑ {}", one_line(&task.task));
-        items.push(context! { what, more, links => own.into_iter().collect::<Vec<_>>() });
+        let command =
+            task.iteration.map(|number| format!("{RALPH_ELSEWHERE} diff {}:{number}", task.session));
+        items.push(context! { what, more, command, links => own.into_iter().collect::<Vec<_>>() });
+    }
+    if flagged.len() > most {
+        let more = format!("done and flagged: {RALPH_ELSEWHERE} log --flagged");
+        items.push(context! { what => format!("⚑ {} more", flagged.len() - most), more });
     }
     let secrets = report.redacted();
     let files = report.changes.iter().flat_map(|changes| &changes.files);

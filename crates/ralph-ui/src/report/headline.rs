@@ -71,7 +71,7 @@ pub fn of(report: &Report) -> Headline {
     let stop = match (session.status, elsewhere, &report.in_flight) {
         (Status::Running, Some(elsewhere), _) => Some(elsewhere.to_string()),
         (Status::Running, None, Some(at)) => Some(format!("running at iteration {}", at.iteration)),
-        _ => ending::stop(session, ending::stuck(&report.not_done).as_deref()),
+        _ => ending::stop(session, ending::stuck(report.left_open()).as_deref()),
     };
     let flagged = report.summary.flagged.len();
     let flagged = if flagged == 0 { String::new() } else { format!(", {flagged} flagged") };
@@ -117,17 +117,21 @@ pub fn attention(report: &Report) -> Vec<Attention> {
         let cause = report.session.baseline.as_ref().and_then(|baseline| baseline.cause.as_ref());
         found.push(finding(Level::Bad, None, format!("{}.", capital(ending::BEGAN_RED)), cause, Vec::new()));
     }
-    for task in report.not_done.iter().take(MAX_FINDINGS - 4) {
+    for need in report.summary.needs_you.iter().filter(|need| need.task.is_none()) {
+        let what = format!("{}.", capital(&need.subject()));
+        let own = need.iteration.filter(|_| need.session == report.session.id);
+        found.push(finding(Level::Bad, None, what, need.cause.as_ref(), own.into_iter().collect()));
+    }
+    for task in report.left_open().take(MAX_FINDINGS - 4) {
         let level = if task.needs_you() { Level::Bad } else { Level::Note };
         let what = format!("is not done after {}.", counted(u64::from(task.attempts), "attempt"));
         let row = report.tasks.iter().find(|row| row.name == task.task);
         let iterations = row.map(|row| row.iterations.clone()).unwrap_or_default();
         found.push(finding(level, Some(&task.task), what, task.cause.as_ref(), iterations));
     }
-    for need in report.summary.needs_you.iter().filter(|need| need.task.is_none()) {
-        let what = format!("{}.", capital(&need.subject()));
-        let own = need.iteration.filter(|_| need.session == report.session.id);
-        found.push(finding(Level::Bad, None, what, need.cause.as_ref(), own.into_iter().collect()));
+    for task in &report.summary.answered {
+        let what = "is answered: its next prompt has it.".to_owned();
+        found.push(finding(Level::Note, Some(&task.task), what, Some(&task.answer), Vec::new()));
     }
     for task in &report.summary.flagged {
         let more = task.flags.len().saturating_sub(1);

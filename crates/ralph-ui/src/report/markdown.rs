@@ -12,7 +12,7 @@ use minijinja::{Environment, UndefinedBehavior, Value, context};
 
 use crate::ending::{attempts, cost};
 use crate::needs::files_and_lines;
-use crate::style::{counted, cut, duration, grouped};
+use crate::style::{counted, cut, duration, grouped, in_runs};
 use ralph_core::record::{RALPH_ELSEWHERE, join_truncated};
 
 use super::harmless::one_line;
@@ -45,7 +45,7 @@ pub fn write_markdown(out: &mut impl Write, report: &Report) -> Result<()> {
         feature => cell(&session.feature),
         session => session.id.as_str(),
         attempts => attempts(&report.session_totals()),
-        span => duration(headline.worked_ms),
+        span => duration(headline.worked_ms) + &in_runs(session.runs),
         worked => totals.duration_ms.agent.map(duration),
         checked => totals.duration_ms.validation.map(duration),
         changes => report.changes.as_ref().map(|changes| files_and_lines(changes.stat())),

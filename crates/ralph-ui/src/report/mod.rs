@@ -36,6 +36,8 @@ use ralph_core::record::{
 };
 use ralph_store::{Begin, RemoteRun};
 
+use crate::ending;
+
 use super::status::InFlight;
 
 pub use changes::{ChangedFile, Changes};
@@ -186,6 +188,12 @@ impl Report {
             is_latest: true,
             running,
         };
+        // What was done in another session is solved, too, and what was opened again there is not.
+        let solved = |iterations: &[u32]| iterations.iter().all(|number| report.is_solved(*number));
+        let open: Vec<bool> = report.clusters.iter().map(|cluster| !solved(&cluster.iterations)).collect();
+        for (cluster, is_open) in report.clusters.iter_mut().zip(open) {
+            cluster.is_open = is_open;
+        }
         report.headline = headline::of(&report);
         report.attention = headline::attention(&report);
         report
@@ -198,6 +206,16 @@ impl Report {
             _ if self.session.status == Status::Running => self.made_at,
             last => last.map_or(self.session.started_at, |last| last.record.ended_at),
         })
+    }
+
+    /// Returns true if an attempt failed, and its task was done later.
+    fn is_solved(&self, iteration: u32) -> bool {
+        self.summary.solved_attempts.binary_search(&(self.session.id.clone(), iteration)).is_ok()
+    }
+
+    /// Returns the open tasks that were tried and have no answer for their next prompt.
+    fn left_open(&self) -> impl Iterator<Item = &NotDone> + Clone {
+        ending::left_open(&self.not_done, &self.summary)
     }
 
     /// Returns the iterations with secrets, which were taken out of the record.

@@ -117,6 +117,7 @@ fn values(report: &Report, limits: Limits) -> Value {
         facts => first_screen::facts(report),
         now => first_screen::now(report),
         needs => first_screen::cards(report),
+        answered => first_screen::answered(report),
         resume => first_screen::resume(report).filter(|_| !asks),
         done => format!("{} of {}", states.done, states.total()),
         phases => first_screen::phases(report),

@@ -3,6 +3,7 @@
 use serde_json::json;
 use tasklist::TaskList;
 
+use ralph_core::history::clusters::clusters;
 use ralph_core::record::samples::{log_entries, session};
 use ralph_core::record::{
     DiffStat, Iteration, IterationFacts, NotDone, Outcome, SessionPart, SessionTotals, Summary, Timestamp,
@@ -112,6 +113,7 @@ pub fn report(iterations: Vec<ReportIteration>, tasks: &str) -> Report {
                 fingerprint: record.fingerprint.as_deref().map(Into::into),
                 flags: record.flags().iter().map(|flag| flag.code).collect(),
                 first_flag: record.flags().first().map(|flag| flag.text.as_str().into()),
+                tests_passed: None,
                 cost: record.cost(),
                 tokens: record.tokens,
                 took: record.duration_ms,
@@ -123,7 +125,11 @@ pub fn report(iterations: Vec<ReportIteration>, tasks: &str) -> Report {
         );
     }
     let part = SessionPart { id: session.id.clone(), totals };
-    let summary = Summary { session: Some(part), ..Summary::default() };
+    let causes = clusters(iterations.iter().map(|iteration| &iteration.record));
+    let solved = causes.iter().flat_map(|cause| cause.solved.keys());
+    let mut solved_attempts: Vec<_> = solved.map(|number| (session.id.clone(), *number)).collect();
+    solved_attempts.sort_unstable();
+    let summary = Summary { session: Some(part), solved_attempts, ..Summary::default() };
     let tasks = TaskList::parse(tasks.as_bytes()).unwrap();
     let made_at = Timestamp::from_seconds(1_767_275_000);
     let report = Report::new(session, summary, &tasks, not_done, iterations, Running::default(), made_at);

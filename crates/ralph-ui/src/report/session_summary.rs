@@ -6,16 +6,12 @@ use indexmap::IndexSet;
 use serde::Serialize;
 
 use crate::ending;
+use crate::nights::{End, ended};
 use ralph_core::history::stats::rate;
 use ralph_core::record::{
-    Cost, DiffStat, EndedBy, FailureClass, IterationFacts, LogEntry, Session, SessionId, SessionTotals,
-    Status, StopReason, TaskName, Timestamp, Tokens, join_truncated,
+    Cost, DiffStat, EndedBy, IterationFacts, LogEntry, Session, SessionId, SessionTotals, Status, StopReason,
+    Timestamp, Tokens,
 };
-
-use super::harmless::one_line;
-
-/// Tasks that are named in a row.
-const MAX_NAMES: usize = 3;
 
 /// What was read of a session.
 pub struct RecordedSession {
@@ -82,6 +78,13 @@ impl SessionSummary {
     pub fn new(recorded: &RecordedSession) -> Self {
         let RecordedSession { session, iterations, is_whole, changes, uncommitted_files } = recorded;
         let totals = SessionTotals::fold(&session.id, iterations.iter().filter_map(IterationFacts::of_entry));
+        let end = End {
+            status: session.status,
+            reason: session.stop_reason,
+            limit: session.limit,
+            by: session.ended_by,
+        };
+        let ended = ended(&end, &totals);
         let SessionTotals { attempts, succeeded, given_up, .. } = totals;
         let agents: IndexSet<String> = iterations.iter().filter_map(|entry| entry.agent.clone()).collect();
         let models = iterations.iter().filter_map(|entry| entry.model.clone());
@@ -100,7 +103,7 @@ impl SessionSummary {
             status: session.status,
             stop_reason: session.stop_reason,
             ended_by: session.ended_by,
-            ended: ended(recorded, &given_up),
+            ended,
             state: ending::state(session.status, session.stop_reason, session.ended_by, &given_up),
             is_whole: *is_whole,
             changes: *changes,
@@ -119,30 +122,5 @@ impl SessionSummary {
             worked_ms: session.worked_ms(last_at),
             tokens: session.tokens,
         }
-    }
-}
-
-/// How a session ended, for a column: `limit of 3 attempts`, `T004 asks`.
-fn ended(recorded: &RecordedSession, given_up: &[TaskName]) -> String {
-    let session = &recorded.session;
-    let mut asking: Vec<&TaskName> = Vec::new();
-    for entry in recorded.iterations.iter().filter(|entry| entry.is_attempt()) {
-        asking.retain(|task| entry.task.as_ref() != Some(*task));
-        asking.extend(
-            entry.task.as_ref().filter(|_| entry.failure_class.is_some_and(FailureClass::is_question)),
-        );
-    }
-    match (session.stop_reason, session.limit) {
-        (Some(StopReason::LimitReached), Some(_)) => {
-            ending::limit(session).trim_start_matches("the ").to_owned()
-        }
-        (Some(StopReason::Stuck), _) if !asking.is_empty() || !given_up.is_empty() => {
-            let asking = asking.iter().map(|task| format!("{task} asks"));
-            let words: Vec<String> =
-                asking.chain(given_up.iter().map(|task| format!("{task} fails"))).collect();
-            one_line(&join_truncated(&words, MAX_NAMES))
-        }
-        (Some(StopReason::Completed), _) => "all done".to_owned(),
-        _ => ending::state(session.status, session.stop_reason, session.ended_by, given_up),
     }
 }

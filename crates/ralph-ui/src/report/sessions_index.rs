@@ -7,12 +7,13 @@ use minijinja::{Value, context};
 use serde::Serialize;
 
 use crate::local_time::{day_minute, local};
+
 use crate::needs::{changed_and_committed, files_and_lines, subject};
+use crate::nights::verdict;
 use crate::style::{counted, dollars, grouped, joined};
 use ralph_core::history::stats::{OfTask, Stats};
 use ralph_core::record::{
-    Changes, Cost, LogEntry, NeedKind, Outcome, RALPH_ELSEWHERE, Status, Summary, TaskName, Timestamp,
-    hint_command_of,
+    Changes, Cost, LogEntry, NeedKind, RALPH_ELSEWHERE, Status, Summary, Timestamp, hint_command_of,
 };
 
 use super::environment::{Medium, environment, render};
@@ -50,9 +51,6 @@ pub struct SessionsIndex {
     /// The features, each over all of its sessions.
     #[serde(skip)]
     pub features: Vec<Summary>,
-    /// When each task failed last, by its feature and name.
-    #[serde(skip)]
-    asked_at: HashMap<(String, TaskName), Timestamp>,
 }
 
 /// A task over all sessions.
@@ -67,14 +65,13 @@ impl SessionsIndex {
     /// Takes the sessions from the oldest to the newest.
     pub fn new(
         recorded: &[RecordedSession],
-        features: Vec<Summary>,
+        mut features: Vec<Summary>,
         unreadable: Vec<String>,
         made_at: Timestamp,
     ) -> Self {
+        // What needs somebody comes first.
+        features.sort_by_key(|feature| feature.needs_you.is_empty());
         let entries: Vec<&LogEntry> = recorded.iter().flat_map(|session| &session.iterations).collect();
-        let failures = entries.iter().filter(|entry| entry.outcome == Some(Outcome::Failure));
-        let asked_at =
-            failures.filter_map(|entry| Some(((entry.feature.clone(), entry.task.clone()?), entry.ended_at)));
         let titles: HashMap<_, _> = entries
             .iter()
             .map(|entry| ((&entry.feature, entry.task.as_ref()), entry.title.clone()))
@@ -107,7 +104,6 @@ impl SessionsIndex {
             costliest_tasks: tasks,
             unreadable,
             features,
-            asked_at: asked_at.collect(),
         }
     }
 }
@@ -123,9 +119,8 @@ fn feature_view(index: &SessionsIndex, summary: &Summary) -> Value {
         None => count,
     };
     let need = summary.needs_you.first().map(|need| {
-        let since =
-            need.task.as_ref().and_then(|task| index.asked_at.get(&(summary.feature.clone(), task.clone())));
-        let since = since.map_or(String::new(), |at| format!(" since {}", day_minute(*at)));
+        let since = need.task.as_ref().and_then(|task| summary.tried_since.get(task));
+        let since = since.map_or(String::new(), |(at, _)| format!(" since {}", day_minute(*at)));
         subject(need) + &since
     });
     let done = format!("{} of {} done", grouped(states.done as u64), grouped(states.total() as u64));
@@ -134,6 +129,7 @@ fn feature_view(index: &SessionsIndex, summary: &Summary) -> Value {
             id => night.id.as_str(),
             at => day_minute(night.last_at),
             done => format!("+{}", grouped(night.tasks_completed as u64)),
+            of => format!("{} of {}", grouped(night.tasks_done as u64), grouped((night.tasks_done + night.tasks_remaining) as u64)),
             cost => Cost { is_partial: false, ..night.cost }.shown(),
             failed => format!("{} of {}", grouped((night.attempts - night.succeeded) as u64), grouped(night.attempts as u64)),
             changed => changed(night),
@@ -157,6 +153,9 @@ fn feature_view(index: &SessionsIndex, summary: &Summary) -> Value {
         let hint = session_is_idle.then(|| hint_command_of(RALPH_ELSEWHERE, Some(&need.session), task));
         (one_line(&format!("{spent}{cause}{times}")), hint)
     });
+    let answered =
+        summary.answered.iter().map(|task| (one_line(&format!("{} {}", task.task, task.words())), None));
+    let lines = lines.chain(answered);
     let earlier = nights.len().saturating_sub(NEWEST_ROWS);
     context! {
         name => summary.feature.rsplit('/').next(),
@@ -188,9 +187,8 @@ pub fn index_page(index: &SessionsIndex, medium: Medium<'_>) -> Result<String> {
             (first_screen::title(one.tasks, one.needs_you.len(), is_running), subject)
         }
         several => {
-            let [features, nights] = [(several.len(), "feature"), (sessions.len(), "night")]
-                .map(|(count, noun)| counted(count as u64, noun));
-            (format!("{features}, {nights}"), "all features")
+            let words = verdict(&several.iter().collect::<Vec<_>>());
+            (words.join(" · "), "all features")
         }
     };
     let values = context! {
@@ -229,6 +227,7 @@ mod tests {
             totals,
             tasks: TaskStates { done: 3, asks: 1, ..TaskStates::default() },
             needs_you: sessions.first().map(need).into_iter().collect(),
+            tried_since: [("T1".to_owned(), (Timestamp::from_seconds(1_767_225_600), 1))].into(),
             ..Summary::default()
         };
         let features = if sessions.is_empty() { Vec::new() } else { vec![summary] };

@@ -26,7 +26,7 @@ pub fn causes(sessions: &[RecordedSession]) -> Vec<SharedCause> {
     let mut found: IndexMap<FailureKey, SharedCause> = IndexMap::new();
     for entry in sessions.iter().flat_map(|recorded| &recorded.iterations) {
         let Some(key) = FailureKey::of_entry(entry) else { continue };
-        let fingerprint = key.fingerprint().map(str::to_owned);
+        let fingerprint = key.fingerprint(entry.fingerprint.as_deref());
         let (tasks, sessions) = (Vec::new(), Vec::new());
         let new = SharedCause { fingerprint, cause: None, times: 0, tasks, sessions };
         let cause = found.entry(key).or_insert(new);

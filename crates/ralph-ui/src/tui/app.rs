@@ -11,7 +11,7 @@ use ratatui::layout::Rect;
 use crate::needs::count_words;
 use ralph_core::record::{Need, NeedKind, SessionId, TaskName, Timestamp};
 
-use super::contents::{self, Cache, Scene, Subject, View, need_rows};
+use super::contents::{self, Cache, Scene, Subject, View, beside_rows, need_rows};
 use super::layout::{Areas, Panel, Shape};
 use super::model::{Answer, DiffTarget, Feature, File, InFlight, Live, Night, Overview, Request};
 use super::page::{Page, top_to_show};
@@ -193,6 +193,12 @@ impl App {
         self.night().map_or(&[], |(feature, _)| &feature.summary.needs_you)
     }
 
+    /// Returns the task of a row below what needs somebody.
+    fn beside_needs(&self, row: usize) -> Option<&TaskName> {
+        let (feature, _) = self.night()?;
+        feature.beside_needs().nth(row.checked_sub(feature.summary.needs_you.len())?)
+    }
+
     pub fn scene(&self) -> Option<Scene<'_>> {
         let (feature, night) = self.night()?;
         Some(Scene {
@@ -262,7 +268,7 @@ impl App {
         self.subject = Subject::Night;
         self.focus(if self.live().is_some() {
             Panel::Now
-        } else if self.needs().is_empty() {
+        } else if self.need_rows.is_empty() {
             Panel::Night
         } else {
             Panel::Needs
@@ -277,9 +283,10 @@ impl App {
             self.tree.renew(&feature, running.as_deref());
         }
         self.need_rows = self.scene().map_or_else(Vec::new, |scene| {
-            self.needs().iter().map(|need| need_rows(&scene, need, self.size.width)).collect()
+            let needs = self.needs().iter().map(|need| need_rows(&scene, need, self.size.width));
+            needs.chain(beside_rows(scene.feature)).collect()
         });
-        self.need = self.need.min(self.needs().len().saturating_sub(1));
+        self.need = self.need.min(self.need_rows.len().saturating_sub(1));
         if self.live().is_none() {
             for panel in [&mut self.left, &mut self.panel] {
                 *panel = if *panel == Panel::Now { Panel::Needs } else { *panel };
@@ -307,7 +314,10 @@ impl App {
                     ..
                 }) => Subject::Task(task.clone()),
                 Some(_) => Subject::Need(self.need),
-                None => Subject::Night,
+                None => match self.beside_needs(self.need) {
+                    Some(task) => Subject::Task(task.clone()),
+                    None => Subject::Night,
+                },
             },
             Panel::Tasks => match (self.tree.selected(), self.night()) {
                 (Some(Line::Task(place)), Some((feature, _))) => {

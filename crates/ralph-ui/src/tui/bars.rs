@@ -56,6 +56,9 @@ fn line(scene: &Scene<'_>) -> Row {
     if let Some(words) = count_words(&summary.needs_you) {
         row = row.and(Look::Warn, format!("{gap}{words}"));
     }
+    if !summary.flagged.is_empty() && is_wide {
+        row = row.and(Look::Warn, format!("{gap}{} to look at", summary.flagged.len()));
+    }
     if scene.shape == Shape::Narrow {
         return row;
     }

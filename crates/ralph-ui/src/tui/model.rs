@@ -7,11 +7,15 @@ use anyhow::Result;
 use camino::Utf8Path;
 use tasklist::{Item, TaskList};
 
+use ralph_core::history::failure_key::FailureKey;
 use ralph_core::record::{
-    DiffStat, EndedBy, Exits, FailureClass, Iteration, IterationFacts, LogEntry, ObjectId, Outcome, Session,
-    SessionId, SessionTotals, Status, StopReason, Summary, Task, TaskName, Timestamp, Waiting,
+    AnsweredTask, DiffStat, Exits, FailureClass, FlaggedTask, Iteration, IterationFacts, LogEntry, ObjectId,
+    Outcome, Session, SessionId, SessionTotals, Status, Summary, Task, TaskCounts, TaskName, Timestamp,
+    Waiting,
 };
 use ralph_store::{RemoteRun, SharedRow, names};
+
+use crate::nights::End;
 
 use super::row::Row;
 
@@ -188,10 +192,12 @@ pub struct Night {
     pub last_at: Timestamp,
     /// How long no loop was at work on it, in milliseconds.
     pub away_ms: u64,
+    /// How often it was started or resumed.
+    pub runs: usize,
     /// Of the newest record, as if nobody ran it.
-    pub status: Status,
-    pub stop_reason: Option<StopReason>,
-    pub ended_by: Option<EndedBy>,
+    pub end: End,
+    /// Those of the list at that time.
+    pub tasks: TaskCounts,
     /// Set if it runs on another machine.
     pub elsewhere: Option<RemoteRun>,
 }
@@ -212,9 +218,9 @@ impl Night {
             started_at: first.started_at,
             last_at: tip.ended_at,
             away_ms: 0,
-            status: tip.status.unwrap_or(Status::Interrupted),
-            stop_reason: tip.stop_reason,
-            ended_by: tip.ended_by,
+            runs: 1,
+            end: End::of(tip, tip.status.unwrap_or(Status::Interrupted)),
+            tasks: TaskCounts { done: tip.tasks_done, open: tip.tasks_open },
             elsewhere,
         }
     }
@@ -238,7 +244,7 @@ pub struct Attempt {
     pub cost_usd: Option<f64>,
     pub started_at: Timestamp,
     pub ended_at: Timestamp,
-    /// True if it failed, and the cause is solved by now.
+    /// True if it failed, and its task was done since.
     pub is_solved: bool,
     row: SharedRow,
     entry: OnceLock<Option<Box<LogEntry>>>,
@@ -288,7 +294,7 @@ impl Attempt {
 
     /// Returns true if both failed alike.
     pub fn is_same_failure(&self, other: &Self) -> bool {
-        let [one, other] = [self, other].map(|it| it.entry().and_then(|entry| entry.fingerprint.as_ref()));
+        let [one, other] = [self, other].map(|it| it.entry().and_then(FailureKey::of_entry));
         one.is_some() && one == other
     }
 
@@ -331,6 +337,8 @@ impl InFlight {
 pub enum TaskState<'a> {
     Done,
     Asks,
+    /// It asked, and its next prompt has the answer.
+    Answered,
     Fails,
     Runs,
     /// For this task.
@@ -367,11 +375,28 @@ impl Feature {
         match need.map(|need| need.why) {
             Some(why) if why.waits_for_hint() => TaskState::Asks,
             Some(_) => TaskState::Fails,
+            None if self.answer_to(&item.name).is_some() => TaskState::Answered,
             None => {
                 let waiting = self.summary.waiting.iter().find(|waiting| waiting.task == item.name);
                 waiting.map_or(TaskState::Open, |waiting| TaskState::Waits(&waiting.dependency))
             }
         }
+    }
+
+    /// Returns the answer that the next prompt of a task has.
+    pub fn answer_to(&self, task: &str) -> Option<&AnsweredTask> {
+        self.summary.answered.iter().find(|answered| answered.task == task)
+    }
+
+    /// Returns the flags of a task that is done.
+    pub fn flagged(&self, task: &str) -> Option<&FlaggedTask> {
+        self.summary.flagged.iter().find(|flagged| flagged.task == task)
+    }
+
+    /// Returns the tasks that are below what needs somebody: those that are answered, then those to look at.
+    pub fn beside_needs(&self) -> impl Iterator<Item = &TaskName> {
+        let answered = self.summary.answered.iter().map(|answered| &answered.task);
+        answered.chain(self.summary.flagged.iter().map(|flagged| &flagged.task))
     }
 
     /// Returns the sessions in which a task was tried, newest first, each with its attempts at it, oldest first.

@@ -4,6 +4,7 @@ use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::widgets::Paragraph;
 
+use crate::evidence::FLAG;
 use crate::local_time::clock;
 use crate::needs::need_sign;
 use crate::status::waiting_words;
@@ -69,14 +70,17 @@ fn now_rows(app: &App, scene: &Scene<'_>, live: &Live, width: usize) -> Vec<Row>
 pub fn needs(frame: &mut Frame<'_>, app: &App, scene: &Scene<'_>, area: Rect) {
     let needs = app.needs();
     let look = if needs.is_empty() { Look::Dim } else { Look::Warn };
-    let titles = [Row::of(Look::Bold, "Needs you ").and(look, needs.len().to_string()), Row::new()];
-    let (items, chosen) = if needs.is_empty() {
+    let flagged = scene.feature.summary.flagged.len();
+    let look_at = if flagged > 0 { format!("{flagged} to look at") } else { String::new() };
+    let title = Row::of(Look::Bold, "Needs you ").and(look, needs.len().to_string());
+    let titles = [title, Row::of(Look::Warn, look_at)];
+    let (items, chosen) = if app.need_rows.is_empty() {
         (vec![vec![Row::of(Look::Dim, nothing_needed(scene))]], None)
     } else {
         (app.need_rows.clone(), (app.left == Panel::Needs).then_some(app.need))
     };
     let is_focused = app.panel == Panel::Needs;
-    list(frame, area, is_focused, titles, items, chosen, (app.need, needs.len()));
+    list(frame, area, is_focused, titles, items, chosen, (app.need, app.need_rows.len()));
 }
 
 fn nothing_needed(scene: &Scene<'_>) -> String {
@@ -124,7 +128,7 @@ fn line_of(app: &App, scene: &Scene<'_>, line: Line) -> Row {
     let (look, sign) = sign_of(state);
     let (name_look, text_look) = match state {
         TaskState::Fails | TaskState::Runs | TaskState::Asks => (Look::Bold, Look::Plain),
-        TaskState::Waits(_) | TaskState::Open => (Look::Dim, Look::Dim),
+        TaskState::Answered | TaskState::Waits(_) | TaskState::Open => (Look::Dim, Look::Dim),
         TaskState::Done => (Look::Plain, Look::Plain),
     };
     // What it waits for stands at the right.
@@ -138,7 +142,10 @@ fn line_of(app: &App, scene: &Scene<'_>, line: Line) -> Row {
         .with_right(match state {
             TaskState::Waits(other) => Row::of(Look::Dim, format!("after {}", brief(other))),
             TaskState::Runs => crosses.and(Look::Accent, "●"),
-            TaskState::Done => Row::new(),
+            TaskState::Done => {
+                Row::of(Look::Warn, if feature.flagged(&item.name).is_some() { FLAG } else { "" })
+            }
+            TaskState::Answered => Row::of(Look::Dim, "?".repeat(failures)),
             TaskState::Asks => Row::of(Look::Warn, "?".repeat(failures)),
             TaskState::Fails | TaskState::Open => crosses,
         })
@@ -148,6 +155,7 @@ fn sign_of(state: TaskState<'_>) -> (Look, &'static str) {
     match state {
         TaskState::Done => (Look::Good, "✔"),
         TaskState::Asks => need_sign(NeedKind::Asks),
+        TaskState::Answered => (Look::Accent, "→"),
         TaskState::Fails => need_sign(NeedKind::Fails),
         TaskState::Runs => (Look::Accent, "●"),
         TaskState::Waits(_) | TaskState::Open => (Look::Dim, "·"),

@@ -17,6 +17,7 @@ enum Cell {
     CutShort,
     Done,
     Solved,
+    Asks,
     Failed,
     Runs,
 }
@@ -29,6 +30,7 @@ impl Cell {
             Self::Solved => (Look::Dim, "▂"),
             Self::Done => (Look::Good, "█"),
             Self::CutShort => (Look::Warn, "┄"),
+            Self::Asks => (Look::Warn, "?"),
             Self::Failed => (Look::Bad, "▙"),
             Self::Runs => (Look::Accent, "▌"),
         }
@@ -46,6 +48,7 @@ pub fn rows(night: &Night, width: usize, now: Option<Timestamp>, chosen: Option<
         let cell = match one.outcome {
             Outcome::Success => Cell::Done,
             Outcome::Failure if one.is_solved => Cell::Solved,
+            Outcome::Failure if one.is_question() => Cell::Asks,
             Outcome::Failure => Cell::Failed,
             Outcome::Interrupted
             | Outcome::Skipped

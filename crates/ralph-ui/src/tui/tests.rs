@@ -340,7 +340,7 @@ fn acts_are_commands_with_their_arguments_as_a_list() {
 fn a_check_is_a_row_of_its_own_kind_and_no_moment_to_go_back_to() {
     let words = "T001+ T002+ T034-a ~";
     let night = ended(entries(1, "specs/004-boards", words), StopReason::LimitReached);
-    let sample = || Sample::of(vec![feature("specs/004-boards", &[night.clone()], LIST)]);
+    let sample = || Sample::of(vec![feature("specs/004-boards", std::slice::from_ref(&night), LIST)]);
     let mut scene = Scene::new(sample(), (120, 36));
     scene.keys("L").shows("     · check holds in a clean checkout").shows("   3 ✘ T034");
     assert!(!scene.picture().contains(" 4 "), "{}", scene.picture());

@@ -58,7 +58,9 @@ impl Tree {
         }
         self.phases.retain(|phase| !phase.tasks.is_empty());
         // What matters now is open: what runs, else what fails, else what asks, else where the next task is.
-        let wanted = [TaskState::Runs, TaskState::Fails, TaskState::Asks, TaskState::Open].into_iter();
+        let wanted =
+            [TaskState::Runs, TaskState::Fails, TaskState::Asks, TaskState::Answered, TaskState::Open];
+        let wanted = wanted.into_iter();
         let found = { wanted }.find_map(|wanted| {
             self.phases.iter().find(|phase| {
                 phase.tasks.iter().any(|place| feature.state(&items[*place], running) == wanted)

@@ -3,15 +3,15 @@
 use anyhow::{Context as _, Result, bail, ensure};
 use crossterm::event::{KeyCode, KeyEvent};
 
-use ralph_core::record::{SessionId, Status};
+use ralph_core::record::{SessionId, Status, join_truncated, undone_state};
 
 use crate::style::counted;
-use crate::tui::contents::{Scene, Subject, View, attempt_of};
+use crate::tui::contents::{Scene, Subject, View, attempt_of, brief};
 use crate::tui::help;
 use crate::tui::keys::{self, Act};
 use crate::tui::layout::{Panel, Shape};
 use crate::tui::model::Attempt;
-use crate::tui::page::Step;
+use crate::tui::page::{Section, Step};
 use crate::tui::row::{Look, Row};
 use crate::tui::tree::Line;
 
@@ -184,7 +184,8 @@ impl App {
                 return;
             }
             Panel::Needs => {
-                self.need = self.need.saturating_add_signed(lines).min(self.needs().len().saturating_sub(1));
+                self.need =
+                    self.need.saturating_add_signed(lines).min(self.need_rows.len().saturating_sub(1));
             }
             Panel::Tasks => self.tree.move_to(self.tree.place.saturating_add_signed(lines)),
             Panel::Night if step == Step::Start => {
@@ -211,8 +212,7 @@ impl App {
             subject => scene.attempt(subject).map(|(_, one)| one.number),
         };
         let all = scene.night.attempts.iter();
-        let mut all =
-            all.filter(|one| !one.outcome.is_without_run() && is_wanted(one)).map(|one| one.number);
+        let mut all = all.filter(|one| !one.outcome.is_without_run() && is_wanted(one)).map(|one| one.number);
         let found = if step > 0 {
             all.find(|one| number.is_none_or(|number| *one > number))
         } else {
@@ -253,7 +253,10 @@ impl App {
                 }
             }
             (Panel::Detail, View::Nights, _) => {
-                let id = self.page.section().and_then(|section| section.key.parse::<SessionId>().ok());
+                // Above the rows is what needs somebody: the newest is below it.
+                let id_of = |section: &Section| section.key.parse::<SessionId>().ok();
+                let mut all = self.page.sections.iter();
+                let id = self.page.section().and_then(id_of).or_else(|| all.find_map(id_of));
                 if let Some(id) = id {
                     self.session = Some(id);
                     self.follows = self.live().is_some();
@@ -313,7 +316,7 @@ impl App {
         let night = self.known_scene()?.night;
         let is_running = self.live().is_some() || matches!(self.own_loop, OwnLoop::Runs { .. });
         ensure!(!is_running, "it runs already");
-        ensure!(night.status != Status::Completed, "nothing to resume: the session is completed");
+        ensure!(night.end.status != Status::Completed, "nothing to resume: the session is completed");
         let yes = "start the loop; it goes on when the screen is left";
         let start = Effect::Start(vec!["resume".to_owned(), night.id.to_string()]);
         Ok(Question::confirm("Resume this session?".to_owned(), yes, start))
@@ -330,16 +333,33 @@ impl App {
         ensure!(self.live().is_none(), "stop the session first (s): its agent works on these files");
         let scene = self.known_scene()?;
         let mut arguments = vec!["restore".to_owned()];
-        let title = match (&self.subject, scene.unfinished(&self.subject)) {
-            (Subject::Attempt(number), _) => {
+        let top = |path: &str| format!(":(top,literal){path}");
+        // What it undid is what somebody wants back who comes from its flag.
+        let is_meant = match &self.subject {
+            Subject::Attempt(_) => true,
+            Subject::Task(task) => scene.feature.list.find(task).is_some_and(|item| item.done),
+            _ => false,
+        };
+        let attempt = scene.attempt(&self.subject).filter(|_| is_meant);
+        let undid = attempt.and_then(|(night, one)| {
+            let (state, files) = undone_state(&scene.record(one)?.undone, Some(&night.id))?;
+            Some((one.number, state, files))
+        });
+        let title = match (&self.subject, scene.unfinished(&self.subject), undid) {
+            (_, _, Some((number, state, files))) => {
+                arguments.extend([state, "--".to_owned()]);
+                arguments.extend(files.iter().map(|path| top(path)));
+                format!("Bring back what attempt {number} undid: {}?", brief(&join_truncated(&files, 3)))
+            }
+            (Subject::Attempt(number), ..) => {
                 let has_run = scene.night.attempt(*number).is_some_and(Attempt::has_run);
                 ensure!(has_run, "no agent ran in this: choose an attempt before or after it");
                 arguments.push(scene.name(&self.subject));
                 format!("Restore the files as they were after attempt {number}?")
             }
-            (Subject::Task(task), Some((before, files))) => {
+            (Subject::Task(task), Some((before, files)), _) => {
                 arguments.extend([before.to_string(), "--".to_owned()]);
-                arguments.extend(files.iter().map(|(path, ..)| format!(":(top,literal){path}")));
+                arguments.extend(files.iter().map(|(path, ..)| top(path)));
                 let files = counted(files.len() as u64, "file");
                 format!("Take back what {task} left unfinished in {files}?")
             }

@@ -18,6 +18,7 @@ pub fn sections(scene: &Scene<'_>, night: &Night, attempt: &Attempt) -> Vec<Sect
     let (look, mark, words) = outcome_of(attempt);
     let of = entry.attempt.filter(|attempt| *attempt > 1).map_or(String::new(), |n| format!(", attempt {n}"));
     let verdict = match attempt.outcome {
+        Outcome::Failure if attempt.is_question() => "asks",
         Outcome::Failure => "failed",
         Outcome::Success => "done",
         _ => words.as_str(),
@@ -28,7 +29,7 @@ pub fn sections(scene: &Scene<'_>, night: &Night, attempt: &Attempt) -> Vec<Sect
         let words = cause.map_or_else(|| words.clone(), |cause| format!("the agent asks: {cause}"));
         rows.push(Row::of(look, format!("  {words}")).indented(2));
         let fate = fate(night, attempt);
-        rows.push(Row::of(if attempt.is_solved { Look::Good } else { Look::Bad }, format!("  {fate}")));
+        rows.push(Row::of(if attempt.is_solved { Look::Good } else { look }, format!("  {fate}")));
     }
     if let Some(flag) = entry.first_flag.as_deref().filter(|_| attempt.outcome == Outcome::Success) {
         rows.push(Row::of(Look::Claim, format!("  ⚑ {}", brief(flag))).indented(4));
@@ -66,6 +67,7 @@ fn fate(night: &Night, attempt: &Attempt) -> String {
     let end = match (done, attempt.is_solved) {
         (Some(done), _) => format!("solved in #{}", done.number),
         (None, true) => "solved".to_owned(),
+        (None, false) if attempt.is_question() => "not answered".to_owned(),
         (None, false) => "still fails".to_owned(),
     };
     same.into_iter().chain([end]).collect::<Vec<_>>().join("; ")

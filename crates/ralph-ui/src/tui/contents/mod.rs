@@ -25,7 +25,7 @@ use super::page::{Page, Section};
 use super::row::{Look, Row};
 
 pub use log::{attempt_of, is_match};
-pub use night::{MAX_CROSSES, need_rows};
+pub use night::{MAX_CROSSES, beside_rows, need_rows};
 pub use output::rows_of_text;
 pub use words::{attempts_of, brief, state_of, usd};
 
@@ -323,7 +323,10 @@ fn diff_target_of(
     numbers: &RangeInclusive<u32>,
     task: Option<&TaskName>,
 ) -> Option<DiffTarget> {
-    let is_wanted = |one: &Attempt| numbers.contains(&one.number) && task.is_none_or(|task| one.is_of(task));
+    // After a task was given up its changes are taken back: of those of its attempts, that is none.
+    let is_wanted = |one: &Attempt| {
+        numbers.contains(&one.number) && task.is_none_or(|task| one.is_of(task) && one.has_run())
+    };
     let mut runs: Vec<(ObjectId, ObjectId)> = Vec::new();
     let mut is_open = false;
     for attempts in night.attempts.chunk_by(|one, next| is_wanted(one) == is_wanted(next)) {

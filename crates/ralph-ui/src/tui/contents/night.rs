@@ -1,15 +1,17 @@
 //! A session as a whole: how it ended, what it is about, what it took, and what was learned.
 
 use crate::ending::{self, cut_short, feature_name};
+use crate::evidence::FLAG;
 use crate::live::USUAL;
-use crate::local_time::local_minute;
-use crate::needs::{false_claims, files_and_lines, need_sign, waiters};
-use crate::style::{counted, duration, grouped, times, tokens_told};
+use crate::needs::{false_claims, files_and_lines, flag_words, need_sign, waiters};
+use crate::nights::{self, End, NightRow, aligned, ended, verdict, widths};
+use crate::style::{duration, in_runs, times, tokens_told};
 use crate::tui::layout::Shape;
+use crate::tui::model::{Feature, Night};
 use crate::tui::page::Section;
 use crate::tui::row::{Look, Row};
 use ralph_core::record::{
-    Artifact, ArtifactStatus, FailureCause, Need, NeedKind, RALPH, Session, join_truncated,
+    Artifact, ArtifactStatus, FailureCause, Need, NeedKind, RALPH, Session, Status, join_truncated,
 };
 
 use super::words::{attempts_of, brief, fact, state_of, usd, wait_for};
@@ -75,7 +77,7 @@ fn facts(scene: &Scene<'_>) -> Vec<Row> {
         ("Attempts", Some(attempts_of(night).into())),
         ("Cut short", (!cuts.is_empty()).then(|| cuts.join("; ").into())),
         ("Claims", false_claims(&totals.false_claims).map(|words| Row::of(Look::Claim, words))),
-        ("Time", Some(duration(night.worked_ms(until)).into())),
+        ("Time", Some((duration(night.worked_ms(until)) + &in_runs(night.runs)).into())),
         ("Cost", ending::cost(&totals.cost).map(|words| (words + &cost).into())),
         ("Tokens", (!tokens.is_unknown()).then(|| tokens_told(tokens).into())),
         ("Changed", detail.and_then(|detail| detail.changes).map(|stat| files_and_lines(stat).into())),
@@ -128,20 +130,52 @@ pub fn need(scene: &Scene<'_>, place: usize) -> Vec<Section> {
     sections
 }
 
-/// All sessions, newest first.
+/// All sessions, newest first, below what needs somebody in any feature.
 pub fn list(scene: &Scene<'_>) -> Vec<Section> {
-    let nights = scene.overview.nights().into_iter();
-    let sections = nights.map(|(feature, night)| {
-        let totals = &night.totals;
-        let left = Row::of(Look::Dim, format!("{}  ", local_minute(night.started_at)))
-            .and(Look::Bold, format!("{}  ", brief(feature_name(&feature.path))))
-            .then(state_of(night, scene.overview.live.get(&night.id)));
-        let attempts = counted(totals.attempts as u64, "attempt");
-        let (failed, cost) = (grouped(totals.failed as u64), usd(totals.cost.usd));
-        let right = Row::of(Look::Dim, format!("{attempts}, {failed} failed  {cost:>7}"));
-        Section::folded(night.id.to_string(), left.with_right(right), Vec::new())
+    let nights = scene.overview.nights();
+    let summaries: Vec<_> = scene.overview.features.iter().map(|feature| &feature.summary).collect();
+    let words = verdict(&summaries).join(" · ");
+    let mut head = vec![Row::of(Look::Bold, format!("  {words}")).indented(2)];
+    head.extend(nights::needs(&summaries).iter().map(|(need, of)| {
+        let (look, sign) = need_sign(need.why);
+        let name = need.task.clone().unwrap_or_else(|| need.subject());
+        let row = Row::of(look, format!("  {sign} "))
+            .and(Look::Bold, format!("{} {}  ", brief(feature_name(&of.feature)), brief(&name)))
+            .and(Look::Plain, brief(need.cause.as_deref().unwrap_or_default()));
+        row.with_right(Row::of(Look::Dim, of.since.clone()))
+    }));
+    let rows: Vec<NightRow> =
+        nights.iter().map(|(feature, night)| night_row(scene, feature, night)).collect();
+    let widths = widths(&rows);
+    head.extend([Row::new(), Row::of(Look::Dim, format!("  {}", nights::head(&widths)))]);
+    let sections = rows.iter().map(|row| {
+        let looks = if row.status == Status::Running { Look::Accent } else { Look::Plain };
+        Section::folded(row.id.to_string(), Row::of(looks, aligned(&row.cells, &widths)), Vec::new())
     });
-    sections.collect()
+    [Section::plain(head)].into_iter().chain(sections).collect()
+}
+
+fn night_row(scene: &Scene<'_>, feature: &Feature, night: &Night) -> NightRow {
+    let is_live = scene.overview.live.contains_key(&night.id);
+    let status = if is_live { Status::Running } else { night.end.status };
+    let ended = match &night.elsewhere {
+        Some(_) => "running elsewhere".to_owned(),
+        None => ended(&End { status, ..night.end }, &night.totals),
+    };
+    NightRow::new(&night.id, &feature.path, night.started_at, status, &night.totals, night.tasks, ended)
+}
+
+/// What is said below the needs: of tasks that are answered, and of those to look at.
+pub fn beside_rows(feature: &Feature) -> impl Iterator<Item = Vec<Row>> {
+    let row = |(look, sign), task: &str, words: &str| {
+        let row = Row::of(look, format!("{sign} ")).and(Look::Bold, format!("{} ", brief(task)));
+        vec![row.and(Look::Plain, format!(" {}", brief(words)))]
+    };
+    let summary = &feature.summary;
+    let answered = summary.answered.iter();
+    let answered = answered.map(move |task| row((Look::Accent, "→"), &task.task, &task.words()));
+    let flagged = summary.flagged.iter();
+    answered.chain(flagged.map(move |task| row((Look::Warn, FLAG), &task.task, &flag_words(task))))
 }
 
 /// What is said of a need in a panel of a number of columns.

@@ -3,6 +3,7 @@
 use tasklist::Item;
 
 use crate::local_time::local_minute;
+use crate::needs::flag_words;
 use crate::style::{columns, counted};
 use crate::tui::model::{Attempt, Night, TaskState};
 use crate::tui::page::Section;
@@ -35,7 +36,7 @@ pub fn sections(scene: &Scene<'_>, item: &Item) -> Vec<Section> {
     let waiting = wait_for(feature, task, "it").filter(|_| state != TaskState::Done);
     rows.extend(waiting.map(|words| Row::of(Look::Dim, words).indented(2)));
     let mut sections = vec![Section::plain(rows)];
-    if matches!(state, TaskState::Asks | TaskState::Fails) {
+    if matches!(state, TaskState::Asks | TaskState::Answered | TaskState::Fails) {
         let acts = acts(task, state);
         let rows = if scene.is_compact() { vec![acts] } else { vec![Row::rule(), acts, Row::rule()] };
         sections.push(Section::plain(rows));
@@ -79,6 +80,19 @@ fn head(scene: &Scene<'_>, item: &Item, state: TaskState<'_>) -> Vec<Row> {
             rows.extend(said(scene, last, Some(&format!("{question}{more}"))));
             rows
         }
+        TaskState::Answered => {
+            let answered = feature.answer_to(&item.name).map(|answered| brief(&answered.answer));
+            let waits = if scene.live.is_some() {
+                "Answered: its next attempt has it"
+            } else {
+                "Answered, waits for resume"
+            };
+            let rows = [("Q", brief(cause.unwrap_or_default())), ("A", answered.unwrap_or_default())];
+            let rows = rows.map(|(lead, words)| {
+                Row::of(Look::Dim, format!("  {lead}  ")).and(Look::Plain, words).indented(5)
+            });
+            [Row::of(Look::Accent, waits), Row::new()].into_iter().chain(rows).collect()
+        }
         TaskState::Fails => {
             let mut all = feature.nights.iter().rev().flat_map(|night| night.attempts.iter().rev());
             let skip = all.find(|one| one.is_of(&item.name) && one.outcome == Outcome::Skipped);
@@ -93,9 +107,8 @@ fn head(scene: &Scene<'_>, item: &Item, state: TaskState<'_>) -> Vec<Row> {
             let done = last.filter(|last| last.outcome == Outcome::Success);
             let words = done.map_or_else(|| "Done".to_owned(), |last| format!("Done in #{}", last.number));
             let mut rows = vec![Row::of(Look::Good, words)];
-            let flagged = feature.summary.flagged.iter().find(|flagged| flagged.task == item.name);
-            let text = flagged.map(|flagged| flagged.text.as_deref().unwrap_or("look at it"));
-            rows.extend(text.map(|text| Row::of(Look::Claim, format!("  ⚑ {}", brief(text))).indented(4)));
+            let text = feature.flagged(&item.name).map(flag_words);
+            rows.extend(text.map(|text| Row::of(Look::Claim, format!("  ⚑ {}", brief(&text))).indented(4)));
             rows.extend(said(scene, done, None));
             rows
         }
@@ -107,7 +120,8 @@ fn head(scene: &Scene<'_>, item: &Item, state: TaskState<'_>) -> Vec<Row> {
             vec![Row::of(Look::Dim, format!("Not tried: it waits for {}{why}", brief(other)))]
         }
         TaskState::Open | TaskState::Runs if last.is_some_and(Attempt::is_failed) => {
-            let words = format!("Failed {}; the loop tries it again", counted(failures, "time"));
+            let next = if scene.live.is_some() { "the loop" } else { "the next run" };
+            let words = format!("Failed {}; {next} tries it again", counted(failures, "time"));
             [words.into()].into_iter().chain(failure(scene, cause, last)).collect()
         }
         TaskState::Open | TaskState::Runs => vec![Row::of(Look::Dim, "Not attempted")],
@@ -165,7 +179,11 @@ pub fn excerpt(scene: &Scene<'_>, record: Option<&Iteration>) -> Vec<Row> {
 
 /// The keys that bring a task on.
 fn acts(task: &str, state: TaskState<'_>) -> Row {
-    let (key, does) = if state == TaskState::Asks { ("a", " answer ") } else { ("h", " hint ") };
+    let (key, does) = match state {
+        TaskState::Asks => ("a", " answer "),
+        TaskState::Answered => ("a", " change the answer "),
+        _ => ("h", " hint "),
+    };
     Row::of(Look::Accent, key)
         .and(Look::Plain, does)
         .and(Look::Dim, format!("for {} only; the next prompt for it has it", brief(task)))

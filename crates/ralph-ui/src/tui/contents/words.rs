@@ -5,8 +5,9 @@ use crate::evidence::validation;
 use crate::local_time::{clock, describe_remote_run};
 use crate::log::story;
 use crate::needs::waiters;
+use crate::nights::End;
 use crate::status::how_it_ended;
-use crate::style::{brief_duration, cut, sign};
+use crate::style::{brief_duration, cut, sign_by_now};
 use crate::tui::model::{Attempt, Feature, Live, Night};
 use crate::tui::row::{Look, Row, shown};
 use ralph_core::record::{Iteration, Outcome, Status};
@@ -41,8 +42,9 @@ pub fn state_of(night: &Night, live: Option<&Live>) -> Row {
     if let Some(elsewhere) = &night.elsewhere {
         return Row::of(Look::Accent, brief(&describe_remote_run(elsewhere)));
     }
-    let look = if night.status == Status::Completed { Look::Good } else { Look::Warn };
-    Row::of(look, how_it_ended(night.status, night.stop_reason, night.ended_by))
+    let End { status, reason, by, .. } = night.end;
+    let look = if status == Status::Completed { Look::Good } else { Look::Warn };
+    Row::of(look, how_it_ended(status, reason, by))
 }
 
 /// `47 attempts, 15 failed, 9 of them solved later`
@@ -53,13 +55,14 @@ pub fn attempts_of(night: &Night) -> String {
 
 /// Returns what became of an attempt, in a word or few, and the look of it.
 pub fn outcome_of(attempt: &Attempt) -> (Look, &'static str, String) {
-    let (look, mark) = sign(attempt.outcome);
+    let (look, mark) = sign_by_now(attempt.outcome, attempt.failure_class, attempt.is_solved);
     let words = match attempt.outcome {
         Outcome::Success if attempt.exit.agent.is_none() => "accepted".to_owned(),
         Outcome::Success => "done".to_owned(),
-        Outcome::Failure if attempt.is_question() => "asked, left the box open".to_owned(),
         Outcome::Failure => {
-            brief(attempt.entry().and_then(|entry| entry.cause.as_deref()).unwrap_or("failed"))
+            let asks = if attempt.is_question() { "asks: " } else { "" };
+            let cause = attempt.entry().and_then(|entry| entry.cause.as_deref());
+            brief(&format!("{asks}{}", cause.unwrap_or("failed")))
         }
         Outcome::Skipped => "given up".to_owned(),
         Outcome::Checked => {
@@ -73,7 +76,6 @@ pub fn outcome_of(attempt: &Attempt) -> (Look, &'static str, String) {
         Outcome::Later(word) => word.as_str().to_owned(),
     };
     match attempt.outcome {
-        Outcome::Failure if attempt.is_solved => (Look::Dim, mark, words),
         // It sends no task back.
         Outcome::Checked if attempt.task.is_none() => (Look::Dim, "·", words),
         _ => (look, mark, words),

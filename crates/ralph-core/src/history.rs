@@ -71,6 +71,8 @@ struct RunSummary {
     fails_as_before: bool,
     /// The hints in its prompt; none in what a listing says.
     hints: Vec<String>,
+    /// The files that it changed; none in what a listing says.
+    files: Vec<String>,
 }
 
 /// Where a task stands that asked the user something.
@@ -199,6 +201,7 @@ impl History {
             is_conflict: iteration.failure_class.is_some_and(FailureClass::is_conflict),
             fails_as_before,
             hints: iteration.hints.clone(),
+            files: iteration.files_changed.clone(),
         });
     }
 
@@ -234,6 +237,7 @@ impl History {
             is_conflict: entry.failure_class.is_some_and(FailureClass::is_conflict),
             fails_as_before: false,
             hints: Vec::new(),
+            files: Vec::new(),
         });
     }
 
@@ -365,8 +369,21 @@ impl History {
         runs.take_while(move |turn| key.is_some() && turn.failure.as_ref() == key)
     }
 
-    /// Returns the tasks of the newest runs in a row that failed in the same way, oldest first.
+    /// Returns true if one of the newest runs in a row whose boxes were left open in the same way changed a file that those at
+    /// other tasks did not: what does not fit into one run says the same for each task, and gets on all the same.
+    fn gets_on(&self) -> bool {
+        let is_own = |run: &RunSummary, file: &String| {
+            self.alike().all(|other| other.task == run.task || !other.files.contains(file))
+        };
+        let mut runs = self.alike().filter(|run| matches!(run.failure, Some(FailureKey::OpenBox(_))));
+        runs.any(|run| run.files.iter().any(|file| is_own(run, file)))
+    }
+
+    /// Returns the tasks of the newest runs in a row that failed in the same way, oldest first. Those that get on have none.
     pub fn tasks_of_common_failure(&self) -> Vec<&TaskName> {
+        if self.gets_on() {
+            return Vec::new();
+        }
         let mut tasks = Vec::new();
         for task in self.alike().filter_map(|turn| turn.task.as_ref()) {
             if !tasks.contains(&task) {
@@ -473,6 +490,7 @@ mod tests {
                 is_conflict: end == "c",
                 fails_as_before: end == "b",
                 hints: Vec::new(),
+                files: Vec::new(),
             }
         };
         History { turns: turns.split_whitespace().map(turn).collect(), ..History::default() }
@@ -592,6 +610,31 @@ mod tests {
             let between = history("T1! T2?").turns;
             turns = turns.into_iter().flat_map(|turn| std::iter::once(turn).chain(between.clone())).collect();
             let history = History { turns, ..History::default() };
+            let tasks: Vec<&str> =
+                history.tasks_of_common_failure().into_iter().map(String::as_str).collect();
+            assert_eq!(tasks.join(" "), expected, "{runs}");
+        }
+    }
+
+    #[test]
+    fn an_open_box_that_several_tasks_have_in_common_is_no_common_failure_where_they_get_on() {
+        for (runs, expected) in [
+            ("T1:notes T1:notes T2:notes T3:notes", "T1 T2 T3"),
+            ("T1: T2: T3:", "T1 T2 T3"),
+            ("T1:a T2:b T3:c", ""),
+            ("T1:notes T2:notes,b T3:notes", ""),
+            ("T1:a T1:a", ""),
+        ] {
+            let turn = |word: &str| {
+                let (task, files) = word.split_once(':').unwrap();
+                RunSummary {
+                    failure: Some(FailureKey::OpenBox("open-1".to_owned())),
+                    files: files.split(',').filter(|file| !file.is_empty()).map(str::to_owned).collect(),
+                    ..history(&format!("{task}-")).turns.remove(0)
+                }
+            };
+            let history =
+                History { turns: runs.split_whitespace().map(turn).collect(), ..History::default() };
             let tasks: Vec<&str> =
                 history.tasks_of_common_failure().into_iter().map(String::as_str).collect();
             assert_eq!(tasks.join(" "), expected, "{runs}");

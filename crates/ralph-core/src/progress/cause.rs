@@ -130,11 +130,43 @@ pub fn fingerprint_of_open_box(evidence: &Evidence<'_>, cause: &str) -> Option<S
         let is_own = word.trim_matches(|c: char| !c.is_alphanumeric()) == own;
         if is_own { "task" } else { word }
     });
-    let words = words.collect::<Vec<_>>().join(" ");
+    let words = without_numbers(&words.collect::<Vec<_>>());
     let examined = examine(&Output { stdout: &words, ..Output::default() });
     let is_known = matches!(charge(evidence), (Some(_), true));
     let print = if is_known { examined.fingerprint() } else { None };
     print.map(|print| format!("{OPEN_BOX}{}", print.strict))
+}
+
+/// Returns words without what changes from run to run: `(try 2)`, `after 30s`, `:5432`. Numbers that say how far an agent came
+/// (`12 of 40`, `28 left`) stay, as letters, which no fingerprint drops: they tell progress from standing still.
+fn without_numbers(words: &[&str]) -> String {
+    const COUNTS: [&str; 9] = ["of", "left", "remain", "remaining", "more", "done", "to", "percent", "out"];
+    let bare = |word: &str| word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
+    let is_number = |word: &str| bare(word).starts_with(|c: char| c.is_ascii_digit());
+    let counts = |at: usize| {
+        let word = words[at];
+        let next = words.get(at + 1..).into_iter().flatten().take(2).map(|word| bare(word));
+        let before = at.checked_sub(1).map(|before| bare(words[before]));
+        let is_share = word.contains('%') || word.split_once('/').is_some_and(|(_, all)| is_number(all));
+        is_share
+            || before.as_deref() == Some("of")
+            || next.into_iter().any(|word| COUNTS.contains(&word.as_str()))
+    };
+    let plain = words.iter().enumerate().map(|(at, word)| {
+        if !is_number(word) {
+            return (*word).to_owned();
+        }
+        let is_kept = counts(at);
+        let letter = |c: char| match c.to_digit(10) {
+            Some(digit) if is_kept => char::from_digit(digit + 10, 36).unwrap_or(c),
+            Some(_) => '0',
+            None => c,
+        };
+        let mut plain: Vec<char> = word.chars().map(letter).collect();
+        plain.dedup_by(|next, one| *next == '0' && *one == '0');
+        plain.into_iter().collect()
+    });
+    plain.collect::<Vec<_>>().join(" ")
 }
 
 /// Returns the work of its own in the background that ended with the agent, where the box is open.

@@ -432,6 +432,27 @@ fn reasons_are_alike_without_their_details_and_words_of_success_are_none() {
     );
     assert_ne!(first, print("T1", "I cannot find the parser."));
     assert_eq!(print("T1", "All done, the tests pass."), None);
+    let tries = ["(try 1)", "(try 2)", "(try 31)", "on port 5432", "on port 6000"];
+    let tries = tries.map(|end| print("T1", &format!("I cannot reach the database {end}.")));
+    assert!(
+        tries[0] == tries[1] && tries[1] == tries[2] && tries[3] == tries[4] && tries[0].is_some(),
+        "{tries:?}"
+    );
+    // Whoever gets further says the same with other numbers.
+    for (one, next) in [
+        (
+            "I could not convert all files: 12 of 40 are done",
+            "I could not convert all files: 24 of 40 are done",
+        ),
+        (
+            "The rest does not fit into one run: 28 files left",
+            "The rest does not fit into one run: 9 files left",
+        ),
+        ("3 tests fail, 9 more are missing", "3 tests fail, 4 more are missing"),
+    ] {
+        assert_ne!(print("T1", one), print("T1", next), "{one}");
+        assert!(print("T1", one).is_some() && print("T1", one) == print("T1", one), "{one}");
+    }
 }
 
 #[test]

@@ -273,7 +273,7 @@ fn pieces(journal: &str) -> Vec<Piece> {
         if let Some(rest) = line.strip_prefix("## Iteration ") {
             number = rest.split(' ').next().unwrap().parse().unwrap();
         } else if let Some(status) = line.strip_prefix("**Status**: ").filter(|_| !is_end) {
-            let outcome = match status.trim_end_matches(" (box opened again)").rsplit(' ').next() {
+            let outcome = match status.split(" (").next().and_then(|status| status.rsplit(' ').next()) {
                 Some("Completed") => "success",
                 Some("Failed") => "failure",
                 Some("Interrupted") => "interrupted",

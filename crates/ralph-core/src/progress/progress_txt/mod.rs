@@ -48,12 +48,13 @@ pub fn separator(file: &[u8]) -> &'static str {
 
 /// Returns the entry of an iteration, with a blank line at its end.
 ///
-/// `excerpt` comes from the validation's output, or from the agent's final message if no validation ran. Only the entry
-/// of a failure shows it.
+/// `excerpt` comes from the output of a validation that failed, or else from the agent's final message. Only the entry of a
+/// failure shows it.
 pub fn entry(iteration: &Iteration, excerpt: &str) -> String {
     let task = [iteration.task.as_deref(), iteration.task_text.as_deref()];
     let task = task.into_iter().flatten().map(one_line).collect::<Vec<_>>().join(" ");
-    let reopened = if iteration.false_claim.contains(&Claim::Ticked) { " (box opened again)" } else { "" };
+    let reopened =
+        opened_again(iteration).map(|boxes| format!(" ({boxes} opened again)")).unwrap_or_default();
     let mut entry = format!(
         "## Iteration {} - {}\n**Task**: {}\n**Status**: {}{reopened}\n",
         iteration.iteration,
@@ -84,6 +85,10 @@ pub fn entry(iteration: &Iteration, excerpt: &str) -> String {
         push_failed_command(&mut entry, iteration);
         let excerpt = clean(excerpt);
         if !excerpt.trim().is_empty() {
+            // What stands below the line of a validation would be read as its output.
+            if iteration.exit.validation.is_none_or(|code| code == 0) {
+                entry.push_str("**The agent said**:\n");
+            }
             entry.push_str(&fenced(&escape_headings(excerpt.trim())));
         }
     }
@@ -130,6 +135,23 @@ pub fn session_entry(session: &Session, not_done: &[NotDone], needs: &[Need]) ->
     }
     entry.push_str("---\n\n");
     entry
+}
+
+/// Returns `box` where the agent ticked its task too early, and the names where it ticked others, too.
+fn opened_again(iteration: &Iteration) -> Option<String> {
+    let is_false = iteration.false_claim.contains(&Claim::Ticked);
+    let opened = match iteration.outcome {
+        _ if is_false => &iteration.claims.ticked,
+        Outcome::Success if !iteration.reopened.is_empty() => &iteration.reopened,
+        _ => return None,
+    };
+    if opened.iter().all(|name| Some(name) == iteration.task.as_ref()) {
+        return Some("box".to_owned());
+    }
+    let named: Vec<String> = opened.iter().take(MAX_LISTED_FILES).map(|name| one_line(name)).collect();
+    let more = opened.len().saturating_sub(MAX_LISTED_FILES);
+    let more = (more > 0).then(|| format!(" and {more} more")).unwrap_or_default();
+    Some(format!("{}{more}", named.join(", ")))
 }
 
 /// Returns the state of the task that was asked for.

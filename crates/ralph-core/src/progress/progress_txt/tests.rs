@@ -114,6 +114,33 @@ fn the_status_is_that_of_the_task_asked_for_and_others_are_named_beside_it() {
 }
 
 #[test]
+fn boxes_that_were_opened_again_are_named_unless_it_is_the_one_that_was_asked_for() {
+    for (ticked, expected) in [
+        ("", "❌ Failed\n"),
+        ("T004", "❌ Failed (box opened again)\n"),
+        ("T003", "❌ Failed (T003 opened again)\n"),
+        ("T003 T004", "❌ Failed (T003, T004 opened again)\n"),
+    ] {
+        let mut iteration = iteration(Outcome::Failure);
+        iteration.claims.ticked = ticked.split_whitespace().map(str::to_owned).collect();
+        iteration.false_claim = if ticked.is_empty() { Vec::new() } else { vec![Claim::Ticked] };
+        let entry = entry(&iteration, "");
+        assert!(entry.contains(&format!("**Status**: {expected}")), "{entry}");
+    }
+}
+
+#[test]
+fn words_of_the_agent_do_not_stand_below_the_validation() {
+    for (validation, is_said) in [(Some(0), true), (None, true), (Some(1), false)] {
+        let exit = Exits { agent: Some(0), validation };
+        let entry = entry(&Iteration { exit, ..iteration(Outcome::Failure) }, "I cannot go on.");
+        let said = "**The agent said**:\n```\nI cannot go on.\n```\n";
+        assert_eq!(entry.contains(said), is_said, "{entry}");
+        assert!(entry.contains("```\nI cannot go on.\n```\n---\n"), "{entry}");
+    }
+}
+
+#[test]
 fn a_line_under_the_patterns_changes_no_entry() {
     let started = Timestamp::from_seconds(0);
     let marker = session_marker(&SessionId::new(started, 1));

@@ -51,6 +51,37 @@ fn without_changes(log: &str) -> String {
 }
 
 #[test]
+fn a_clone_that_fetched_records_is_sound_and_says_that_no_loop_wrote_its_file() {
+    let scene = Sandbox::new();
+    scene.agent_sh("cat > /dev/null; tick").commit("An agent").with_remote();
+    scene.ralph("").code(0);
+    scene.ralph("sync").code(0);
+    let clone = clone(&scene, "clone");
+    scene.call("sync").dir(&clone).run().code(0);
+    let progress = clone.join("specs/001-login/progress.txt");
+    for found in [None, Some("an older file\n")] {
+        if let Some(text) = found {
+            std::fs::write(&progress, text).unwrap();
+        }
+        for command in ["fsck", "rebuild --check"] {
+            let run = scene.call(command).dir(&clone).run().code(0);
+            run.stderr_has("no loop in this work tree wrote ");
+        }
+    }
+    scene.call("rebuild").dir(&clone).run().code(0);
+    assert_eq!(std::fs::read_to_string(&progress).unwrap(), scene.progress());
+    // Where a loop wrote it, it is held against the record as ever.
+    for command in ["fsck", "rebuild --check"] {
+        let run = scene.ralph(command).code(0);
+        assert!(!run.talk().contains("no loop in this work tree"), "{run}");
+    }
+    std::fs::remove_file(scene.path("specs/001-login/progress.txt")).unwrap();
+    for command in ["fsck", "rebuild --check"] {
+        scene.ralph(command).code(1).stdout_has("progress.txt is missing");
+    }
+}
+
+#[test]
 fn sessions_go_to_the_remote_and_from_there_to_clones() {
     let scene = Sandbox::with_succeeding_agent(1);
     let bare = with_remote(&scene);

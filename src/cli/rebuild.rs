@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use ralph_core::progress::progress_txt::{self, Difference};
 use ralph_core::record::{IfThere, RALPH, SessionId};
+use ralph_git::worktree::WorkTree;
 use ralph_project::project_files::{MAX_PROGRESS_BYTES, ProjectFiles, Refused, explain, refused};
 use ralph_store::{SessionLog, SessionQuery, Store, folders, last_written, stays_inside};
 use ralph_ui::style::one_line;
@@ -32,6 +33,7 @@ pub struct RebuildArgs {
 /// progress.txt, and what the record says it should be.
 struct Journal<'a> {
     store: &'a Store,
+    work_tree: &'a WorkTree,
     log: SessionLog,
     files: ProjectFiles,
     path: Utf8PathBuf,
@@ -44,6 +46,10 @@ struct Journal<'a> {
 pub fn run(args: &RebuildArgs, context: &Context) -> Result<ExitCode> {
     let journal = load(&args.read.choice, args.all, context)?;
     let report = if args.check { journal.check()? } else { journal.write()? };
+    if args.check && journal.note_foreign(&report)? {
+        emit(args.read.json, &report, |_| io::Result::Ok(()))?;
+        return Ok(ExitCode::Done);
+    }
     emit(args.read.json, &report, |out| report.write(out))?;
     Ok(if !args.check || report.state.is_right() { ExitCode::Done } else { ExitCode::NotDone })
 }
@@ -59,7 +65,11 @@ pub fn settle(read: &ReadArgs, context: &Context, is_repair: bool) -> Result<Opt
         return Ok(None);
     }
     let path = one_line(journal.path.as_str());
-    let message = match journal.report().state {
+    let report = journal.report();
+    if journal.note_foreign(&report)? {
+        return Ok(None);
+    }
+    let message = match report.state {
         FileState::Equal | FileState::Added | FileState::Patterns => return Ok(None),
         FileState::Missing => format!("{path} is missing"),
         FileState::Differs => format!("{path} differs from the record of session {}", journal.log.id()),
@@ -82,7 +92,8 @@ fn load<'a>(choice: &SessionChoice, is_of_all: bool, context: &'a Context) -> Re
     if !log.is_whole() {
         bail!("the beginning of session {} is not here, so nothing can be rebuilt from it", log.id());
     }
-    let files = context.work_tree()?.project_files()?;
+    let work_tree = context.work_tree()?;
+    let files = work_tree.project_files()?;
     let path = journal_path(store, &log, &files)?;
     let redactor = ralph_engine::redactor(&load_to_read(context)?.settings)?;
     let found = read(&files, &path)?;
@@ -94,7 +105,7 @@ fn load<'a>(choice: &SessionChoice, is_of_all: bool, context: &'a Context) -> Re
     } else {
         ralph_engine::expected_progress(store, &log)?
     };
-    Ok(Journal { store, log, files, path, rebuilt, found, plain })
+    Ok(Journal { store, work_tree, log, files, path, rebuilt, found, plain })
 }
 
 /// Returns the session last written from this work tree, else the newest; of the feature that is asked for.
@@ -171,8 +182,26 @@ impl Journal<'_> {
         }
     }
 
+    /// Says of a file that no loop in this work tree wrote, and that differs, where its session comes from: `sync` brings records
+    /// alone. Returns false of any other.
+    fn note_foreign(&self, report: &Report<'_>) -> Result<bool> {
+        if report.state.is_right() || self.is_written_here()? {
+            return Ok(false);
+        }
+        let path = one_line(self.path.as_str());
+        note(format_args!(
+            "no loop in this work tree wrote {path}: session {} came from elsewhere; `{RALPH} rebuild` writes the file",
+            self.log.id()
+        ));
+        Ok(true)
+    }
+
+    fn is_written_here(&self) -> Result<bool> {
+        Ok(last_written(self.work_tree, self.log.feature())?.is_some())
+    }
+
     fn check(&self) -> Result<Report<'_>> {
-        if let Some(found) = &self.plain {
+        if let Some(found) = self.plain.as_ref().filter(|_| self.is_written_here().unwrap_or(true)) {
             self.mention_others(found)?;
         }
         Ok(self.report())

@@ -36,7 +36,8 @@ pub fn run(args: &ReadArgs, context: &Context) -> Result<ExitCode> {
     if logs.is_empty() {
         note(sessions::nothing_recorded(store));
     }
-    let stats = Stats::of(logs.iter().flat_map(SessionLog::iterations));
+    let mut stats = Stats::of(logs.iter().flat_map(SessionLog::iterations));
+    settle_done(&mut stats, context, store);
     let latest = logs.last();
     let entries: Vec<_> = latest.into_iter().flat_map(SessionLog::iterations).cloned().collect();
     let records = store.read_iterations(&entries)?;
@@ -52,9 +53,19 @@ pub fn run(args: &ReadArgs, context: &Context) -> Result<ExitCode> {
     let groups = if args.json.json { groups(store, &logs)? } else { Groups::default() };
     let report = Report { stats, groups, later_attempts, session, state, captured, summary };
     emit(args.json, &report, |out| {
-        write(out, &report.stats, &totals, report.later_attempts)?;
+        write(out, &report.stats, &totals)?;
         write_captured(out, &report.captured)
     })
+}
+
+/// A box that a person opened is in no record: what is done is open where the list of its feature says so.
+fn settle_done(stats: &mut Stats, context: &Context, store: &Store) {
+    for of_feature in stats.tasks.chunk_by_mut(|one, next| one.feature == next.feature) {
+        let list = summary::list(context, store, &of_feature[0].feature, std::iter::empty());
+        for task in of_feature {
+            task.is_done &= list.find(&task.task).is_none_or(|item| item.done);
+        }
+    }
 }
 
 /// Returns what runs came to by agent, model and day. How far local time was from UTC is in the record before them that began or

@@ -3,30 +3,31 @@
 use std::io::{self, Write};
 
 use ralph_core::history::captures::Captured;
-use ralph_core::history::later_attempts::LaterAttempts;
-use ralph_core::history::stats::{Counts, Stats};
+use ralph_core::history::stats::{Cause, Counts, Stats};
 use ralph_core::record::SessionTotals;
 
 use super::ending::{attempts, cost};
-use super::style::{counted, cut, duration, grouped, joined, one_line};
+use super::style::{counted, cut, duration, grouped, joined, listed, one_line};
 
 /// Widest name or value of what was captured, in characters.
 const CAPTURED_WIDTH: usize = 24;
+/// How many causes that came back are shown, their widest words in characters, and how many tasks each names.
+const CAUSES: usize = 3;
+const CAUSE_WIDTH: usize = 60;
+const MAX_TASKS: usize = 3;
 
 /// Writes the numbers of all sessions, whose records come to `totals`.
-pub fn write(
-    out: &mut impl Write,
-    stats: &Stats,
-    totals: &SessionTotals,
-    later: LaterAttempts,
-) -> io::Result<()> {
+pub fn write(out: &mut impl Write, stats: &Stats, totals: &SessionTotals) -> io::Result<()> {
     let Stats { counts, tokens, duration_ms, .. } = stats;
     let Counts { runs, success, failure, repeated, .. } = counts;
     let sessions = counted(stats.sessions as u64, "session");
     writeln!(out, "{} in {sessions}: {success} succeeded, {failure} failed", attempts(totals))?;
-    let again = stats
-        .repeat_failure_rate
-        .map(|rate| format!("{repeated} of the failures had come before ({:.0} %)", rate * 100.0));
+    let again = stats.repeat_failure_rate.map(|rate| {
+        let known = counted(stats.known_causes as u64, "failure");
+        format!("{repeated} of {known} with a known cause had come before ({:.0} %)", rate * 100.0)
+    });
+    let causes = stats.causes.iter().take(CAUSES).map(came_back).enumerate();
+    let causes = causes.map(|(at, words)| (if at == 0 { "came back" } else { "" }, Some(words)));
     let tokens = tokens.total().map(|total| {
         let each = total.checked_div(*runs as u64).unwrap_or_default();
         format!("{} ({} an attempt)", grouped(total), grouped(each))
@@ -39,34 +40,29 @@ pub fn write(
     });
     let flags = stats.flags.iter().map(|(code, times)| Some(format!("{times} {code}")));
     let facts = [
-        ("repeated", again),
-        ("retries", retries(later)),
         ("tokens", tokens),
         ("cost", cost(&totals.cost)),
         ("time", Some(format!("{time} (agent {agent}, validation {validation})"))),
         ("reruns", reruns),
         ("flags", joined(flags, ", ")),
     ];
-    let mut known = facts.into_iter().filter_map(|(name, words)| Some((name, words?)));
+    let facts = [("repeated", again)].into_iter().chain(causes).chain(facts);
+    let mut known = facts.filter_map(|(name, words)| Some((name, words?)));
     known.try_for_each(|(name, words)| writeln!(out, "{name:<9}  {words}"))
 }
 
-/// What the history in prompts brought and how long it was; `None` if nothing was tried again.
-fn retries(later: LaterAttempts) -> Option<String> {
-    let LaterAttempts { with_history, without, history_tokens } = later;
-    let length = match (history_tokens, history_tokens.checked_div(with_history.success)) {
-        (0, _) => String::new(),
-        (all, Some(each)) => format!(" ({} tokens, {} a success)", grouped(all as u64), grouped(each as u64)),
-        (all, None) => format!(" ({} tokens)", grouped(all as u64)),
+/// How often a cause came, of which tasks, and in its newest words.
+fn came_back(cause: &Cause) -> String {
+    let times = match cause.times {
+        2 => "twice".to_owned(),
+        times => format!("{times} times"),
     };
-    let kinds = [
-        (with_history, format!("with earlier attempts in the prompt{length}")),
-        (without, "without earlier attempts in the prompt".to_owned()),
-    ];
-    let kinds = kinds.map(|(attempts, kind)| {
-        (attempts.runs > 0).then(|| format!("{} of {} succeeded {kind}", attempts.success, attempts.runs))
-    });
-    joined(kinds, ", ")
+    let tasks = listed(&cause.tasks, MAX_TASKS).unwrap_or_else(|| "no task".to_owned());
+    let words = cause
+        .cause
+        .as_deref()
+        .map_or(String::new(), |words| format!(": {}", cut(&one_line(words), CAUSE_WIDTH)));
+    format!("{times}, {tasks}{words}")
 }
 
 /// What the user's own rules found in the latest session.
@@ -92,7 +88,7 @@ mod tests {
     #[test]
     fn nothing_recorded_is_told_in_two_lines() {
         let mut out = Vec::new();
-        write(&mut out, &Stats::of(&[]), &SessionTotals::default(), LaterAttempts::default()).unwrap();
+        write(&mut out, &Stats::of(&[]), &SessionTotals::default()).unwrap();
         let text = String::from_utf8(out).unwrap();
         assert_eq!(text.lines().count(), 2, "{text}");
     }

@@ -96,7 +96,9 @@ pub struct Stats {
     pub counts: Counts,
     /// Of attempts; null if there is none.
     pub success_rate: Option<f64>,
-    /// Of failures whose cause is known by a fingerprint or by the agent's own words; null if there is none.
+    /// Failures whose cause is known by a fingerprint or by the agent's own words.
+    pub known_causes: usize,
+    /// Of those; null if there is none.
     pub repeat_failure_rate: Option<f64>,
     pub tokens: Tokens,
     #[serde(flatten)]
@@ -174,6 +176,7 @@ impl Stats {
         Self {
             sessions: sessions.len(),
             success_rate: rate(counts.success, counts.runs),
+            known_causes: with_cause,
             repeat_failure_rate: rate(counts.repeated, with_cause),
             counts,
             tokens,
@@ -249,7 +252,7 @@ mod tests {
     fn failures_that_came_before_are_counted_as_repeated() {
         let stats = Stats::of(&entries("T1-a T1-a T2-a T2-b T2-"));
         assert_eq!((stats.counts.failure, stats.counts.repeated), (5, 2));
-        assert_eq!(stats.repeat_failure_rate, Some(0.5));
+        assert_eq!((stats.known_causes, stats.repeat_failure_rate), (4, Some(0.5)));
         assert_eq!(stats.causes.len(), 1);
         assert_eq!(
             (stats.causes[0].times, &stats.causes[0].tasks[..]),

@@ -4,7 +4,7 @@ use indexmap::IndexMap;
 
 use ralph_core::record::{
     ExitReason, FailureClass, FileChange, Iteration, Outcome, RALPH, SandboxFacts, SecondRun, SessionId,
-    StreamCounts, Timestamp, hint_command, join_truncated,
+    StreamCounts, Timestamp, ToolCall, hint_command, join_truncated,
 };
 
 use super::ending::{capital, interruption};
@@ -28,6 +28,9 @@ const LEFT_OUT: usize = 20;
 
 /// How many tests, files or tasks a line names.
 const MAX_NAMED: usize = 10;
+
+/// Longest arguments of a tool call, in characters.
+const MAX_CALL: usize = 60;
 
 /// What is shown of an attempt.
 #[derive(Debug)]
@@ -186,6 +189,7 @@ fn attempt_facts(shown: &ShownAttempt<'_>, now: Timestamp) -> Facts {
     let all = counted(iteration.agent_commits.len() as u64, "commit");
     let squashed = listed(&iteration.agent_commits, MAX_NAMED);
     facts.extend(squashed.map(|subjects| ("squashed", format!("{all} of the agent's: {subjects}"))));
+    facts.extend(calls(iteration).map(|words| ("calls", words)));
     facts.push(("took", took(iteration, now)));
     if iteration.exit_reason == Some(ExitReason::Lingered) {
         facts.push(("agent", ExitReason::Lingered.description().to_owned()));
@@ -195,6 +199,16 @@ fn attempt_facts(shown: &ShownAttempt<'_>, now: Timestamp) -> Facts {
     facts.extend(error.map(|words| ("error", cut(&one_line(words), ERROR))));
     facts.extend(beside(iteration));
     facts
+}
+
+/// `3 calls, 1 failed: pip install x`
+fn calls(iteration: &Iteration) -> Option<String> {
+    let calls = &iteration.tool_calls;
+    let failed: Vec<&ToolCall> = calls.iter().filter(|call| call.is_error).collect();
+    let all = (!calls.is_empty()).then(|| counted(calls.len() as u64, "call"))?;
+    let Some(last) = failed.last() else { return Some(all) };
+    let what = if last.arguments_summary.is_empty() { &last.tool_name } else { &last.arguments_summary };
+    Some(format!("{all}, {} failed: {}", grouped(failed.len() as u64), cut(&one_line(what), MAX_CALL)))
 }
 
 /// `04:17 – 04:23, 5m38, $0.52, claude-opus-4-5`

@@ -77,6 +77,15 @@ pub fn retired(error: &clap::Error) -> Option<Error> {
                 "its commands go without it: `{RALPH} completions SHELL`, `man`, `excerpt`, `replay`, `tasks`"
             )
         }
+        "--where" | "--format" | "--class" | "--repeats" => {
+            format!(
+                "`{RALPH} log --jsonl | jq 'select(.outcome == \"failure\")'` chooses and prints any field"
+            )
+        }
+        "--history-budget" | "--history-threshold" => {
+            format!("`--set history.{}=NUMBER` sets it", word.trim_start_matches("--history-"))
+        }
+        "--compare" | "--svg" => format!("`{RALPH} report --json` has the figures of each session"),
         "continue" => format!("`{RALPH} resume` goes on with a session that was stopped"),
         "pack" | "--pack" => {
             "a loop has git pack what is loose; `git maintenance run --task=loose-objects` does it now"

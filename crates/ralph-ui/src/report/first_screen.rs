@@ -152,6 +152,9 @@ pub(super) fn facts(report: &Report) -> Value {
     }
 }
 
+/// What leads to an attempt that changed something.
+const TO_DIFF: &str = "Diff of attempt";
+
 fn attempts_of<'a>(report: &'a Report, need: &Need) -> Vec<&'a ReportIteration> {
     report.iterations.iter().filter(|one| one.record.is_attempt() && one.record.task == need.task).collect()
 }
@@ -167,7 +170,7 @@ fn card(report: &Report, need: &Need) -> Value {
     let Some(task) = &need.task else {
         let command = resume.filter(|_| matches!(need.why, NeedKind::Agent | NeedKind::Validation));
         return context! {
-            class => "bad", tag => format!("! {}", capital(&need.subject())), err => error(None, cause), command, last => need.iteration, meta => "", undone => "",
+            class => "bad", tag => format!("! {}", capital(&need.subject())), err => error(None, cause), command, last => need.iteration, to_last => TO_DIFF, meta => "", undone => "",
         };
     };
     let attempts = attempts_of(report, need);
@@ -187,7 +190,11 @@ fn card(report: &Report, need: &Need) -> Value {
     let last = attempts.iter().rfind(|one| one.diff != Diff::Nothing).or(attempts.last());
     let last = last.map(|one| one.record.iteration);
     let given_up = attempts.iter().rev().find_map(|one| given_up(report, &one.record));
+    let is_idle = attempts.iter().all(|one| one.record.files_changed.is_empty());
     let undone = given_up.map(|words| {
+        if is_idle {
+            return "It changed no file.";
+        }
         let is_undone = words.contains("undone");
         if is_undone { "Its changes were undone." } else { "Its changes are in the work tree." }
     });
@@ -205,7 +212,7 @@ fn card(report: &Report, need: &Need) -> Value {
     context! {
         class => if is_question { "ask" } else { "bad" },
         tag => if is_question { "? Question" } else { "✘ Fails" },
-        task, rest, undone, last,
+        task, rest, undone, last, to_last => if is_idle { "Attempt" } else { TO_DIFF },
         meta => joined([Some(times), cost, waits], " · "),
         title => report.tasks.iter().find(|row| row.name == *task).map(|row| one_line(&row.text)),
         question => is_question.then_some(question),

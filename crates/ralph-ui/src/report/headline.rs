@@ -126,7 +126,16 @@ pub fn attention(report: &Report) -> Vec<Attention> {
         let level = if task.needs_you() { Level::Bad } else { Level::Note };
         let what = format!("is not done after {}.", counted(u64::from(task.attempts), "attempt"));
         let row = report.tasks.iter().find(|row| row.name == task.task);
-        let iterations = row.map(|row| row.iterations.clone()).unwrap_or_default();
+        let mut iterations = row.map(|row| row.iterations.clone()).unwrap_or_default();
+        // Giving up is a record, and no attempt.
+        let runs: Vec<u32> = report
+            .iterations
+            .iter()
+            .map(|one| &one.record)
+            .filter(|one| one.is_attempt())
+            .map(|one| one.iteration)
+            .collect();
+        iterations.retain(|number| runs.contains(number));
         found.push(finding(level, Some(&task.task), what, task.cause.as_ref(), iterations));
     }
     for task in &report.summary.answered {

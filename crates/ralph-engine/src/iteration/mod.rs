@@ -72,7 +72,7 @@ impl Running<'_> {
         };
         self.prepare_attempt(&slot, &mut begin)?;
         let edits = self.recorder.take_edits();
-        self.past.left_behind.begin_attempt(&self.plan, begin.branch.as_deref(), &edits);
+        self.past.left_behind.begin_attempt(&self.plan, &begin, &edits);
         self.begin_phase(number, Phase::Prompt);
         let prompt = self.prompt(tasks, task, unit.as_ref(), &begin)?;
         slot.create()?;

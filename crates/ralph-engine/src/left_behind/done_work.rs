@@ -26,6 +26,8 @@ struct Span {
 struct FileHistory {
     /// What it held, oldest first. The last is what it holds now.
     states: Vec<State>,
+    /// Those of them that the loop itself took back: what a failed attempt left is nothing that was before a task.
+    refuted: BTreeSet<usize>,
     /// What the last commit had at the start, if that is none of these.
     committed: Option<State>,
     /// Of tasks that are done.
@@ -37,11 +39,20 @@ impl FileHistory {
     fn has_work(&self, span: Span, state: &State) -> bool {
         let is_left = self.states.get(span.left) == Some(state);
         // What came between has the work too, if the task was done before.
-        let earlier = self.states.get(..=span.first).unwrap_or_default();
-        let is_earlier = earlier.contains(state)
+        let mut earlier = self.states.iter().take(span.first + 1).enumerate();
+        let is_earlier = earlier.any(|(at, earlier)| earlier == state && !self.refuted.contains(&at))
             || self.states.get(span.found) == Some(state)
             || self.committed.as_ref() == Some(state);
         is_left || (state.is_some() && !is_earlier)
+    }
+
+    /// Takes in that the loop itself went back from `before` to `after`.
+    fn refute(&mut self, before: &State, after: &State) {
+        self.at(before);
+        if let Some(kept) = self.states.iter().rposition(|state| state == after) {
+            self.refuted.extend(kept + 1..self.states.len());
+        }
+        self.at(after);
     }
 
     /// Returns the position of the state that the file is in now.
@@ -80,6 +91,14 @@ impl DoneWork {
             let history = self.files.entry(path.clone()).or_default();
             history.at(before);
             history.at(after);
+            self.edited.insert(path.clone());
+        }
+    }
+
+    /// Takes in what the loop itself took back of failed attempts.
+    pub fn taken_back_by_loop(&mut self, changes: &[BlobChange]) {
+        for (path, [before, after]) in changes {
+            self.files.entry(path.clone()).or_default().refute(before, after);
             self.edited.insert(path.clone());
         }
     }
@@ -225,7 +244,7 @@ mod tests {
         text.split(", ").filter(|text| !text.is_empty()).map(change).collect()
     }
 
-    /// Each turn: the task, `+` if it was closed, `!` for what no attempt did; and the changes. The last is the attempt that
+    /// Each turn: the task, `+` if it was closed, `!` for what people did, `loop` for what it took back; and the changes. The last is the attempt that
     /// is looked at.
     fn lost(turns: &[(&str, &str)]) -> String {
         let mut work = DoneWork::default();
@@ -238,6 +257,7 @@ mod tests {
             done.extend(closed.iter().map(|_| task));
             match *turn {
                 "!" => work.edited(&changes(text)),
+                "loop" => work.taken_back_by_loop(&changes(text)),
                 "forget" => work.forget(text),
                 _ => work.ended(task, &closed, &changes(text)),
             }
@@ -324,6 +344,31 @@ mod tests {
             ),
             // An attempt that takes back a file has not done its own task by that.
             (&[("T1+", "app ab"), ("T2+", "app ba, two -c"), ("forget", "T1"), ("T1", "app ab")], ""),
+            // What a failed attempt left, and the loop took back, was before no task.
+            (
+                &[
+                    ("T1", "app ab"),
+                    ("loop", "app ba"),
+                    ("T1", "app ac"),
+                    ("loop", "app ca"),
+                    ("T2+", "app ab"),
+                    ("T3", "app bc"),
+                ],
+                "",
+            ),
+            (
+                &[
+                    ("T1", "app ac"),
+                    ("loop", "app ca"),
+                    ("T2+", "app ab"),
+                    ("T3+", "app bc"),
+                    ("T4", "app cb"),
+                ],
+                "T3: app",
+            ),
+            (&[("T1", "app ac"), ("loop", "app ca"), ("T2+", "app ab"), ("T3", "app ba")], "T2: app"),
+            // People took back nothing that they did not have before.
+            (&[("T1", "app ac"), ("!", "app ca"), ("T2+", "app ab"), ("T3", "app bc")], "T2: app"),
             // A file that was edited between the task and the attempt.
             (&[("T1+", "app ab"), ("!", "app bc"), ("T3", "app ca")], "T1: app"),
             (&[("T1+", "app ab"), ("!", "app bc"), ("T3", "app cb")], ""),

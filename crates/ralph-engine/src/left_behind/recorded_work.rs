@@ -66,7 +66,11 @@ impl Fold<'_> {
         }
         let changes = self.changes_of(entry)?;
         if entry.exit.agent.is_none() && entry.closed.is_empty() {
-            self.recorded.work.edited(&changes);
+            if entry.outcome == Some(Outcome::Skipped) {
+                self.recorded.work.taken_back_by_loop(&changes);
+            } else {
+                self.recorded.work.edited(&changes);
+            }
             if entry.outcome == Some(Outcome::Reopened) {
                 entry.reopened.iter().for_each(|task| self.recorded.work.forget(task));
             }

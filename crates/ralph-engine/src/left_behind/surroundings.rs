@@ -8,7 +8,7 @@ use tasklist::TaskList;
 
 use ralph_core::record::{GitState, TaskName};
 use ralph_git::worktree::Operation;
-use ralph_store::git_locks;
+use ralph_store::{Begin, git_locks};
 
 use super::configuration::Configuration;
 use super::git_state::Branch;
@@ -60,8 +60,13 @@ impl LeftBehind {
     }
 
     /// Notes what is there before an attempt, so that it is not taken for the attempt's.
-    pub fn begin_attempt(&mut self, plan: &Plan<'_>, branch: Option<&str>, edits: &[BlobChange]) {
-        self.undone.work.edited(edits);
+    pub fn begin_attempt(&mut self, plan: &Plan<'_>, begin: &Begin, edits: &[BlobChange]) {
+        let branch = begin.branch.as_deref();
+        if begin.restored_to.is_some() {
+            self.undone.work.taken_back_by_loop(edits);
+        } else {
+            self.undone.work.edited(edits);
+        }
         self.locks = git_locks(plan.work_tree);
         self.stashes = plan.work_tree.stashes().unwrap_or_default();
         self.branch.begin_attempt(branch);

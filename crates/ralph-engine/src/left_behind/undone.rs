@@ -121,6 +121,11 @@ impl Running<'_> {
         known.note(iteration.iteration, iteration.outcome == Outcome::Success, iteration.undone.clone());
     }
 
+    /// Takes in what the loop itself took back of failed attempts.
+    pub(crate) fn note_taken_back(&mut self, changes: &[BlobChange]) {
+        self.past.left_behind.undone.work.taken_back_by_loop(changes);
+    }
+
     /// Takes in what the loop itself changed.
     pub(crate) fn note_own_changes(&mut self, changes: &[BlobChange]) {
         self.past.left_behind.undone.work.edited(changes);

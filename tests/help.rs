@@ -207,7 +207,10 @@ fn merged_commands_do_what_their_former_names_do() {
     let told = memory["progress"].as_str().unwrap().replace(", another task\n", "\n");
     assert_eq!(told, progress);
     let text = scene.ralph("memory --with-history").code(0).text();
-    assert!(text.contains("\n## Iteration 1 ") && text.contains("\nOlder iterations\nT002: smart"), "{text}");
+    assert!(
+        text.contains("\n## Iteration A1\n") && text.contains("\nOlder iterations\nT002: smart"),
+        "{text}"
+    );
     scene.ralph("status --tasks --watch").code(2).stderr_has("cannot be used with");
     for (words, gone) in [("clean --pack", "--pack"), ("pack", "pack")] {
         let hint = format!("`{gone}` is gone\nhint: a loop has git pack what is loose");

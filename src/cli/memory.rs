@@ -6,16 +6,19 @@ use anyhow::{Result, bail};
 use clap::Args;
 use serde_json::{Value, json};
 
+use ralph_core::config::Config;
 use ralph_core::progress::historical::Mode;
-use ralph_core::record::{Scope, SessionName, Task};
-use ralph_engine::{Reason, Recalled, RecalledHistory};
+use ralph_core::progress::tokens;
+use ralph_core::record::{Outcome, PromptMemory, Scope, SessionId, SessionName, Task};
+use ralph_engine::{LastMemory, Reason, Recalled, RecalledHistory};
 use ralph_project::feature::Feature;
-use ralph_store::SessionLog;
-use ralph_ui::history::{data, write};
+use ralph_store::{SessionLog, Store};
+use ralph_ui::history::{self, Part, data, write};
 use ralph_ui::json::write_pretty;
-use ralph_ui::style::{Paint, inert, one_line};
+use ralph_ui::style::{Paint, counted, grouped, inert, one_line};
 
 use super::args::MemorySettingArgs;
+use super::settings::Flags;
 use super::setup::Settings;
 use super::{Context, ExitCode, Json, SessionChoice, emit, print, refusal, sessions, stdout, warn};
 
@@ -57,28 +60,63 @@ pub fn run(args: &MemoryArgs, part: MemoryPart, context: &Context) -> Result<Exi
     // People read it as it comes, JSON is whole at the end.
     let mut out: Box<dyn Write> = if args.json.json { Box::new(sink()) } else { Box::new(stdout()) };
     let store = context.store()?;
+    let choice = SessionChoice { session: args.session.clone(), feature: Some(feature.path.clone()) };
+    let session = args.session.is_some().then(|| sessions::latest(store, &choice)).transpose()?;
+    let asked = Asked { task: args.task.as_ref(), session: session.as_ref().map(SessionLog::id), part };
+    if let Some(command) = ralph_engine::history_summarizer(&settings.config.settings)
+        && part != MemoryPart::Newest
+    {
+        let text = format!("in a loop, `{command}` summarizes older iterations; it is not run here");
+        warn(&text);
+    }
+    let report = write_memory((&settings, &feature), store, asked, context.paint, &mut out)?;
+    out.flush()?;
+    if args.json.json { print(|out| write_pretty(out, &report)) } else { Ok(ExitCode::Done) }
+}
+
+/// Returns what `memory` prints for a task of a feature, or for the next one.
+pub fn text(context: &Context, feature: &str, task: Option<&String>) -> Result<String> {
+    let feature = context.feature_to_read(Some(&feature.to_owned()))?;
+    let settings = Settings::without_list(&feature, context, Flags::default())?;
+    let asked = Asked { task, session: None, part: MemoryPart::Both };
+    let mut out = Vec::new();
+    write_memory((&settings, &feature), context.store()?, asked, Paint::Plain, &mut out)?;
+    Ok(String::from_utf8_lossy(&out).into_owned())
+}
+
+/// What is to be shown.
+#[derive(Clone, Copy)]
+struct Asked<'a> {
+    /// The next one, if it is none.
+    task: Option<&'a String>,
+    session: Option<&'a SessionId>,
+    part: MemoryPart,
+}
+
+/// Writes what the next prompt has of earlier iterations, and returns it as JSON.
+fn write_memory(
+    (settings, feature): (&Settings, &Feature),
+    store: &Store,
+    Asked { task, session, part }: Asked<'_>,
+    paint: Paint,
+    out: &mut impl Write,
+) -> Result<Value> {
     let task = match part {
         MemoryPart::Newest => None,
-        MemoryPart::Both | MemoryPart::Older => {
-            settings.next_task(&feature, args.task.as_ref()).map_err(refusal)?
-        }
+        MemoryPart::Both | MemoryPart::Older => settings.next_task(feature, task).map_err(refusal)?,
     };
     let recalled = match &task {
-        Some(task) => {
-            let choice = SessionChoice { session: args.session.clone(), feature: Some(feature.path.clone()) };
-            let session = args.session.is_some().then(|| sessions::latest(store, &choice)).transpose()?;
-            Some(settings.recalled(store, &feature, task, session.as_ref().map(SessionLog::id))?)
-        }
+        Some(task) => Some(settings.recalled(store, feature, task, session)?),
         None => None,
     };
     let mut report = json!({"feature": feature.path});
     if part != MemoryPart::Older {
-        let progress = match &recalled {
-            Some(recalled) => {
-                write_parts(recalled, &mut report, &mut out)?;
-                recalled.progress.clone()
+        let progress = match task.as_ref().zip(recalled.as_ref()) {
+            Some(of) => {
+                write_parts(of, &settings.config, &mut report, out)?;
+                of.1.progress.clone()
             }
-            None => settings.progress(store, &feature)?,
+            None => settings.progress(store, feature)?,
         };
         write!(out, "{}", inert(&progress))?;
         report["progress"] = progress.into();
@@ -86,36 +124,48 @@ pub fn run(args: &MemoryArgs, part: MemoryPart, context: &Context) -> Result<Exi
     if part == MemoryPart::Both {
         writeln!(out, "\nOlder iterations")?;
     }
-    if part != MemoryPart::Newest {
-        let shown = write_older(&settings, task.as_ref().zip(recalled), part, context.paint, &mut out)?;
-        if part == MemoryPart::Older {
-            report = shown;
-        } else {
-            report["history"] = shown;
-        }
+    if part == MemoryPart::Newest {
+        return Ok(report);
     }
-    out.flush()?;
-    if args.json.json { print(|out| write_pretty(out, &report)) } else { Ok(ExitCode::Done) }
+    let shown = write_older(task.as_ref().zip(recalled), part, paint, out)?;
+    if part == MemoryPart::Older {
+        return Ok(shown);
+    }
+    report["history"] = shown;
+    Ok(report)
 }
 
 fn list(lines: &[String]) -> String {
     lines.iter().map(|line| format!("- {line}\n")).collect()
 }
 
-/// Writes what the next prompt has beside progress and history, as it is headed there.
-fn write_parts(recalled: &Recalled, report: &mut Value, out: &mut impl Write) -> Result<()> {
-    let parts = [
+/// Writes what the next prompt has beside progress and history, as it is headed there, below the account of all parts.
+fn write_parts(
+    (task, recalled): (&Task, &Recalled),
+    config: &Config,
+    report: &mut Value,
+    out: &mut impl Write,
+) -> Result<()> {
+    let parts = parts(recalled, config);
+    history::write_parts(out, task, &parts)?;
+    if let Some(last) = &recalled.last {
+        writeln!(out, "\n{}", one_line(&last_had(last)))?;
+    }
+    writeln!(out)?;
+    let texts = [
         ("The last attempt at this task", recalled.last_attempt.clone()),
         ("The question of the last attempt", recalled.question.clone()),
         ("What earlier iterations learned", list(&recalled.learnings)),
         ("Hints from the user", list(&recalled.hints)),
     ];
-    for (title, text) in parts.iter().filter(|(_, text)| !text.is_empty()) {
+    for (title, text) in texts.iter().filter(|(_, text)| !text.is_empty()) {
         writeln!(out, "{title}\n\n{}\n", inert(text.trim_end()))?;
     }
     if !recalled.progress.is_empty() {
         writeln!(out, "Previous iterations\n")?;
     }
+    report["parts"] = json!(parts);
+    report["last"] = json!(recalled.last);
     report["last_attempt"] = recalled.last_attempt.as_str().into();
     report["question"] = recalled.question.as_str().into();
     report["learnings"] = json!(recalled.learnings);
@@ -123,9 +173,74 @@ fn write_parts(recalled: &Recalled, report: &mut Value, out: &mut impl Write) ->
     Ok(())
 }
 
+/// Returns each part of a prompt that speaks of earlier iterations, with its length and why it is there or not.
+fn parts(recalled: &Recalled, config: &Config) -> Vec<Part> {
+    let Recalled { last_attempt, question, learnings, hints, progress, history, budget, last } = recalled;
+    let settings = &config.settings;
+    let part = |part, text: &str, why: String| Part { part, tokens: tokens(text), why };
+    let attempt = match last {
+        _ if !settings.memory_last_attempt => "left out: `memory.last-attempt`".to_owned(),
+        Some(last) if !last_attempt.is_empty() => format!("#{} and those before it", last.name),
+        _ => "none that failed since the task was open".to_owned(),
+    };
+    let learned =
+        format!("{} of at most {} (`memory.learnings`)", learnings.len(), settings.memory_learnings);
+    let newest = format!("at most the {} newest (`progress.max-entries`)", settings.progress_max_entries);
+    let older = match history {
+        None => "off: `--with-history` turns it on, and so do two failures in a row".to_owned(),
+        Some(history) => {
+            let scanned = counted(history.context.scanned as u64, "older iteration");
+            format!("{scanned}, {}; at most {} tokens", why(history), grouped(*budget as u64))
+        }
+    };
+    let older_text = history.as_ref().map_or("", |history| &history.context.text);
+    let asked =
+        (!question.is_empty()).then(|| part("question", question, "the last attempt asked".to_owned()));
+    let hinted = counted(hints.len() as u64, "hint");
+    let hinted = (!hints.is_empty()).then(|| part("hints", &list(hints), hinted));
+    let first = [part("last attempt", last_attempt, attempt)].into_iter().chain(asked);
+    let then = [part("learned", &list(learnings), learned)].into_iter().chain(hinted);
+    let rest = [part("progress", progress, newest), part("history", older_text, older)];
+    first.chain(then).chain(rest).collect()
+}
+
+/// Returns what the last attempt had of those before it, and what came of it.
+fn last_had(last: &LastMemory) -> String {
+    let had = match &last.memory {
+        None => "does not say what it had of those before it".to_owned(),
+        Some(PromptMemory { iterations: 0, .. }) => "had nothing of those before it".to_owned(),
+        Some(memory) => {
+            let of_history = match memory.history_tokens {
+                0 => "without a history".to_owned(),
+                tokens => format!("{} of them of the history", grouped(tokens as u64)),
+            };
+            let tokens = counted(memory.tokens as u64, "token");
+            format!(
+                "had {tokens} of {}, {of_history}",
+                counted(memory.iterations as u64, "earlier iteration")
+            )
+        }
+    };
+    let cause = last.cause.as_ref().map_or(String::new(), |cause| format!(": {cause}"));
+    let end = match &last.same_as {
+        Some(same) => format!("it failed in the same way as #{same}{cause}"),
+        None if last.outcome == Outcome::Success => "it succeeded".to_owned(),
+        None => format!("it failed in a new way{cause}"),
+    };
+    format!("The last attempt, #{}, {had}; {end}", last.name)
+}
+
+/// Returns why there is a history, with its mode.
+fn why(history: &RecalledHistory) -> String {
+    let why = match history.why {
+        Reason::Asked => "as set",
+        Reason::Failures(_) => "turned on by failures in a row",
+    };
+    format!("{}, {why}", history.mode.as_str())
+}
+
 /// Writes the iterations beside the newest ones that have to do with a task, and returns them as JSON.
 fn write_older(
-    settings: &Settings,
     recalled: Option<(&Task, Recalled)>,
     part: MemoryPart,
     paint: Paint,
@@ -145,10 +260,6 @@ fn write_older(
             (*mode, "turned on by failures in a row", Some(context))
         }
     };
-    if let Some(command) = ralph_engine::history_summarizer(&settings.config.settings) {
-        let text = format!("in a loop, `{command}` summarizes this; it is not run here");
-        warn(&text);
-    }
     if recalled.is_none() && part == MemoryPart::Older {
         warn("history is off for this task: see `--with-history`");
     }

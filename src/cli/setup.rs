@@ -7,6 +7,7 @@ use camino::Utf8Path;
 
 use ralph_agent::{Agent, AgentSettings};
 use ralph_core::config::{AgentCommand, Config, LoopType, Until};
+use ralph_core::progress::{Elsewhere, Names};
 use ralph_core::record::{Refusal, Scope, Session, SessionId, Status, Task, TaskCounts};
 use ralph_engine::{
     Assignment, Candidate, Job, Memory, Plan, Prompt, Prompting, Recalled, Replayed, UsersTree,
@@ -121,8 +122,10 @@ impl Settings {
 
     /// Returns the strategy's text about the newest iterations.
     pub fn progress(&self, store: &Store, feature: &Feature) -> Result<String> {
-        let memory = self.memory(store, feature)?;
-        Ok(progress_strategy(&self.config.settings, &memory, store, None)?.text(None, None))
+        let mut memory = self.memory(store, feature)?;
+        let progress = progress_strategy(&self.config.settings, &memory, store, None)?;
+        let names = Names::new(memory.past_since_cleared(store)?, None);
+        Ok(progress.text(None, &Elsewhere { names, ..Elsewhere::default() }))
     }
 
     /// Returns what the next prompt for a task contains of earlier iterations.

@@ -66,6 +66,21 @@ pub struct RecalledHistory {
     pub why: Reason,
 }
 
+impl RecalledHistory {
+    /// Returns why it is empty, where earlier iterations have nothing for it: `None` if it is not, and if there are none.
+    pub fn why_nothing(&self) -> Option<String> {
+        let HistoricalContext { text, pieces, left_out, .. } = &self.context;
+        if !text.is_empty() {
+            return None;
+        }
+        let left_out = left_out.iter().map(|(why, names)| format!("{names} {}", why.as_str()));
+        let has_pieces = !pieces.is_empty();
+        let room = has_pieces.then(|| "`history.budget` has no room".to_owned());
+        let reasons: Vec<String> = room.into_iter().chain(left_out).collect();
+        (!reasons.is_empty()).then(|| reasons.join("; "))
+    }
+}
+
 impl Memory {
     /// Loads the iterations of a feature from all sessions.
     pub fn load(store: &Store, feature: &Feature, root: &Utf8Path) -> Result<Self> {
@@ -205,9 +220,29 @@ impl Memory {
     ) -> Result<Option<RecalledHistory>> {
         let wanted = config.settings.history_mode;
         let Some((mode, why)) = self.mode(&task.name, wanted) else { return Ok(None) };
-        let settings = history_settings(config, mode, budget);
+        let settings = history_settings(config, mode, why, budget);
         let past = self.past_since_cleared(store)?;
         let context = historical::context(past, task, session, &settings, told);
+        Ok(Some(RecalledHistory { context, mode, why }))
+    }
+
+    /// Returns what the user's command summarizes for `task`, within a budget in tokens: all that the mode `full` has, whatever the
+    /// prompt says elsewhere. `None` if history is off.
+    pub fn material(
+        &mut self,
+        store: &Store,
+        task: &Task,
+        session: Option<&SessionId>,
+        budget: usize,
+        config: &Config,
+    ) -> Result<Option<RecalledHistory>> {
+        let Some((mode, why)) = self.mode(&task.name, config.settings.history_mode) else { return Ok(None) };
+        let settings = HistorySettings {
+            lookback: Some(config.settings.history_lookback),
+            ..history_settings(config, Mode::Full, why, budget)
+        };
+        let past = self.past_since_cleared(store)?;
+        let context = historical::context(past, task, session, &settings, &AlreadyTold::default());
         Ok(Some(RecalledHistory { context, mode, why }))
     }
 
@@ -263,7 +298,7 @@ fn is_since(cleared_at: Option<Timestamp>, ended_at: Timestamp) -> bool {
 }
 
 /// Returns how much of older iterations a prompt contains in a mode, within a budget in tokens.
-fn history_settings(config: &Config, mode: Mode, budget: usize) -> HistorySettings {
+fn history_settings(config: &Config, mode: Mode, why: Reason, budget: usize) -> HistorySettings {
     let settings = &config.settings;
     // All iterations, unless the user set how many.
     let is_all = mode == Mode::Full && !config.is_set("history.lookback");
@@ -276,5 +311,6 @@ fn history_settings(config: &Config, mode: Mode, budget: usize) -> HistorySettin
         decisions: settings.history_decisions,
         approaches: settings.history_approaches,
         merge_repeats: settings.history_summarize.is_some(),
+        is_asked: why == Reason::Asked,
     }
 }

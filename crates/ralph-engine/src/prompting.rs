@@ -11,7 +11,7 @@ use ralph_core::config::Config;
 use ralph_core::history::History;
 use ralph_core::progress::capture::FINAL_MESSAGE_CHARS;
 use ralph_core::progress::historical::Mode;
-use ralph_core::progress::{self, LastAttempt, Progress, tokens};
+use ralph_core::progress::{self, Elsewhere, LastAttempt, Names, Progress, tokens};
 use ralph_core::record::{
     FailureClass, Iteration, LeftOutBy, Outcome, PromptMemory, PromptPart, RALPH_BY_PATH, Scope, SessionId,
     Task, TaskName,
@@ -27,6 +27,7 @@ use super::control::waiting_hints::hints_for;
 use super::earlier::{Earlier, left_behind, still_changed};
 use super::job::Job;
 use super::memory::{Memory, Reason, RecalledHistory};
+use super::recalled::{LastMemory, Recalled};
 use super::units;
 
 /// Maximum number of lines of the task list that a prompt says something about.
@@ -191,8 +192,19 @@ impl<'a> Prompting<'a> {
         let told = earlier.told();
         let history = memory.recall(store, task, session, budget, &told, self.config)?;
         let last_attempt = earlier.last_attempt(history.as_ref());
+        let past = memory.past_since_cleared(store)?;
+        let last = LastMemory::of(past, &task.name, &Names::new(past, session));
         let Earlier { question, learnings, progress, .. } = earlier;
-        Ok(Recalled { last_attempt, question, learnings, hints: prompting.hints, progress, history, budget })
+        Ok(Recalled {
+            last_attempt,
+            question,
+            learnings,
+            hints: prompting.hints,
+            progress,
+            history,
+            budget,
+            last,
+        })
     }
 
     /// Returns the tokens that the history may take: a history that was not asked for leaves the rest of the prompt its room.
@@ -219,9 +231,12 @@ impl<'a> Prompting<'a> {
         let past = memory.past_since_cleared(store)?;
         let (name, settings) = (&task.name, &self.config.settings);
         let final_message_chars = settings.memory_final_message_chars.min(FINAL_MESSAGE_CHARS);
+        let learnings = progress::learnings(past, task, settings.memory_learnings);
+        let names = Names::new(past, session);
         let last_attempt = if settings.memory_last_attempt {
             let files = &self.assignment.feature.files;
-            progress::last_attempt(past, name, session, final_message_chars, is_taken_back, |iteration| {
+            let message = (final_message_chars, &learnings[..]);
+            progress::last_attempt(past, name, &names, message, is_taken_back, |iteration| {
                 still_changed(store, files, iteration)
             })
         } else {
@@ -230,11 +245,13 @@ impl<'a> Prompting<'a> {
         // Without its final message, it has not all that a block of progress has.
         let shown = last_attempt.iteration.as_ref().filter(|_| final_message_chars > 0);
         let shown = shown.map(|(of, number)| (Some(of).filter(|of| Some(*of) != session), *number));
+        let text = last_attempt.text(|_, _| false);
+        let elsewhere = Elsewhere { names, last_attempt: &text, shown, learned: &learnings };
         Ok(Earlier {
             question: open_question(past, name, &self.hints),
             left_behind: left_behind(past, session),
-            learnings: progress::learnings(past, task, settings.memory_learnings),
-            progress: self.progress.text(Some(name), shown),
+            progress: self.progress.text(Some(name), &elsewhere),
+            learnings,
             entries: self.progress.entries(),
             session: session.cloned(),
             attempt: last_attempt,
@@ -415,20 +432,6 @@ fn list_notes(tasks: &TaskList) -> Vec<String> {
 fn spec_content(feature: &Feature) -> String {
     let bytes = feature.files.read(&feature.spec_path, MAX_DOCUMENT_BYTES).unwrap_or_default();
     String::from_utf8(bytes).unwrap_or_default()
-}
-
-/// What the next prompt for a task says of earlier iterations.
-#[derive(Debug)]
-pub struct Recalled {
-    pub last_attempt: String,
-    pub question: String,
-    pub learnings: Vec<String>,
-    pub hints: Vec<String>,
-    pub progress: String,
-    /// `None` if history is off.
-    pub history: Option<RecalledHistory>,
-    /// In tokens, of the history.
-    pub budget: usize,
 }
 
 /// Returns what to do about a question, or an offer to go on, that the last attempt at a task ended with; empty if it did

@@ -4,12 +4,15 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 
+use crate::history::failure_key::FailureKey;
 use crate::record::{
     Claim, Facts, FileStatus, FlagCode, Iteration, Outcome, RALPH_BY_PATH, SessionId, listed_files,
 };
 
 use super::capture;
+use super::learnings::without_learned;
 use super::markdown::{code, cut, fenced, one_line};
+use super::names::Names;
 
 const MAX_COMMANDS: usize = 5;
 const MAX_FILES: usize = 10;
@@ -30,31 +33,34 @@ pub struct LastAttempt {
     pub iteration: Option<(SessionId, u32)>,
     /// Each attempt before that one: its session and number, what it tried, and the line for it. Newest first.
     others: Vec<((SessionId, u32), Vec<String>, String)>,
+    names: Names,
 }
 
 impl LastAttempt {
     /// Returns the text, with a line for each other attempt that is not told elsewhere, by its session, its number and what it
-    /// tried.
+    /// tried. It begins with the sessions that it names.
     pub fn text(&self, is_told: impl Fn(&(SessionId, u32), &[String]) -> bool) -> String {
         let mut text = self.text.clone();
         let others = self.others.iter().filter(|(iteration, approaches, _)| !is_told(iteration, approaches));
         let lines: String = others.take(MAX_OTHERS).map(|(.., line)| format!("- {line}\n")).collect();
         push_list(&mut text, "Other attempts, newest first", &lines);
-        text
+        // Also of attempts that are told elsewhere: the rest of the prompt has no heading for what this one names.
+        let all = self.others.iter().fold(self.text.clone(), |all, (.., line)| format!("{all}{line}\n"));
+        self.names.heading(&all, "") + &text
     }
 }
 
 /// Returns what the next attempt at a task should know of those before it.
 ///
-/// `past` are the iterations of the feature, oldest first; those of `session` are called by their number alone. Of the
-/// final message, `final_message_chars` are shown, from its end. `is_taken_back` says that the changes of failed attempts
+/// `past` are the iterations of the feature, oldest first. Of the final message, `final_message_chars` are shown, from its
+/// end, without what the prompt has under `learned`. `is_taken_back` says that the changes of failed attempts
 /// were taken back right before the next one, and `still_changed` which files of an iteration are not as they were before
 /// it.
 pub fn last_attempt(
     past: &[Iteration],
     task: &str,
-    session: Option<&SessionId>,
-    final_message_chars: usize,
+    names: &Names,
+    (final_message_chars, learned): (usize, &[String]),
     is_taken_back: bool,
     still_changed: impl Fn(&Iteration) -> HashSet<String>,
 ) -> LastAttempt {
@@ -70,7 +76,7 @@ pub fn last_attempt(
     let place = place.unwrap_or(attempts.len().saturating_sub(1));
     let Some(last) = attempts.get(place) else { return LastAttempt::default() };
     let others = attempts.iter().enumerate().rev().filter(|(other, _)| *other != place);
-    let mut text = format!("{}\n\n{}\n", headline(last, session), circumstances(last, session));
+    let mut text = format!("{}\n{}", headline(last, names), circumstances(last, names));
     if last.outcome == Outcome::Checked || last.refused() == Some(FlagCode::Clean) {
         push_section(&mut text, "What that means", CLEAN_ADVICE);
     }
@@ -88,7 +94,7 @@ pub fn last_attempt(
     push_section(
         &mut text,
         "The end of its final message",
-        &end(&last.facts.final_message, final_message_chars),
+        &end(&without_learned(&last.facts.final_message, learned), final_message_chars),
     );
     push_list(&mut text, "Commands that failed in it", &failed_commands(&last.facts));
     let after = &past[past.iter().position(|one| std::ptr::eq(one, *last)).unwrap_or_default()..];
@@ -109,14 +115,15 @@ pub fn last_attempt(
         _ => "Boxes that it had ticked, and that were opened again as nothing proved them",
     };
     push_list(&mut text, title, &reopened(last));
-    push_list(&mut text, "The same test or error in other tasks", &elsewhere(past, last, session));
+    push_list(&mut text, "The same test or error in other tasks", &elsewhere(past, last, names));
     push_list(&mut text, "Hints that the user gave for attempts before this one", &hints(attempts));
-    let mut causes = HashMap::from([(last.cause(), *last)]);
+    let mut causes = HashMap::from([(cause_of(last), *last)]);
     let others = others.map(|(_, other)| {
-        let line = cut(&other_line(other, session, &mut causes), MAX_LINE_CHARS);
+        let line = cut(&other_line(other, names, &mut causes), MAX_LINE_CHARS);
         ((other.session.clone(), other.iteration), other.approaches.clone(), line)
     });
-    LastAttempt { text, iteration: Some((last.session.clone(), last.iteration)), others: others.collect() }
+    let iteration = Some((last.session.clone(), last.iteration));
+    LastAttempt { text, iteration, others: others.collect(), names: names.clone() }
 }
 
 /// What an agent is told whose result does not hold elsewhere.
@@ -124,8 +131,8 @@ const CLEAN_ADVICE: &str = "The result passes here, and not in a checkout that h
 installed; nothing outside of the files that git sees may make a test pass. If that is not enough, end with `Question: …`.";
 
 /// `Iteration 4 (attempt 2) failed: no such table (the agent had ticked it)`.
-fn headline(iteration: &Iteration, session: Option<&SessionId>) -> String {
-    let name = name_of(iteration, session);
+fn headline(iteration: &Iteration, names: &Names) -> String {
+    let name = format!("Iteration {}", names.number(&iteration.session, iteration.iteration));
     let attempt = iteration.attempt.map(|attempt| format!(" (attempt {attempt})")).unwrap_or_default();
     let ticked =
         if iteration.false_claim.contains(&Claim::Ticked) { " (the agent had ticked it)" } else { "" };
@@ -144,8 +151,9 @@ fn headline(iteration: &Iteration, session: Option<&SessionId>) -> String {
     format!("{name}{attempt} {how}: {}{ticked}", one_line(&iteration.cause()))
 }
 
-/// Returns what the headline and the sections below do not say: how the validation ended, and where more is.
-fn circumstances(iteration: &Iteration, session: Option<&SessionId>) -> String {
+/// Returns what the headline and the sections below do not say: how the validation ended, and where more is. How an
+/// iteration of another session is shown stands with the name of the session.
+fn circumstances(iteration: &Iteration, names: &Names) -> String {
     let validation = match (iteration.exit.validation, &iteration.validation_command) {
         (Some(0), _) => "The validation passed, which does not show that this task is done. ",
         (None, Some(_)) => "The validation did not run. ",
@@ -159,26 +167,34 @@ fn circumstances(iteration: &Iteration, session: Option<&SessionId>) -> String {
         && iteration.files_changed.is_empty()
         && iteration.snapshot.is_some();
     let idleness = if is_idle { "No file was changed. " } else { "" };
-    let of =
-        if session == Some(&iteration.session) { String::new() } else { format!("{}:", iteration.session) };
-    format!(
-        "{validation}{silence}{idleness}`{RALPH_BY_PATH} show {of}{}` shows it whole.",
-        iteration.iteration
-    )
+    let number = names.number(&iteration.session, iteration.iteration);
+    let is_own = number.chars().all(|c| c.is_ascii_digit());
+    let show =
+        if is_own { format!("`{RALPH_BY_PATH} show {number}` shows it whole.") } else { String::new() };
+    let text = format!("{validation}{silence}{idleness}{show}");
+    if text.is_empty() { text } else { format!("\n{}\n", text.trim_end()) }
+}
+
+/// Returns the cause by which attempts are compared: boxes are left open for one reason in other words.
+fn cause_of(iteration: &Iteration) -> Cow<'_, str> {
+    match FailureKey::of(iteration) {
+        Some(FailureKey::OpenBox(reason)) => Cow::Owned(reason),
+        _ => iteration.cause(),
+    }
 }
 
 /// Returns the line of an attempt before the last one. A cause that a newer one had is not told again.
 fn other_line<'a>(
     other: &'a Iteration,
-    session: Option<&SessionId>,
+    names: &Names,
     causes: &mut HashMap<Cow<'a, str>, &'a Iteration>,
 ) -> String {
-    let newer = *causes.entry(other.cause()).or_insert(other);
-    let headline = headline(other, session);
+    let newer = *causes.entry(cause_of(other)).or_insert(other);
+    let headline = headline(other, names);
     let is_repeated = other.outcome == Outcome::Failure && !std::ptr::eq(newer, other);
     let headline = match headline.split_once(" failed: ").filter(|_| is_repeated) {
         Some((front, _)) => {
-            format!("{front} failed in the same way as {}", name_of(newer, session).replacen('I', "i", 1))
+            format!("{front} failed in the same way as {}", names.list(&[newer]))
         }
         None => headline,
     };
@@ -187,7 +203,7 @@ fn other_line<'a>(
 }
 
 /// One line for each failure of another task that names the same test, or the same kind of error in the same file.
-fn elsewhere(past: &[Iteration], last: &Iteration, session: Option<&SessionId>) -> String {
+fn elsewhere(past: &[Iteration], last: &Iteration, names: &Names) -> String {
     let mut seen = HashSet::new();
     let like_it =
         past.iter().enumerate().rev().filter(|(_, other)| other.task != last.task && is_like(other, last));
@@ -198,12 +214,11 @@ fn elsewhere(past: &[Iteration], last: &Iteration, session: Option<&SessionId>) 
             let is_done =
                 |later: &&Iteration| other.task.as_ref().is_some_and(|task| later.closed.contains(task));
             let done = past[place..].iter().find(is_done);
-            let done =
-                done.map(|later| format!("; done in {}", name_of(later, session).replacen('I', "i", 1)));
+            let done = done.map(|later| format!("; done in {}", names.list(&[later])));
             format!(
                 "- {}\n",
                 cut(
-                    &format!("{task}, {}{}", headline(other, session), done.unwrap_or_default()),
+                    &format!("{task}, {}{}", headline(other, names), done.unwrap_or_default()),
                     MAX_LINE_CHARS
                 )
             )
@@ -220,15 +235,6 @@ pub(super) fn is_like(other: &Iteration, last: &Iteration) -> bool {
 
 fn error_ids(iteration: &Iteration) -> impl Iterator<Item = &str> {
     iteration.facts.errors.iter().map(|error| error.id.as_str()).filter(|id| !id.is_empty())
-}
-
-/// `Iteration 4`, with its session if that is another one than `session`.
-pub(super) fn name_of(iteration: &Iteration, session: Option<&SessionId>) -> String {
-    if session == Some(&iteration.session) {
-        format!("Iteration {}", iteration.iteration)
-    } else {
-        format!("Iteration {} of session {}", iteration.iteration, iteration.session)
-    }
 }
 
 /// Returns one line for each hint, the newest first and each once.
@@ -384,7 +390,7 @@ mod tests {
     }
 
     fn last_of(past: &[Iteration], session: Option<&SessionId>) -> LastAttempt {
-        last_attempt(past, "T004", session, 20, false, all_changed)
+        last_attempt(past, "T004", &Names::new(past, session), (20, &[]), false, all_changed)
     }
 
     fn text_of(past: &[Iteration]) -> String {
@@ -402,8 +408,8 @@ mod tests {
         let found = last_of(&past, Some(&past[3].session));
         let lines = [
             "- Iteration 3 (attempt 3) failed: y; tried: way 3\n",
-            "- Iteration 2 (attempt 2) failed in the same way as iteration 4; tried: way 2\n",
-            "- Iteration 1 (attempt 1) failed in the same way as iteration 3; tried: way 1\n",
+            "- Iteration 2 (attempt 2) failed in the same way as #4; tried: way 2\n",
+            "- Iteration 1 (attempt 1) failed in the same way as #3; tried: way 1\n",
         ];
         let all = found.text(|_, _| false);
         assert!(all.ends_with(&lines.concat()), "{all}");
@@ -425,7 +431,8 @@ mod tests {
             let still_changed = |iteration: &Iteration| {
                 all_changed(iteration).into_iter().filter(|path| differing.contains(path)).collect()
             };
-            let text = last_attempt(&past, "T004", None, 20, false, still_changed).text(|_, _| false);
+            let text = last_attempt(&past, "T004", &Names::default(), (20, &[]), false, still_changed)
+                .text(|_, _| false);
             assert!(text.contains(expected) && !text.contains(gone), "{text}");
         }
     }
@@ -521,8 +528,9 @@ mod tests {
         let text = text_of(&[of(Some(1), None), skip]);
         assert!(text.contains("Files that it changed (taken back since):\n"), "{text}");
         let past = [of(Some(1), None)];
-        let text = last_attempt(&past, "T004", None, 20, true, all_changed).text(|_, _| false);
-        assert!(text.contains("(taken back since)") && text.contains(" show 20"), "{text}");
+        let text = last_attempt(&past, "T004", &Names::new(&past, None), (20, &[]), true, all_changed)
+            .text(|_, _| false);
+        assert!(text.contains("(taken back since)") && text.contains("A is 20"), "{text}");
         let mut cut = of(Some(1), None);
         cut.facts.excerpt = "a\n…\nb".to_owned();
         assert!(text_of(&[cut]).contains("What the validation said (… is for lines left out):\n"));
@@ -551,7 +559,7 @@ mod tests {
             last,
         ];
         let expected = "\nThe same test or error in other tasks:\n\n\
-             - T001, Iteration 2 (attempt 2) failed: handshake: the server wants TLS 1.3; done in iteration 3\n";
+             - T001, Iteration 2 (attempt 2) failed: handshake: the server wants TLS 1.3; done in #3\n";
         assert!(text_of(&past).ends_with(expected), "{}", text_of(&past));
     }
 
@@ -574,7 +582,9 @@ mod tests {
     #[test]
     fn an_attempt_of_another_session_and_one_that_did_another_task_say_so() {
         let text = last_of(&[attempt(1, "x")], None).text(|_, _| false);
-        assert!(text.starts_with("Iteration 1 of session 2026"), "{text}");
+        assert!(text.starts_with("**Earlier sessions**: A is 2026"), "{text}");
+        assert!(text.contains("\n\nIteration A1 (attempt 1) failed: x\n"), "{text}");
+        assert_eq!(text.matches("2026").count(), 1, "{text}");
         let other =
             Iteration { outcome: Outcome::Success, closed: vec!["T005".to_owned()], ..attempt(2, "x") };
         assert!(

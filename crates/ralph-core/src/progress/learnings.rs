@@ -21,12 +21,7 @@ pub fn learnings(past: &[Iteration], task: &Task, max_lines: usize) -> Vec<Strin
     let of_task = words(&task.text);
     let mut seen = HashSet::new();
     let mut items: Vec<(usize, String)> = Vec::new();
-    let proven: HashSet<String> = past
-        .iter()
-        .filter(|iteration| iteration.outcome == Outcome::Success)
-        .flat_map(|iteration| iteration.learnings.iter().chain(&iteration.decisions))
-        .map(|text| same(text))
-        .collect();
+    let proven = proven(past);
     for iteration in past.iter().rev() {
         let learnings = iteration.learnings.iter().map(|text| ("", text));
         let decisions = iteration.decisions.iter().map(|text| ("Decided: ", text));
@@ -48,6 +43,47 @@ pub fn learnings(past: &[Iteration], task: &Task, max_lines: usize) -> Vec<Strin
     // Sorting keeps the newer before the older.
     items.sort_by_key(|(shared, _)| std::cmp::Reverse((*shared).min(2)));
     items.into_iter().take(max_lines).map(|(_, line)| line).collect()
+}
+
+/// Returns what successes learned and decided, in the form of [`same`].
+pub(super) fn proven(past: &[Iteration]) -> HashSet<String> {
+    let successes = past.iter().filter(|iteration| iteration.outcome == Outcome::Success);
+    successes.flat_map(|one| one.learnings.iter().chain(&one.decisions)).map(|text| same(text)).collect()
+}
+
+/// Returns a final message without the items of its lists that the prompt has under `learned`, and without the labels of
+/// lists of which nothing is left.
+pub(super) fn without_learned(message: &str, learned: &[String]) -> String {
+    let learned: HashSet<String> = learned
+        .iter()
+        .map(|line| {
+            let bare = line
+                .rsplit_once(" (")
+                .filter(|_| line.ends_with(')'))
+                .map_or(line.as_str(), |(bare, _)| bare);
+            same(bare.strip_prefix("Decided: ").unwrap_or(bare))
+        })
+        .collect();
+    let item = |line: &str| line.trim_start().strip_prefix(['-', '*', '+']).map(same);
+    let is_told = |line: &str| item(line).is_some_and(|item| learned.contains(&item));
+    if !message.lines().any(is_told) {
+        return message.to_owned();
+    }
+    let mut kept: Vec<&str> = Vec::new();
+    let mut is_below_told = false;
+    for line in message.lines().rev() {
+        let is_label = line.trim_end_matches(['*', '_', ' ']).ends_with(':');
+        if is_told(line) {
+            is_below_told |= kept.last().is_none_or(|below| item(below).is_none());
+        } else if !(is_below_told && is_label) {
+            is_below_told &= line.trim().is_empty();
+            kept.push(line);
+        } else {
+            is_below_told = false;
+        }
+    }
+    kept.reverse();
+    kept.join("\n").trim().to_owned()
 }
 
 /// Equal for texts that say the same.
@@ -72,6 +108,24 @@ mod tests {
             learnings: owned(learnings),
             decisions: owned(decisions),
             ..iteration(Outcome::Success)
+        }
+    }
+
+    #[test]
+    fn a_message_loses_what_the_prompt_lists_as_learned_and_nothing_else() {
+        let learned = ["Ports begin at 6000 (T001, from an attempt that failed)", "Decided: sqlite (T001)"];
+        let learned = learned.map(str::to_owned);
+        for (message, expected) in [
+            ("I did it.\n\nLearnings:\n- ports begin at 6000.\n\nDecisions:\n- sqlite\n", "I did it."),
+            ("**Learnings**:\n- Ports begin at 6000\n- use tabs\nDone.", "**Learnings**:\n- use tabs\nDone."),
+            ("Learnings:\n- use tabs\n- Ports begin at 6000", "Learnings:\n- use tabs"),
+            ("Why: see below.\nIt says:\n\n- Ports begin at 6000\n", "Why: see below."),
+            (
+                "Ports begin at 6000: it took long.\nTried:\n- port 80",
+                "Ports begin at 6000: it took long.\nTried:\n- port 80",
+            ),
+        ] {
+            assert_eq!(without_learned(message, &learned), expected, "{message}");
         }
     }
 

@@ -6,6 +6,7 @@ pub mod cause;
 pub mod historical;
 mod learnings;
 mod markdown;
+mod names;
 pub mod nothing_done;
 pub mod progress_txt;
 #[cfg(test)]
@@ -20,7 +21,8 @@ use crate::record::{Exit, Outcome, SessionId, Summarized, TaskName};
 pub use attempts::{LastAttempt, last_attempt};
 pub use learnings::learnings;
 pub use markdown::fenced;
-pub use strategy::{Progress, question};
+pub use names::Names;
+pub use strategy::{Elsewhere, Progress, question};
 pub use wording::first_sentence;
 
 /// The facts of an iteration under the names of the structured log.

@@ -1,17 +1,22 @@
 //! The newest iterations in a prompt, in the layout of a strategy.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::fmt::Write as _;
 
 use failure_excerpt::clean;
 use serde_json::json;
 
 use super::attempts::{changed_files, failed_commands};
+use super::learnings::without_learned;
 use super::markdown::{code, fenced, one_line};
+use super::names::Names;
 use super::{Entry, ExcerptMode, IterationContext};
 use crate::record::{
     Facts, MAX_LISTED_FILES, SessionId, Strategy, Summarized, TaskName, join_files, listed_files,
 };
+
+/// Length, in bytes, from which on a line with a cause is longer than a reference to it.
+const MIN_CAUSE_BYTES: usize = 40;
 
 /// Longest output that a summary is asked of, in characters.
 const OUTPUT_CHARS: usize = 4000;
@@ -58,13 +63,14 @@ struct Block {
     attempt: Option<u32>,
     session: Option<SessionId>,
     iteration: u32,
-    /// Outcome and cause.
     outcome: String,
+    cause: String,
     /// The files that it changed, and how the validation ended.
     facts: String,
     /// What the validation printed. A newer block may have the same.
     output: String,
-    message: String,
+    /// What the agent said last.
+    words: String,
     /// Always shown: the last attempt does not have it.
     stderr: String,
     summary: Option<Summarized>,
@@ -87,32 +93,52 @@ impl Progress {
 
     /// Returns the text for a prompt. Empty if nothing was recorded.
     ///
-    /// What is of other tasks than `task` comes last and says so. `shown_attempt` is the iteration that the prompt shows as the
-    /// last attempt: its session, if that is another one, and its number.
-    pub fn text(&self, task: Option<&str>, shown_attempt: Option<(Option<&SessionId>, u32)>) -> String {
+    /// What is of other tasks than `task` comes last and says so.
+    pub fn text(&self, task: Option<&str>, elsewhere: &Elsewhere<'_>) -> String {
         if self.is_empty() {
             return String::new();
         }
-        match self.strategy {
-            Strategy::SystemCaptured => self.markdown(task, shown_attempt, false),
-            Strategy::LlmSummarized => self.markdown(task, shown_attempt, true),
+        let text = match self.strategy {
+            Strategy::SystemCaptured => self.markdown(task, elsewhere, false),
+            Strategy::LlmSummarized => self.markdown(task, elsewhere, true),
             Strategy::Hybrid => format!(
                 "## Summary\n{}\n\n## Raw Output\n{}",
-                self.markdown(task, shown_attempt, true),
-                self.markdown(task, shown_attempt, false)
+                self.markdown(task, elsewhere, true),
+                self.markdown(task, elsewhere, false)
             ),
-            Strategy::StructuredLog => {
-                let entries = self.own_task_first(task).map(|(is_other, block)| {
-                    let mut entry = block.entry.clone();
-                    if is_other {
-                        entry.insert("is_other_task".to_owned(), json!(true));
-                    }
-                    entry
-                });
-                let entries: Vec<Entry> = entries.collect();
-                serde_json::to_string_pretty(&entries).expect("texts and numbers are JSON")
+            Strategy::StructuredLog => return self.json(task, elsewhere),
+        };
+        elsewhere.names.heading(&text, elsewhere.last_attempt) + &text
+    }
+
+    fn json(&self, task: Option<&str>, elsewhere: &Elsewhere<'_>) -> String {
+        let mut seen = HashSet::new();
+        let entries = self.own_task_first(task).map(|(is_other, block)| {
+            let mut entry = block.entry.clone();
+            if is_other {
+                entry.insert("is_other_task".to_owned(), json!(true));
             }
-        }
+            // The id of a session stands once in a prompt.
+            if let Some((id, letter)) =
+                block.session.as_ref().and_then(|id| Some((id, elsewhere.names.letter(id)?)))
+            {
+                let is_named = elsewhere.last_attempt.contains(id.as_str()) || !seen.insert(id);
+                let name = if is_named { letter } else { format!("{letter} is {id}") };
+                entry.insert("session".to_owned(), json!(name));
+            }
+            if elsewhere.shows(block) {
+                entry.retain(|name, _| !["cause", "error_summary", "final_message"].contains(&name.as_str()));
+                entry.insert("rest".to_owned(), json!("see the last attempt at this task"));
+            } else if !block.words.is_empty() && entry.contains_key("final_message") {
+                entry.insert(
+                    "final_message".to_owned(),
+                    json!(without_learned(&block.words, elsewhere.learned)),
+                );
+            }
+            entry
+        });
+        let entries: Vec<Entry> = entries.collect();
+        serde_json::to_string_pretty(&entries).expect("texts and numbers are JSON")
     }
 
     /// Returns what it remembers as the structured log has it, oldest first.
@@ -147,10 +173,11 @@ impl Progress {
             attempt: context.attempt,
             session: context.session.clone(),
             iteration: context.iteration,
-            outcome: [outcome, cause].into_iter().flatten().collect(),
+            outcome: outcome.unwrap_or_default(),
+            cause: cause.unwrap_or_default(),
             facts: facts(context),
             output: excerpt.map(|excerpt| format!("**Output:**\n{}", fenced(&excerpt))).unwrap_or_default(),
-            message: titled("Final message", &words),
+            words,
             stderr: titled("Stderr of the agent", &stderr),
             summary: context.summary.clone(),
             entry: self.entry(context),
@@ -197,15 +224,10 @@ impl Progress {
 
     /// Returns the blocks as Markdown, with summaries in place of outputs where there are any. A block says if it is about another
     /// task, and points to the last attempt for what the prompt shows there, and to a newer block for an output that is the same.
-    fn markdown(
-        &self,
-        task: Option<&str>,
-        shown_attempt: Option<(Option<&SessionId>, u32)>,
-        is_summarized: bool,
-    ) -> String {
+    fn markdown(&self, task: Option<&str>, elsewhere: &Elsewhere<'_>, is_summarized: bool) -> String {
         let mut text = String::new();
         for (is_other, block) in self.own_task_first(task) {
-            text.push_str(&format!("## {}\n", block.name()));
+            text.push_str(&format!("## Iteration {}\n", block.number(&elsewhere.names)));
             if let Some(task) = &block.task {
                 let attempt =
                     block.attempt.map(|attempt| format!(" (attempt {attempt})")).unwrap_or_default();
@@ -213,6 +235,15 @@ impl Progress {
                 text.push_str(&format!("**Task:** {}{attempt}{other}\n", one_line(task)));
             }
             text.push_str(&block.outcome);
+            let mut newer = self.blocks.iter().rev().take_while(|newer| !std::ptr::eq(*newer, block));
+            match newer.find(|newer| newer.cause == block.cause).map(|newer| newer.number(&elsewhere.names)) {
+                // The last attempt says it.
+                _ if elsewhere.shows(block) => {}
+                Some(newer) if block.cause.len() > MIN_CAUSE_BYTES => {
+                    text.push_str(&format!("**Cause:** the same as in #{newer}\n"));
+                }
+                _ => text.push_str(&block.cause),
+            }
             if let (true, Some(Summarized::Text(summary))) = (is_summarized, &block.summary) {
                 let summary: String = clean(summary).trim().chars().take(self.max_chars).collect();
                 // As a quotation, so that no heading and no fence of it reaches beyond it.
@@ -221,7 +252,7 @@ impl Progress {
                 if let (true, Some(Summarized::Failed(reason))) = (is_summarized, &block.summary) {
                     text.push_str(&format!("(no summary: {})\n", one_line(reason)));
                 }
-                if shown_attempt == Some((block.session.as_ref(), block.iteration)) {
+                if elsewhere.shows(block) {
                     text.push_str("(For the rest see the last attempt at this task.)\n");
                 } else {
                     text.push_str(&block.facts);
@@ -230,12 +261,15 @@ impl Progress {
                     });
                     match shown.find(|other| other.output == block.output) {
                         Some(newer) if !block.output.is_empty() && !std::ptr::eq(newer, block) => {
-                            let name = newer.name().replacen('I', "i", 1);
-                            text.push_str(&format!("**Output:** the same as in {name}\n"));
+                            let name = newer.number(&elsewhere.names);
+                            text.push_str(&format!("**Output:** the same as in #{name}\n"));
                         }
                         _ => text.push_str(&block.output),
                     }
-                    text.push_str(&block.message);
+                    text.push_str(&titled(
+                        "Final message",
+                        &without_learned(&block.words, elsewhere.learned),
+                    ));
                 }
                 text.push_str(&block.stderr);
             }
@@ -250,10 +284,28 @@ fn titled(title: &str, text: &str) -> String {
 }
 
 impl Block {
-    /// `Iteration 3`, with its session if that is another one than the prompt's.
-    fn name(&self) -> String {
-        let session = self.session.as_ref().map(|id| format!(" of session {id}")).unwrap_or_default();
-        format!("Iteration {}{session}", self.iteration)
+    /// Returns its number, as the prompt names it.
+    fn number(&self, names: &Names) -> String {
+        let other = self.session.as_ref().map(|session| names.number(session, self.iteration));
+        other.unwrap_or_else(|| self.iteration.to_string())
+    }
+}
+
+/// What a prompt says beside its progress.
+#[derive(Debug, Clone, Default)]
+pub struct Elsewhere<'a> {
+    pub names: Names,
+    /// Its text about the last attempt at its task.
+    pub last_attempt: &'a str,
+    /// The iteration that it shows there: its session, if that is another one, and its number.
+    pub shown: Option<(Option<&'a SessionId>, u32)>,
+    /// What it has of learnings and decisions.
+    pub learned: &'a [String],
+}
+
+impl Elsewhere<'_> {
+    fn shows(&self, block: &Block) -> bool {
+        self.shown == Some((block.session.as_ref(), block.iteration))
     }
 }
 
@@ -319,7 +371,7 @@ mod tests {
     /// Returns what a prompt has of one iteration.
     fn entry(mut progress: Progress, context: &IterationContext) -> String {
         progress.record(context);
-        progress.text(None, None)
+        progress.text(None, &Elsewhere::default())
     }
 
     fn text(words: &str) -> Summarized {
@@ -330,18 +382,25 @@ mod tests {
     fn every_strategy_keeps_its_newest_entries_and_can_forget_them() {
         for strategy in Strategy::iter() {
             let mut progress = start(strategy, 2, 500);
-            assert_eq!((progress.text(None, None).as_str(), progress.len()), ("", 0), "{strategy:?}");
+            assert_eq!(
+                (progress.text(None, &Elsewhere::default()).as_str(), progress.len()),
+                ("", 0),
+                "{strategy:?}"
+            );
             for iteration in 1..=3 {
                 progress.record(&context(iteration, Some(text(&format!("summary {iteration}")))));
             }
-            let text = progress.text(None, None);
+            let text = progress.text(None, &Elsewhere::default());
             assert_eq!(progress.len(), 2);
             let has = |number: u32| {
                 text.contains(&format!("number {number}")) || text.contains(&format!("summary {number}"))
             };
             assert_eq!([has(1), has(2), has(3)], [false, true, true], "{text}");
             progress.clear();
-            assert_eq!((progress.text(None, None).as_str(), progress.is_empty()), ("", true));
+            assert_eq!(
+                (progress.text(None, &Elsewhere::default()).as_str(), progress.is_empty()),
+                ("", true)
+            );
         }
     }
 
@@ -380,7 +439,7 @@ mod tests {
             let mut progress = start(strategy, 5, 500);
             progress.record(&of(1, "T002"));
             progress.record(&of(2, "T001"));
-            let text = progress.text(Some("T002"), None);
+            let text = progress.text(Some("T002"), &Elsewhere::default());
             let places = ["T002", "T001"].map(|task| text.find(task).unwrap());
             assert!(places[0] < places[1] && text.contains("no such table"), "{text}");
             let others = if strategy == Strategy::Hybrid { 2 } else { 1 };
@@ -391,24 +450,29 @@ mod tests {
         let expected = "## Iteration 1\n**Task:** T002 (attempt 2), another task\n**Outcome:** failure\n\
                         **Cause:** no such table\n**Command:** `make test`\n";
         assert!(
-            progress.text(Some("T001"), None).starts_with(expected),
+            progress.text(Some("T001"), &Elsewhere::default()).starts_with(expected),
             "{}",
-            progress.text(Some("T001"), None)
+            progress.text(Some("T001"), &Elsewhere::default())
         );
     }
 
     #[test]
     fn what_the_last_attempt_has_already_is_not_given_again() {
         let failed = IterationContext { final_message: "words".to_owned(), ..context(1, None) };
+        fn shown(session: Option<&SessionId>) -> Elsewhere<'_> {
+            Elsewhere { shown: Some((session, 1)), ..Elsewhere::default() }
+        }
         for strategy in [Strategy::SystemCaptured, Strategy::LlmSummarized] {
             let mut progress = start(strategy, 5, 500);
             progress.record(&failed);
-            assert!(progress.text(None, None).contains("FAILED number 1\n```\n**Final message"));
-            let text = progress.text(None, Some((None, 1)));
+            assert!(
+                progress.text(None, &Elsewhere::default()).contains("FAILED number 1\n```\n**Final message")
+            );
+            let text = progress.text(None, &shown(None));
             assert_eq!(text, "## Iteration 1\n(For the rest see the last attempt at this task.)\n\n");
             // The same number of another session is another iteration.
             let other = "20260101-000000-00000000".parse().unwrap();
-            assert!(progress.text(None, Some((Some(&other), 1))).contains("FAILED number 1"));
+            assert!(progress.text(None, &shown(Some(&other))).contains("FAILED number 1"));
         }
     }
 
@@ -416,7 +480,7 @@ mod tests {
     fn the_hybrid_has_summaries_and_raw_output_under_their_headings() {
         let mut progress = start(Strategy::Hybrid, 5, 500);
         progress.record(&context(1, Some(text("It failed."))));
-        let text = progress.text(None, None);
+        let text = progress.text(None, &Elsewhere::default());
         assert!(text.starts_with("## Summary\n## Iteration 1\n> It failed.\n"), "{text}");
         assert!(text.contains("\n\n## Raw Output\n## Iteration 1\n**Command:** `make test`\n"), "{text}");
     }
@@ -449,10 +513,43 @@ mod tests {
         for (iteration, output) in [(1, "no table"), (2, "no route"), (3, "no table")] {
             progress.record(&tested(iteration, 1, output));
         }
-        let text = progress.text(None, None);
+        let text = progress.text(None, &Elsewhere::default());
         assert_eq!(text.matches("no table").count(), 1, "{text}");
         let first = text.split("## Iteration 2").next().unwrap();
-        assert!(first.ends_with("**Output:** the same as in iteration 3\n\n"), "{first}");
+        assert!(first.ends_with("**Output:** the same as in #3\n\n"), "{first}");
+    }
+
+    #[test]
+    fn a_cause_that_came_again_and_a_session_are_named_once() {
+        let session: SessionId = "20260101-000000-00000000".parse().unwrap();
+        let past = [crate::record::Iteration {
+            session: session.clone(),
+            ..super::super::samples::iteration(Outcome::Failure)
+        }];
+        let names = Names::new(&past, None);
+        for strategy in [Strategy::SystemCaptured, Strategy::StructuredLog] {
+            let mut progress = start(strategy, 5, 500);
+            for iteration in 1..=3 {
+                let cause = Some("the database does not answer on any of its ports".to_owned());
+                progress.record(&IterationContext {
+                    session: Some(session.clone()),
+                    cause,
+                    final_message: "I looked.\nLearnings:\n- Ports begin at 6000".to_owned(),
+                    ..context(iteration, None)
+                });
+            }
+            let learned = ["Ports begin at 6000 (T001)".to_owned()];
+            let elsewhere = Elsewhere { names: names.clone(), learned: &learned, ..Elsewhere::default() };
+            let text = progress.text(None, &elsewhere);
+            assert_eq!(text.matches("20260101-000000-00000000").count(), 1, "{text}");
+            assert!(!text.contains("6000") && text.contains("I looked."), "{text}");
+            if strategy == Strategy::SystemCaptured {
+                assert_eq!(text.matches("on any of its ports").count(), 1, "{text}");
+                assert!(text.contains("## Iteration A1\n**Cause:** the same as in #A3\n"), "{text}");
+            }
+            let told = Elsewhere { last_attempt: "of 20260101-000000-00000000", ..elsewhere };
+            assert!(!progress.text(None, &told).contains("20260101"));
+        }
     }
 
     #[test]

@@ -93,16 +93,20 @@ pub enum Event {
         unit_tasks: Vec<String>,
         started_at: Timestamp,
     },
-    /// The prompt of an iteration contains older iterations.
+    /// The prompt of an iteration contains older iterations, or was to.
     #[serde(rename = "history_told")]
     HistoryIncluded {
         iteration: u32,
+        task: String,
         mode: &'static str,
         /// The failures in a row that turned it on; null if it was asked for.
         failures: Option<u32>,
         /// Iterations that it was taken from.
         scanned: usize,
         tokens: usize,
+        /// Why a history that was asked for is empty.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        nothing: Option<String>,
     },
     /// The loop is at this now. For people who look on: in NDJSON the other events say it.
     #[serde(skip)]
@@ -279,8 +283,18 @@ impl Event {
             }
             Self::SessionEnded { session: _, commit: _, closing } => closing.for_each_text(visit),
             Self::PhaseStarted { iteration: _, phase: Phase::Prompt | Phase::Recording }
-            | Self::IterationRecorded { .. }
-            | Self::HistoryIncluded { iteration: _, mode: _, failures: _, scanned: _, tokens: _ } => {}
+            | Self::IterationRecorded { .. } => {}
+            Self::HistoryIncluded {
+                iteration: _,
+                task,
+                mode: _,
+                failures: _,
+                scanned: _,
+                tokens: _,
+                nothing,
+            } => {
+                [task].into_iter().chain(nothing).for_each(visit);
+            }
         }
     }
 }

@@ -88,7 +88,7 @@ impl Running<'_> {
         slot.begin(&begin, &prompt.text, &task_list)?;
         slot.write(names::REFS_BEFORE, &self.plan.store.refs().tips_of_others()?)?;
         self.announce_start(task, &begin);
-        self.announce_memory(number, &prompt);
+        self.announce_memory(number, &task.name, &prompt);
         let environment = self.plan.environment(&self.session.id, &task.name, number, begin.attempt);
         Ok(StartedIteration {
             task,

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use tasklist::TaskList;
 
-use ralph_core::progress::historical::{self, AlreadyTold};
+use ralph_core::progress::historical;
 use ralph_core::record::{Event, Task};
 use ralph_store::Begin;
 
@@ -62,9 +62,8 @@ impl Running<'_> {
         let budget = config.settings.history_budget;
         // The command sees more than the prompt has room for.
         let material = budget.saturating_mul(MATERIAL_FACTOR);
-        let told = AlreadyTold::default();
         let (memory, session) = (&mut self.past.memory, Some(&self.session.id));
-        let recalled = memory.recall(self.plan.store, task, session, material, &told, config)?;
+        let recalled = memory.material(self.plan.store, task, session, material, config)?;
         let Some(mut recalled) = recalled.filter(|recalled| !recalled.context.text.is_empty()) else {
             return Ok(None);
         };
@@ -81,12 +80,16 @@ impl Running<'_> {
         }
     }
 
-    /// Reports which older iterations the prompt contains, and what it has no room for.
-    pub(super) fn announce_memory(&mut self, iteration: u32, prompt: &Prompt) {
-        let included = prompt.recalled.as_ref().filter(|recalled| !recalled.context.text.is_empty());
+    /// Reports which older iterations the prompt contains, or why none where they were asked for, and what it has no room for.
+    pub(super) fn announce_memory(&mut self, iteration: u32, task: &str, prompt: &Prompt) {
+        let nothing = prompt.recalled.as_ref().and_then(RecalledHistory::why_nothing);
+        let included = prompt.recalled.as_ref().filter(|recalled| {
+            !recalled.context.text.is_empty() || nothing.is_some() && recalled.why == Reason::Asked
+        });
         if let Some(recalled) = included {
             (self.say)(&Event::HistoryIncluded {
                 iteration,
+                task: task.to_owned(),
                 mode: recalled.mode.as_str(),
                 failures: match recalled.why {
                     Reason::Asked => None,
@@ -94,6 +97,7 @@ impl Running<'_> {
                 },
                 scanned: recalled.context.scanned,
                 tokens: recalled.context.tokens(),
+                nothing,
             });
         }
         if let Some(warning) = &prompt.warning {

@@ -1,5 +1,6 @@
 //! What stays on the screen: events in, lines out.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 use ralph_core::progress::first_sentence;
@@ -55,6 +56,8 @@ pub struct Lines {
     is_validated: bool,
     /// Paths of the agent below it are shown from there.
     root: String,
+    /// Tasks of which it was said that their prompts have a history.
+    with_history: HashSet<String>,
 }
 
 impl Lines {
@@ -66,6 +69,7 @@ impl Lines {
             told: None,
             is_validated: true,
             root: root.to_owned(),
+            with_history: HashSet::new(),
         }
     }
 
@@ -96,7 +100,24 @@ impl Lines {
                 let started = if is_verbose { self.started(event) } else { Vec::new() };
                 heading.into_iter().chain(started).collect()
             }
-            Event::HistoryIncluded { failures, scanned, tokens, .. } if is_verbose => {
+            Event::HistoryIncluded { task, scanned, nothing, .. } if !is_verbose => {
+                if !self.with_history.insert(task.clone()) {
+                    return Vec::new();
+                }
+                let task = one_line(task);
+                let line = match nothing {
+                    Some(why) => format!("  {task}: no history: {}", one_line(why)),
+                    None => {
+                        format!("  {task}: told what {} tried", counted(*scanned as u64, "earlier attempt"))
+                    }
+                };
+                vec![self.dim(&cut(&line, self.screen.width))]
+            }
+            Event::HistoryIncluded { nothing: Some(why), .. } => {
+                let line = format!("  memory  no history: {}", one_line(why));
+                vec![self.dim(&cut(&line, self.screen.width))]
+            }
+            Event::HistoryIncluded { failures, scanned, tokens, .. } => {
                 let why = failures.map_or(String::new(), |failures| {
                     format!(", after {} in a row", counted(u64::from(failures), "failure"))
                 });
@@ -121,10 +142,9 @@ impl Lines {
                 vec![format!("  validation  {command} {how} {when} {}{tests}", duration(*duration_ms))]
             }
             // A refusal is the error that the program ends with.
-            Event::StartRefused { .. }
-            | Event::PhaseStarted { .. }
-            | Event::HistoryIncluded { .. }
-            | Event::ValidationFinished { .. } => Vec::new(),
+            Event::StartRefused { .. } | Event::PhaseStarted { .. } | Event::ValidationFinished { .. } => {
+                Vec::new()
+            }
             Event::IterationRecorded { record, .. } => {
                 self.last_words(record).into_iter().chain(self.recorded(record)).collect()
             }

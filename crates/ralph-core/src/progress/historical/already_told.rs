@@ -15,6 +15,8 @@ pub struct AlreadyTold {
     /// Session and number.
     iterations: HashSet<(SessionId, u32)>,
     lines: HashSet<String>,
+    /// As it is compared, and as it is.
+    normal: String,
     text: String,
 }
 
@@ -26,6 +28,8 @@ impl AlreadyTold {
     ) -> Self {
         let mut told = Self { iterations: iterations.into_iter().collect(), ..Self::default() };
         for line in texts.into_iter().flat_map(str::lines) {
+            told.text.push_str(line);
+            told.text.push('\n');
             let line = line.trim_start_matches(['-', '*', '>', ' ']);
             let labelled = line
                 .split_once(": ")
@@ -35,8 +39,8 @@ impl AlreadyTold {
                 .map(|(_, tried)| ("", tried));
             let (statement, tried) = labelled.or(line.split_once("; tried: ")).unwrap_or((line, ""));
             told.lines.insert(normal(tried));
-            told.text.push_str(&normal(line));
-            told.text.push('\n');
+            told.normal.push_str(&normal(line));
+            told.normal.push('\n');
             told.lines.extend(tried.split("; ").map(normal));
             let statement = statement.strip_prefix("Decided: ").unwrap_or(statement);
             // A learning has its task behind it.
@@ -45,6 +49,10 @@ impl AlreadyTold {
             told.lines.insert(normal(statement));
         }
         told
+    }
+
+    pub(super) fn text(&self) -> &str {
+        &self.text
     }
 
     pub(super) fn has(&self, iteration: &Iteration) -> bool {
@@ -61,7 +69,7 @@ impl AlreadyTold {
     pub fn says(&self, text: &str) -> bool {
         let text = normal(text);
         (!text.is_empty() && self.lines.contains(&text))
-            || (text.chars().count() >= MIN_SENTENCE_CHARS && self.text.contains(&text))
+            || (text.chars().count() >= MIN_SENTENCE_CHARS && self.normal.contains(&text))
     }
 }
 

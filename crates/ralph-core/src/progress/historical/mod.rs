@@ -13,6 +13,9 @@ mod tests;
 
 use failure_excerpt::clean;
 
+use crate::history::failure_key::FailureKey;
+use crate::progress::learnings::proven;
+use crate::progress::names::Names;
 use crate::progress::tokens;
 use crate::record::{Iteration, SessionId, Task};
 
@@ -21,6 +24,7 @@ use pieces::Writer;
 
 pub use already_told::AlreadyTold;
 pub use piece::{Piece, Section};
+pub use select::LeftOut;
 pub use settings::{HistorySettings, Mode};
 
 /// What a prompt contains about older iterations.
@@ -32,6 +36,8 @@ pub struct HistoricalContext {
     pub scanned: usize,
     /// Everything that was considered, included or not, most important first.
     pub pieces: Vec<Piece>,
+    /// Iterations of which there is no piece and why, with their names; each reason once.
+    pub left_out: Vec<(LeftOut, String)>,
 }
 
 impl HistoricalContext {
@@ -47,7 +53,8 @@ impl HistoricalContext {
 
 /// Returns what `past`, the iterations of a feature from the oldest to the newest, has to say about `task`.
 ///
-/// Iterations of `session` are called by their number alone. What the prompt has in `told` is left out.
+/// Iterations of `session` are called by their number alone. What the prompt has in `told` is left out before anything is
+/// chosen.
 pub fn context(
     past: &[Iteration],
     task: &Task,
@@ -58,12 +65,30 @@ pub fn context(
     if settings.mode == Mode::Off || past.is_empty() {
         return HistoricalContext::default();
     }
-    let chosen = select::select(past, task, settings);
-    let writer = Writer { past, task, session, settings, told };
-    let mut pieces = writer.pieces(&chosen);
-    let text = within(&head(chosen.len()), &mut pieces, &writer, settings.budget);
-    HistoricalContext { text, scanned: chosen.len(), pieces }
+    let is_told = |place: usize| told.has(&past[place]);
+    let told_failures = (0..past.len()).rev().filter(|&place| is_told(place));
+    let told_failures =
+        told_failures.filter_map(|place| Some((place, FailureKey::of(&past[place])?))).collect();
+    let (names, proven) = (Names::new(past, session), proven(past));
+    let writer = Writer { past, task, settings, told, names, proven, told_failures };
+    let is_new = |place, kind| !writer.pieces(&[(place, kind)]).is_empty();
+    let selection = select::select(past, task, settings, is_told, is_new);
+    let chosen = &selection.chosen;
+    let mut pieces = writer.pieces(chosen);
+    let all: String = pieces.iter().map(|piece| piece.text.as_str()).collect();
+    let head = head(chosen.len()) + &writer.names.heading(&all, told.text());
+    let text = within(&head, &mut pieces, &writer, settings.budget);
+    for piece in &mut pieces {
+        piece.tokens = tokens(&piece.text);
+        if !piece.is_included {
+            piece.why.push(NO_ROOM.to_owned());
+        }
+    }
+    HistoricalContext { text, scanned: chosen.len(), pieces, left_out: writer.left_out(selection.left_out) }
 }
+
+/// Why a piece is not in a prompt that has others.
+const NO_ROOM: &str = "no room (`history.budget`)";
 
 /// Returns what a context begins with.
 fn head(scanned: usize) -> String {

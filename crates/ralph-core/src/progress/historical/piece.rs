@@ -34,8 +34,13 @@ pub struct Piece {
     /// True if the budget had room for it.
     #[serde(rename = "is_told")]
     pub is_included: bool,
+    /// Its length, estimated.
+    pub tokens: usize,
     #[serde(skip)]
     pub(super) place: usize,
+    /// What the prompt calls its iterations: `#1 to #3`.
+    #[serde(rename = "iterations")]
+    pub name: String,
     /// The iterations that it tells: their sessions and numbers.
     #[serde(skip)]
     pub iterations: Vec<(SessionId, u32)>,

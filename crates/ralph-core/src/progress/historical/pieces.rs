@@ -1,18 +1,19 @@
 //! Renders older iterations as text for the prompt, each fact once.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 
 use crate::history::failure_key::FailureKey;
-use crate::progress::attempts::{failed_commands, name_of};
+use crate::progress::attempts::failed_commands;
 use crate::progress::learnings::{FROM_A_FAILURE, same};
 use crate::progress::markdown::{code, cut, one_line};
+use crate::progress::names::Names;
 use crate::progress::wording::{by_result, first_sentence};
 use crate::record::{Claim, Iteration, Outcome, SessionId, Task, listed_files};
 
 use super::already_told::AlreadyTold;
 use super::piece::{Piece, Section, Shorter, push, push_indented, tried};
-use super::select::{Kind, changed_files, is_failure_of};
+use super::select::{Kind, LeftOut, changed_files, is_failure_of};
 use super::settings::{HistorySettings, Mode};
 
 /// Maximum length of a quoted line, in characters.
@@ -23,16 +24,18 @@ const MAX_SHORT_LINE_CHARS: usize = 120;
 const MAX_TITLE_CHARS: usize = 80;
 const MAX_FILES: usize = 8;
 const MAX_LINES: usize = 12;
-/// Of more iterations, the newest are named and the others counted.
-const MAX_NAMES: usize = 5;
 
 pub(super) struct Writer<'a> {
     pub past: &'a [Iteration],
     pub task: &'a Task,
-    pub session: Option<&'a SessionId>,
     pub settings: &'a HistorySettings,
     /// What the prompt says elsewhere.
     pub told: &'a AlreadyTold,
+    pub names: Names,
+    /// What successes learned and decided.
+    pub proven: HashSet<String>,
+    /// The failures that the prompt describes elsewhere, newest first.
+    pub told_failures: Vec<(usize, FailureKey)>,
 }
 
 impl Writer<'_> {
@@ -61,7 +64,7 @@ impl Writer<'_> {
             .take_while(|place| cause.is_some() && FailureKey::of(&self.past[*place]) == cause)
             .collect();
         if section == Section::FailedApproaches && streak.len() > 1 {
-            let (times, names) = (streak.len(), self.names(&streak));
+            let (times, names) = (streak.len(), self.name(&streak));
             writeln!(
                 heading,
                 "The last {times} tries failed in the same way ({names}): what they have in common does not help.\n"
@@ -84,8 +87,12 @@ impl Writer<'_> {
                 .filter(|(place, _)| self.past[*place].outcome == Outcome::Failure)
                 .filter(|(place, _)| !self.is_own_failure(*place))
                 // The newest are no reason to tell of a failure that has nothing to do with the task.
-                .filter(|(_, kind)| *kind != Kind::Newest || self.settings.mode == Mode::Full);
-            pieces.extend(others.filter_map(|(place, kind)| self.failure(&[*place], *kind)));
+                .filter(|(_, kind)| *kind != Kind::Newest || self.is_all_asked());
+            let kinds: HashMap<usize, Kind> = others.copied().collect();
+            let places = chosen.iter().map(|(place, _)| *place).filter(|place| kinds.contains_key(place));
+            for group in self.by_cause(places) {
+                pieces.extend(self.failure(&group, kinds[&group[0]]));
+            }
         }
         for &(place, kind) in chosen {
             if self.past[place].outcome != Outcome::Failure && self.settings.failures {
@@ -101,16 +108,19 @@ impl Writer<'_> {
         pieces
     }
 
+    fn is_all_asked(&self) -> bool {
+        self.settings.is_asked || self.settings.mode == Mode::Full
+    }
+
     fn is_own_failure(&self, place: usize) -> bool {
         is_failure_of(&self.past[place], &self.task.name)
     }
 
     /// Returns failures, the newest first; those of one cause together.
     fn by_cause(&self, places: impl Iterator<Item = usize>) -> Vec<Vec<usize>> {
-        let is_merged = self.settings.merge_repeats && self.settings.mode == Mode::Smart;
         let mut groups: Vec<(Option<FailureKey>, Vec<usize>)> = Vec::new();
         for place in places {
-            let key = FailureKey::of(&self.past[place]).filter(|_| is_merged);
+            let key = self.key_if_merged(place);
             match groups.iter_mut().find(|(known, _)| key.is_some() && *known == key) {
                 Some((_, places)) => places.push(place),
                 None => groups.push((key, vec![place])),
@@ -126,14 +136,16 @@ impl Writer<'_> {
             places.iter().copied().partition(|&place| self.told.has(&self.past[place]));
         let place = new.first().or(places.first()).copied()?;
         let newest = &self.past[place];
+        let named = if new.is_empty() { places } else { &new };
+        let name = self.name(named);
         let is_ticked = newest.false_claim.contains(&Claim::Ticked);
         let end = if is_ticked { "failed; the agent had ticked its box" } else { "failed" };
         let (section, how) = match kind {
             Kind::Task => (Section::FailedApproaches, end.to_owned()),
-            _ => (Section::SimilarFailures, format!("{}, {end}", task_and_title(newest))),
+            _ => (Section::SimilarFailures, format!("{}, {end}", self.tasks_of(named))),
         };
-        let front = format!("**{}** ({how}):\n", name_of(newest, self.session));
-        let tries = self.tries(places, place);
+        let front = format!("**{name}** ({how}):\n");
+        let tries = self.tries(places, named);
         let mut seen = HashSet::new();
         let lessons = places.iter().flat_map(|&place| &self.past[place].learnings);
         let lessons: Vec<&String> = lessons
@@ -145,21 +157,16 @@ impl Writer<'_> {
         }
         let mut lines = format!("{front}{}", tried(&tries));
         let mut rest = String::new();
-        if let Some((_, earlier)) = new.split_first() {
-            if let Some(&told) = told.first() {
+        if !new.is_empty() {
+            if let Some(told) = told.first().copied().or_else(|| self.told_alike(place)) {
                 // The cause stands there.
-                let text = format!("Failed in the same way as {}", self.lower(told));
+                let text = format!("Failed in the same way as {}", self.name(&[told]));
                 push(&mut lines, &text);
                 push(&mut rest, &text);
             } else {
                 push(&mut lines, &format!("Failed because: {}", one_line(&newest.cause())));
                 push_indented(&mut lines, newest.facts.excerpt.trim());
                 push(&mut rest, &format!("Failed because: {}", decisive(newest, MAX_LINE_CHARS)));
-            }
-            if !earlier.is_empty() {
-                let text = format!("The same failure came in {} too", self.names(earlier));
-                push(&mut lines, &text);
-                push(&mut rest, &text);
             }
             push_files(&mut lines, newest, "Files touched");
             self.push_words(&mut lines, newest);
@@ -169,23 +176,31 @@ impl Writer<'_> {
         }
         lines.push('\n');
         rest.push('\n');
-        let line = format!(
-            "**{}** ({how}): {}\n\n",
-            name_of(newest, self.session),
-            decisive(newest, MAX_SHORT_LINE_CHARS)
-        );
+        let line = format!("**{name}** ({how}): {}\n\n", decisive(newest, MAX_SHORT_LINE_CHARS));
         let shorter = Some(Shorter { front, tries, rest, line }).filter(|_| !new.is_empty());
         let iterations = new.iter().map(|&place| self.key(place)).collect();
-        Some(Piece { iterations, shorter, ..self.piece(section, place, kind, lines) })
+        Some(Piece { iterations, shorter, name, ..self.piece(section, place, kind, lines) })
     }
 
-    /// Returns what was tried in vain in these iterations, each thing once, and nothing that the prompt has already. What was
-    /// tried in `newest` needs no name.
-    fn tries(&self, places: &[usize], newest: usize) -> Vec<(String, String)> {
+    /// Returns a failure of the same cause that the prompt describes elsewhere, whatever its task.
+    fn told_alike(&self, place: usize) -> Option<usize> {
+        let key = self.key_if_merged(place)?;
+        self.told_failures.iter().find(|(_, other)| *other == key).map(|(place, _)| *place)
+    }
+
+    /// Returns the key by which a failure is merged with others, if it is.
+    fn key_if_merged(&self, place: usize) -> Option<FailureKey> {
+        let is_merged = self.settings.merge_repeats && self.settings.mode == Mode::Smart;
+        FailureKey::of(&self.past[place]).filter(|_| is_merged)
+    }
+
+    /// Returns what was tried in vain in these iterations, each thing once, and nothing that the prompt has already. Where one
+    /// alone is `named` above, that one needs no name.
+    fn tries(&self, places: &[usize], named: &[usize]) -> Vec<(String, String)> {
         let mut seen = HashSet::new();
         let mut tries = Vec::new();
         for &place in places.iter().filter(|_| self.settings.approaches) {
-            let when = if place == newest { String::new() } else { format!(" in {}", self.lower(place)) };
+            let when = if named == [place] { String::new() } else { format!(" in {}", self.name(&[place])) };
             let is_told = self.told.has(&self.past[place]);
             let failed = self.past[place].approaches.iter().flat_map(|text| by_result(text).1);
             let new = failed.filter(|text| seen.insert(same(text)) && !(is_told && self.told.says(text)));
@@ -197,12 +212,12 @@ impl Writer<'_> {
     /// Returns what an iteration tried without effect before it succeeded.
     fn tried_before_success(&self, place: usize, kind: Kind) -> Option<Piece> {
         let iteration = &self.past[place];
-        let tries = self.tries(&[place], place);
+        let tries = self.tries(&[place], &[place]);
         if tries.is_empty() || is_failure_of(iteration, &self.task.name) {
             return None;
         }
         let section = if kind == Kind::Task { Section::FailedApproaches } else { Section::SimilarFailures };
-        let name = name_of(iteration, self.session);
+        let name = self.name(&[place]);
         let lines = format!("**{name}** ({}, before it succeeded):\n{}\n", task_of(iteration), tried(&tries));
         Some(self.piece(section, place, kind, lines))
     }
@@ -237,7 +252,7 @@ impl Writer<'_> {
         } else {
             task_and_title(iteration)
         };
-        let lines = format!("**{}** ({how}):\n{lines}\n", name_of(iteration, self.session));
+        let lines = format!("**{}** ({how}):\n{lines}\n", self.name(&[place]));
         Some(self.piece(Section::SuccessfulPatterns, place, kind, lines))
     }
 
@@ -251,22 +266,16 @@ impl Writer<'_> {
             let iteration = &self.past[place];
             for decision in iteration.decisions.iter().filter(|text| !self.told.says(text)) {
                 let key = same(decision);
-                let is_of_failure = iteration.outcome == Outcome::Failure && !self.is_proven(&key);
+                let is_of_failure = iteration.outcome == Outcome::Failure && !self.proven.contains(&key);
                 if pieces.len() < MAX_LINES && seen.insert(key) {
                     let mark = if is_of_failure { format!(" ({FROM_A_FAILURE})") } else { String::new() };
-                    let name = name_of(iteration, self.session);
+                    let name = self.name(&[place]);
                     let text = format!("- {name}: \"{}\"{mark}\n", cut(decision, MAX_LINE_CHARS));
                     pieces.push(self.piece(Section::KeyDecisions, place, kind, text));
                 }
             }
         }
         pieces
-    }
-
-    fn is_proven(&self, decision: &str) -> bool {
-        let succeeded = self.past.iter().filter(|one| one.outcome == Outcome::Success);
-        let mut texts = succeeded.flat_map(|one| one.learnings.iter().chain(&one.decisions));
-        texts.any(|text| same(text) == decision)
     }
 
     /// In full mode, what the agent said and which of its commands failed.
@@ -303,29 +312,39 @@ impl Writer<'_> {
             score: kind.score(),
             why: vec![kind.as_str().to_owned()],
             is_included: false,
+            tokens: 0,
             place,
+            name: self.name(&[place]),
             iterations: vec![self.key(place)],
             text,
             shorter: None,
         }
     }
 
-    fn lower(&self, place: usize) -> String {
-        name_of(&self.past[place], self.session).replacen('I', "i", 1)
-    }
-
-    fn names(&self, places: &[usize]) -> String {
+    /// Returns what a prompt calls the iterations at these places.
+    fn name(&self, places: &[usize]) -> String {
         let mut places = places.to_vec();
         places.sort_unstable();
-        let earlier = places.len().saturating_sub(MAX_NAMES);
-        let mut names: Vec<String> = places[earlier..].iter().map(|&place| self.lower(place)).collect();
-        if earlier > 0 {
-            names.insert(0, format!("{earlier} earlier"));
-        }
-        match names.split_last() {
-            Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
-            _ => names.join(""),
-        }
+        self.names.list(&places.iter().map(|&place| &self.past[place]).collect::<Vec<_>>())
+    }
+
+    /// Returns the task of these failures with its title, or the names of all of them.
+    fn tasks_of(&self, places: &[usize]) -> String {
+        let mut tasks: Vec<String> = places.iter().map(|&place| task_of(&self.past[place])).collect();
+        tasks.sort_unstable();
+        tasks.dedup();
+        if tasks.len() > 1 { tasks.join(", ") } else { task_and_title(&self.past[places[0]]) }
+    }
+
+    /// Returns the names of iterations that are left out, by reason.
+    pub(super) fn left_out(&self, mut places: Vec<(usize, LeftOut)>) -> Vec<(LeftOut, String)> {
+        places.sort_by_key(|(_, why)| *why);
+        let of_one = places.chunk_by(|(_, why), (_, next)| why == next);
+        let named = of_one.map(|group| {
+            let places: Vec<usize> = group.iter().map(|(place, _)| *place).collect();
+            (group[0].1, self.name(&places))
+        });
+        named.collect()
     }
 }
 

@@ -40,17 +40,59 @@ impl Kind {
     }
 }
 
-/// Returns the places in `past` of the iterations that have to do with `task`, those of one kind together and the newest of a kind
-/// first; at most `lookback` of a kind.
-pub(super) fn select(past: &[Iteration], task: &Task, settings: &HistorySettings) -> Vec<(usize, Kind)> {
+/// Why an iteration is not in a history.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum LeftOut {
+    /// The last attempt, the progress or the learnings of the prompt say all that it has.
+    Elsewhere,
+    /// It has nothing in common with the task, or not enough for `history.threshold`.
+    Kind,
+    /// There are newer ones of its kind: `history.lookback`.
+    Lookback,
+    /// It left nothing that could be told.
+    Nothing,
+}
+
+impl LeftOut {
+    /// Returns the reason behind the names of iterations: `#1 to #3 said elsewhere in the prompt`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Elsewhere => "said elsewhere in the prompt",
+            Self::Kind => "with nothing in common with the task (`history.threshold`)",
+            Self::Lookback => "beyond `history.lookback`",
+            Self::Nothing => "without anything to tell",
+        }
+    }
+}
+
+/// Which iterations a history has, and why not the others: places in the past.
+#[derive(Debug, Default)]
+pub(super) struct Selection {
+    /// Those of one kind together, and the newest of a kind first.
+    pub chosen: Vec<(usize, Kind)>,
+    pub left_out: Vec<(usize, LeftOut)>,
+}
+
+/// Returns the iterations in `past` that have to do with `task`; at most `lookback` of a kind.
+///
+/// What the prompt says elsewhere (`is_told`) does not count for that, unless it is `new` all the same: it would take the place
+/// of what is told nowhere.
+pub(super) fn select(
+    past: &[Iteration],
+    task: &Task,
+    settings: &HistorySettings,
+    is_told: impl Fn(usize) -> bool,
+    is_new: impl Fn(usize, Kind) -> bool,
+) -> Selection {
     let most = settings.lookback.unwrap_or(usize::MAX);
     let last = past.iter().rev().find(|iteration| is_failure_of(iteration, &task.name));
     let of_last: HashSet<&str> = last.into_iter().flat_map(files).collect();
     let mut counts: HashMap<Kind, usize> = HashMap::new();
-    let mut chosen = Vec::new();
+    let mut selection = Selection::default();
+    let mut age = 0;
     let newest = past.iter().enumerate().rev();
     let ran = newest.filter(|(_, one)| one.is_attempt());
-    for (age, (place, iteration)) in ran.enumerate() {
+    for (place, iteration) in ran {
         let kind = if iteration.task.as_ref() == Some(&task.name) {
             Kind::Task
         } else if last.is_some_and(|last| has_same_cause(iteration, last)) {
@@ -60,21 +102,36 @@ pub(super) fn select(past: &[Iteration], task: &Task, settings: &HistorySettings
         } else {
             Kind::Newest
         };
-        let is_wanted = match settings.mode {
-            Mode::Full => kind == Kind::Task || age < most,
-            Mode::Smart | Mode::Off => {
-                kind.score() >= settings.threshold && (kind != Kind::Newest || age < most)
-            }
-        };
         let count = counts.entry(kind).or_default();
-        if is_wanted && *count < most {
-            *count += 1;
-            chosen.push((place, kind));
+        let is_full = *count >= most;
+        let has_news = !is_full && is_new(place, kind);
+        if !has_news && is_told(place) {
+            selection.left_out.push((place, LeftOut::Elsewhere));
+            // Unless it was asked for, there is no more of what has nothing to do with the task than the newest.
+            age += usize::from(!settings.is_asked);
+            continue;
         }
+        let is_recent = age < most;
+        age += 1;
+        let is_of_kind = settings.mode == Mode::Full || kind.score() >= settings.threshold;
+        let is_near = kind == Kind::Task || is_recent || settings.mode != Mode::Full && kind != Kind::Newest;
+        let is_unlike = kind == Kind::Newest && iteration.outcome == Outcome::Failure;
+        let why = if !is_of_kind || !has_news && !is_full && is_unlike {
+            LeftOut::Kind
+        } else if is_full || !is_near {
+            LeftOut::Lookback
+        } else if !has_news {
+            LeftOut::Nothing
+        } else {
+            *count += 1;
+            selection.chosen.push((place, kind));
+            continue;
+        };
+        selection.left_out.push((place, why));
     }
     // Sorting keeps the newer before the older.
-    chosen.sort_by_key(|(_, kind)| *kind);
-    chosen
+    selection.chosen.sort_by_key(|(_, kind)| *kind);
+    selection
 }
 
 /// Returns true if the text has the name of the file.

@@ -37,6 +37,8 @@ pub struct HistorySettings {
     pub approaches: bool,
     /// True if failures of one cause are told as one, with what was tried in each.
     pub merge_repeats: bool,
+    /// True if the user asked for a history: then the newest failures of other tasks are told, too.
+    pub is_asked: bool,
 }
 
 impl Default for HistorySettings {
@@ -50,6 +52,7 @@ impl Default for HistorySettings {
             decisions: true,
             approaches: true,
             merge_repeats: true,
+            is_asked: false,
         }
     }
 }

@@ -81,15 +81,15 @@ fn the_context_reads_as_people_expect_it() {
         context.text,
         "### Previous Iteration Insights (3 iterations scanned)\n\n\
          #### What did not work: T008 (Warn of the budget)\n\n\
-         **Iteration 7** (failed):\n- Tried: way 7\n- Failed because: make test exited 1\n  ```\n  FAILED t_bc\n    expected bc\n  ```\n\
+         **#7** (failed):\n- Tried: way 7\n- Failed because: make test exited 1\n  ```\n  FAILED t_bc\n    expected bc\n  ```\n\
          - Files touched: `loop.sh`\n- Lesson: bc is not on all systems\n\n\
-         **Iteration 8** (failed):\n- Tried: way 8\n- Failed because: make test exited 1\n  ```\n  FAILED t_float\n    expected float\n  ```\n\n\
+         **#8** (failed):\n- Tried: way 8\n- Failed because: make test exited 1\n  ```\n  FAILED t_float\n    expected float\n  ```\n\n\
          #### What did not work in other tasks\n\n\
-         **Iteration 5** (T006, before it succeeded):\n- Tried: the page polls\n\n\
+         **#5** (T006, before it succeeded):\n- Tried: the page polls\n\n\
          #### What worked\n\n\
-         **Iteration 5** (T006 - Show the state):\n- Files: `ui/api.ts`\n- Reusable: events can be streamed\n\
+         **#5** (T006 - Show the state):\n- Files: `ui/api.ts`\n- Reusable: events can be streamed\n\
          - Reusable: Avoid direct edits of loop.sh\n\n\
-         #### Decisions\n\n- Iteration 5: \"TypeScript, for its types\"\n\n\
+         #### Decisions\n\n- #5: \"TypeScript, for its types\"\n\n\
          **Important**: Use this context to avoid repeating failed approaches, but don't let it constrain creative solutions. \
          If all previous approaches failed, try something fundamentally different.\n"
     );
@@ -106,12 +106,11 @@ fn off_and_an_empty_past_tell_nothing() {
 fn failures_of_one_cause_are_merged_and_repeats_are_named() {
     let past = [failure(1, "T008", "x"), failure(2, "T008", "x"), failure(3, "T008", "x")];
     let text = recall(&past, &smart()).text;
+    assert!(text.contains("The last 3 tries failed in the same way (#1 to #3)"), "{text}");
     assert!(
-        text.contains("The last 3 tries failed in the same way (iteration 1, iteration 2 and iteration 3)"),
-        "{text}"
-    );
-    assert!(
-        text.contains("- Tried: way 3\n- Tried in iteration 2: way 2\n- Tried in iteration 1: way 1\n"),
+        text.contains(
+            "**#1 to #3** (failed):\n- Tried in #3: way 3\n- Tried in #2: way 2\n- Tried in #1: way 1\n"
+        ),
         "{text}"
     );
     assert_eq!(text.matches("FAILED t_x").count(), 1, "{text}");
@@ -129,7 +128,7 @@ fn repeated_approaches_and_learnings_are_listed_once() {
     past[0].approaches.push("awk".to_owned());
     past[1].learnings[0].push('.');
     let text = recall(&past, &smart()).text;
-    assert!(text.contains("- Tried: perl\n- Tried in iteration 1: awk\n- Failed because"), "{text}");
+    assert!(text.contains("- Tried in #3: perl\n- Tried in #1: awk\n- Failed because"), "{text}");
     assert_eq!(text.matches("needs a knob").count(), 1, "{text}");
 }
 
@@ -137,8 +136,7 @@ fn repeated_approaches_and_learnings_are_listed_once() {
 fn of_many_iterations_the_newest_are_named() {
     let past: Vec<_> = (1..=30).map(|number| failure(number, "T008", "x")).collect();
     let text = recall(&past, &HistorySettings { lookback: None, ..smart() }).text;
-    let named = "The last 30 tries failed in the same way (25 earlier, iteration 26, iteration 27, iteration 28, \
-                 iteration 29 and iteration 30)";
+    let named = "The last 30 tries failed in the same way (#1 to #30)";
     assert!(text.contains(named), "{text}");
 }
 
@@ -151,7 +149,7 @@ fn failures_of_other_tasks_are_included_if_they_have_the_same_cause() {
         assert_eq!(is_there, is_included, "{cause}: {:?}", context.pieces);
     }
     let full = recall(&past("other"), &HistorySettings { mode: Mode::Full, lookback: None, ..smart() }).text;
-    assert!(full.contains("**Iteration 1** (T001 - Write part T001, failed):\n"), "{full}");
+    assert!(full.contains("**#1** (T001 - Write part T001, failed):\n"), "{full}");
 }
 
 #[test]
@@ -195,7 +193,8 @@ fn the_failures_of_the_task_are_found_however_long_ago_they_were() {
     let mut older = past.clone();
     older[0].session = session(2);
     let text = recall(&older, &smart()).text;
-    assert!(text.contains("**Iteration 1 of session 20260102-120000-00000001** (failed)"), "{text}");
+    assert!(text.contains("**Earlier sessions**: A is 20260102-120000-00000001."), "{text}");
+    assert!(text.contains("**#A1** (failed)") && text.matches("20260102").count() == 1, "{text}");
 }
 
 #[test]
@@ -238,7 +237,7 @@ fn older_tries_of_the_task_go_one_by_one_where_there_is_no_room_for_all() {
         let context = recall_within(budget);
         assert!(context.tokens() <= budget, "{budget}: {}", context.text);
         assert!(context.pieces[0].is_included, "{budget}");
-        assert!(context.text.contains("**Iteration 30** (failed):"), "{budget}: {}", context.text);
+        assert!(context.text.contains("**#1 to #30** (failed):"), "{budget}: {}", context.text);
         let tries = context.text.matches("of try ").count();
         assert!(tries < before || tries == 0, "{budget}: {tries} after {before}");
         assert!(tries == 0 || context.text.contains("way 0 of try 29 "), "{budget}: {}", context.text);
@@ -290,7 +289,7 @@ fn what_the_prompt_has_elsewhere_is_left_out() {
         context(&past, &task("T008"), Some(&session(1)), &smart(), &told)
     };
     let some = told(&[3], "- Iteration 3 (attempt 3) failed: x; tried: way 3\n- small steps (T008)");
-    assert!(some.text.contains("**Iteration 2** (failed):\n- Tried: way 2\n- Tried in iteration 1: way 1\n- Failed in the same way as iteration 3\n"), "{}", some.text);
+    assert!(some.text.contains("**#1 and #2** (failed):\n- Tried in #2: way 2\n- Tried in #1: way 1\n- Failed in the same way as #3\n"), "{}", some.text);
     assert!(!some.text.contains("small steps") && !some.text.contains("way 3"), "{}", some.text);
     assert!(some.tells(&(session(1), 1)) && !some.tells(&(session(1), 3)));
     let all = "way 1\nway 2\nway 3\n- Decided: small steps (T008)\n- The frob needs a knob (T008)";
@@ -329,5 +328,49 @@ proptest! {
         let context = recall(&past, &HistorySettings { mode, budget, ..smart() });
         prop_assert!(context.text.is_empty() || tokens(&context.text) <= budget);
         prop_assert!(context.text.is_empty() || context.text.ends_with(IMPORTANT));
+    }
+}
+
+#[test]
+fn what_the_prompt_has_elsewhere_takes_no_place_of_what_is_told_nowhere() {
+    let causes = ["a1", "b2", "c3", "d4", "e5", "f6", "g7", "h8", "i9"];
+    let past: Vec<_> = causes.iter().zip(1..).map(|(cause, number)| failure(number, "T008", cause)).collect();
+    let told = |numbers: std::ops::RangeInclusive<u32>| {
+        let ways: String = numbers.clone().map(|number| format!("way {number}\n")).collect();
+        let told = AlreadyTold::new(numbers.map(|number| (session(1), number)), [ways.as_str()]);
+        context(&past, &task("T008"), Some(&session(1)), &smart(), &told)
+    };
+    let some = told(5..=9);
+    assert_eq!(some.scanned, 4, "{}", some.text);
+    assert!(some.text.contains("**#1** (failed)") && !some.text.contains("**#5**"), "{}", some.text);
+    assert_eq!(some.left_out, [(LeftOut::Elsewhere, "#5 to #9".to_owned())]);
+    let few = told(8..=9);
+    assert_eq!(few.left_out[1], (LeftOut::Lookback, "#1 and #2".to_owned()), "{}", few.text);
+    assert_eq!(told(1..=9).left_out, [(LeftOut::Elsewhere, "#1 to #9".to_owned())]);
+}
+
+#[test]
+fn equal_failures_are_told_once_whatever_their_task() {
+    let mut past: Vec<_> = (1..=3).map(|number| failure(number, "T004", "same")).collect();
+    past.push(failure(4, "T005", "same"));
+    past.push(failure(5, "T008", "same"));
+    let text = recall(&past, &smart()).text;
+    assert!(text.contains("**#1 to #4** (T004, T005, failed):\n- Tried in #4: way 4\n"), "{text}");
+    assert_eq!(text.matches("FAILED t_same").count(), 2, "{text}");
+    let told = AlreadyTold::new([(session(1), 5)], ["- Iteration 5 failed: x; tried: way 5"]);
+    let rest = context(&past[..], &task("T008"), Some(&session(1)), &smart(), &told).text;
+    assert!(rest.contains("- Failed in the same way as #5\n") && !rest.contains("FAILED"), "{rest}");
+    let twins = [failure(1, "T004", "same"), failure(2, "T005", "sane"), failure(3, "T008", "same")];
+    let text = recall(&twins, &smart()).text;
+    assert!(text.contains("**#1** (T004 - ") && text.contains("**#2** (T005 - "), "{text}");
+}
+
+#[test]
+fn a_history_that_was_asked_for_has_the_newest_failures_of_other_tasks() {
+    let past = [failure(1, "T001", "other"), failure(2, "T008", "mine")];
+    for (is_asked, expected) in [(true, Vec::new()), (false, vec![(LeftOut::Kind, "#1".to_owned())])] {
+        let found = recall(&past, &HistorySettings { is_asked, ..smart() });
+        assert_eq!(found.text.contains("way 1"), is_asked, "{}", found.text);
+        assert_eq!(found.left_out, expected);
     }
 }

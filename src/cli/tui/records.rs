@@ -25,7 +25,7 @@ use ralph_ui::tui::{
 
 use crate::cli::iterations::{FeatureFiles, files_of};
 use crate::cli::session_changes::{between, changed_files, in_tree};
-use crate::cli::{Context, summary};
+use crate::cli::{Context, memory, summary};
 
 /// How much of a file is shown: its end. A pager takes all.
 const MAX_TEXT_BYTES: u64 = 1 << 20;
@@ -473,6 +473,9 @@ impl Backend for Records {
             Request::Session(id) => Answer::Session(Box::new(self.detail(id)?)),
             Request::Diff(target) => Answer::Diff(self.diff(target, MAX_LINES)?),
             Request::Unfinished(target) => self.unfinished(target)?,
+            Request::Memory { feature, task } => {
+                Answer::Memory(memory::text(&self.context, feature, task.as_ref())?)
+            }
         })
     }
 }

@@ -358,7 +358,9 @@ impl App {
 
     /// Takes in what was read.
     pub fn answered(&mut self, request: Request, answer: anyhow::Result<Answer>) {
-        if let (Err(error), false) = (&answer, matches!(request, Request::Diff(_) | Request::Text(_))) {
+        if let (Err(error), false) =
+            (&answer, matches!(request, Request::Diff(_) | Request::Text(_) | Request::Memory { .. }))
+        {
             self.message = Row::failure(error);
         }
         self.cache.take(request, answer.map_err(|error| format!("{error:#}")));

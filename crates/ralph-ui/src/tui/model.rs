@@ -37,19 +37,24 @@ pub enum Request {
     Diff(DiffTarget),
     /// What attempts changed and is still in the work tree.
     Unfinished(DiffTarget),
+    /// What the next prompt for a task of a feature has of earlier iterations; of the next task, if none is named.
+    Memory {
+        feature: String,
+        task: Option<TaskName>,
+    },
 }
 
 impl Request {
     /// Returns true if others should not have to wait for it.
     pub fn is_slow(&self) -> bool {
-        matches!(self, Self::Session(_) | Self::Diff(_) | Self::Unfinished(_))
+        matches!(self, Self::Session(_) | Self::Diff(_) | Self::Unfinished(_) | Self::Memory { .. })
     }
 
     /// Returns true if the answer may be another one later.
     pub fn is_volatile(&self) -> bool {
         match self {
             Self::Text(file) => matches!(file.place, Place::Spool(..)),
-            _ => matches!(self, Self::Session(_) | Self::Unfinished(_)),
+            _ => matches!(self, Self::Session(_) | Self::Unfinished(_) | Self::Memory { .. }),
         }
     }
 }
@@ -69,6 +74,8 @@ pub enum Answer {
     Diff(String),
     /// The snapshot from before attempts that did not finish their task, and what is still in the work tree of them.
     Unfinished(ObjectId, Vec<Changed>),
+    /// The text of `memory`.
+    Memory(String),
 }
 
 /// A file from the top of the work tree, with lines added and removed.

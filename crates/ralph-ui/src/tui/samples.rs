@@ -246,6 +246,10 @@ impl Backend for Sample {
                 }))
             }
             Request::Diff(_) => Answer::Diff(PATCH.to_owned()),
+            Request::Memory { task, .. } => {
+                let task = task.as_deref().unwrap_or("T035");
+                Answer::Memory(format!("{task}: 843 tokens of earlier iterations in its next prompt\n"))
+            }
             Request::Unfinished(target) => Answer::Unfinished(
                 target.runs[0].0.clone(),
                 vec![("src/export/csv.ts".to_owned(), 81, 0), ("src/export/csv.test.ts".to_owned(), 1, 0)],

@@ -104,7 +104,7 @@ impl App {
             Act::Show(view) => self.show(view),
             Act::Find
                 if self.panel == Panel::Detail
-                    && matches!(self.view, View::Output | View::Diff | View::Prompt) =>
+                    && matches!(self.view, View::Output | View::Diff | View::Prompt | View::Memory) =>
             {
                 self.mode = Mode::Typing(Field::Search, String::new());
             }

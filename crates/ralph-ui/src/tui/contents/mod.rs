@@ -48,6 +48,8 @@ pub enum View {
     Output,
     Diff,
     Prompt,
+    /// What the next prompt has of earlier iterations.
+    Memory,
     /// All attempts of the session.
     Log,
     /// All sessions.
@@ -288,6 +290,7 @@ impl<'a> Scene<'a> {
             match view {
                 View::Output => format!("  output{number}"),
                 View::Prompt => format!("  prompt{number}"),
+                View::Memory => "  memory of the next prompt".to_owned(),
                 View::Diff => "  diff".to_owned(),
                 View::Log if !self.filter.is_empty() => format!("  / {}", brief(self.filter)),
                 View::Log | View::Detail | View::Nights => String::new(),
@@ -372,6 +375,21 @@ fn sections(scene: &Scene<'_>, subject: &Subject, view: View, old: Option<&Page>
                 .map_or_else(Vec::new, |entry| output::prompt(scene, Place::Record(entry.commit.clone()))),
             None => nothing("no prompt was sent yet"),
         },
+        (View::Memory, _) => {
+            let task = match subject {
+                Subject::Task(task) => Some(task.clone()),
+                Subject::Need(place) => {
+                    scene.feature.summary.needs_you.get(*place).and_then(|need| need.task.clone())
+                }
+                Subject::Attempt(_) => attempt.and_then(|(_, one)| one.task.clone()),
+                Subject::Night | Subject::Running => None,
+            };
+            match scene.cache.get(Request::Memory { feature: scene.feature.path.clone(), task }) {
+                Some(Ok(Answer::Memory(text))) => vec![Section::plain(output::markdown(text))],
+                Some(Err(error)) => vec![Section::plain(Row::failure_words(error))],
+                None | Some(Ok(_)) => Vec::new(),
+            }
+        }
         (View::Diff, _) => match scene.diff_target(subject) {
             None if is_live => nothing("what it changes is known when it is recorded"),
             None => nothing("no snapshot was taken: nothing to compare"),

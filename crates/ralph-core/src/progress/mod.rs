@@ -23,7 +23,7 @@ pub use learnings::learnings;
 pub use markdown::fenced;
 pub use names::Names;
 pub use strategy::{Elsewhere, Progress, question};
-pub use wording::first_sentence;
+pub use wording::{first_sentence, statements};
 
 /// The facts of an iteration under the names of the structured log.
 pub type Entry = serde_json::Map<String, serde_json::Value>;

@@ -1,6 +1,10 @@
 //! What the words of an agent say: how a success came about, and which of its approaches worked.
 
 use super::markdown::one_line;
+use crate::record::Statement;
+
+/// Words between a decision and its reason.
+const REASONS: [&str; 5] = [" because ", ", as ", ", since ", ", for ", " so that "];
 
 /// Words that end an approach which worked.
 const WORKED: [&str; 4] = ["worked", "works", "succeeded", "helped"];
@@ -45,6 +49,31 @@ pub(super) fn by_result(approach: &str) -> (Vec<String>, Vec<String>) {
     parts.into_iter().partition(|part| has_worked(part))
 }
 
+/// Returns what an agent tried, with its result and the reason that it gives, and what it decided and why, as far as it says so.
+pub fn statements(approaches: &[String], decisions: &[String]) -> Vec<Statement> {
+    let tried = approaches.iter().flat_map(|approach| {
+        let (worked, failed) = by_result(approach);
+        let of = |parts: Vec<String>, result: &'static str| {
+            parts.into_iter().map(move |part| {
+                let split =
+                    part.split_once(": ").filter(|(what, reason)| !what.is_empty() && !reason.is_empty());
+                let (what, reason) = split.unwrap_or((&part, ""));
+                let reason = Some(reason.to_owned()).filter(|reason| !reason.is_empty());
+                Statement { what: what.to_owned(), result: Some(result.to_owned()), reason }
+            })
+        };
+        of(worked, "worked").chain(of(failed, "failed")).collect::<Vec<_>>()
+    });
+    let decided = decisions.iter().filter_map(|decision| {
+        let text = one_line(decision);
+        let found = REASONS.iter().filter_map(|word| Some((text.find(word)?, word.len())));
+        let (at, length) = found.min()?;
+        let reason = Some(text[at + length..].to_owned());
+        Some(Statement { what: text[..at].to_owned(), result: None, reason })
+    });
+    tried.chain(decided).collect()
+}
+
 /// Returns true if the end of an approach says that it worked: `node -e …: worked`, `awk (works)`.
 fn has_worked(approach: &str) -> bool {
     let end = approach.rsplit([':', '(', '—', '–', '→', '>', ',']).next().unwrap_or_default().to_lowercase();
@@ -74,6 +103,24 @@ mod tests {
             let (is, is_not) = by_result(approach);
             assert_eq!((is.join("|").as_str(), is_not.join("|").as_str()), (worked, failed), "{approach}");
         }
+    }
+
+    #[test]
+    fn what_was_tried_has_a_result_and_what_was_decided_its_reason() {
+        let approaches = ["perl: no such module; awk: it worked".to_owned(), "a mock".to_owned()];
+        let decisions = ["JSON, for its readers".to_owned(), "Tabs".to_owned()];
+        let found = statements(&approaches, &decisions);
+        let shown: Vec<_> = found
+            .iter()
+            .map(|one| [Some(one.what.as_str()), one.result.as_deref(), one.reason.as_deref()])
+            .collect();
+        let expected = [
+            [Some("awk"), Some("worked"), Some("it worked")],
+            [Some("perl"), Some("failed"), Some("no such module")],
+            [Some("a mock"), Some("failed"), None],
+            [Some("JSON"), None, Some("its readers")],
+        ];
+        assert_eq!(shown, expected);
     }
 
     #[test]

@@ -26,6 +26,9 @@ pub struct Facts {
     /// The end of what the agent said last.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub final_message: String,
+    /// What it says that it tried and decided, as far as its words have a result or a reason.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub statements: Vec<Statement>,
     /// The files that changed most, with how much of them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<FileChange>,
@@ -56,6 +59,19 @@ pub struct Failing {
     /// What was expected and what came.
     pub values: Vec<String>,
     pub file: String,
+}
+
+/// Something that an agent tried or decided.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Statement {
+    /// Without result and reason.
+    pub what: String,
+    /// `worked` or `failed`; `None` for a decision.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub result: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
 }
 
 /// How often a tool of the agent was used.

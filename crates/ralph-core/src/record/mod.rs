@@ -51,7 +51,9 @@ pub use did_you_mean::did_you_mean;
 pub use escapes::without_escapes;
 pub use event::{AgentEvent, Event, Phase};
 pub use evidence::{Acceptance, Evidence, FLAG_SEPARATOR, FLAGS_LINE, Flag, SecondRun};
-pub use facts::{CommandRun, FACTS_VERSION, Facts, Failing, FileChange, FileStatus, Summarized, ToolUse};
+pub use facts::{
+    CommandRun, FACTS_VERSION, Facts, Failing, FileChange, FileStatus, Statement, Summarized, ToolUse,
+};
 pub use hex::hex;
 pub use hint::{Hint, hint_command, hint_command_of};
 pub use ids::{ObjectId, SessionId};

@@ -8,7 +8,7 @@ use ralph_agent::question::{self, Asked};
 use ralph_core::config::Until;
 use ralph_core::progress::capture;
 use ralph_core::progress::cause;
-use ralph_core::progress::{IterationContext, question as summary_question};
+use ralph_core::progress::{IterationContext, question as summary_question, statements};
 use ralph_core::record::{
     AgentFacts, Claims, Durations, Exits, Facts, FailureClass, GitStateKind, Iteration, ObjectId, Outcome,
     SCHEMA, Session, Summarized, TaskCounts, Timestamp, Tokens,
@@ -158,7 +158,8 @@ impl Running<'_> {
             examined.as_ref(),
             &self.plan.capture_rules,
         );
-        iteration.facts = Facts { changes: iteration.facts.changes, ..facts };
+        let statements = statements(&iteration.approaches, &iteration.decisions);
+        iteration.facts = Facts { changes: iteration.facts.changes, statements, ..facts };
         if let Some(context) = &mut context {
             context.cause.clone_from(&iteration.cause);
             context.final_message.clone_from(&iteration.facts.final_message);

@@ -1,6 +1,6 @@
 //! What was printed and what was asked.
 
-use crate::style::{cut, size};
+use crate::style::{brief_duration, cut, size};
 use crate::tui::model::{Answer, Attempt, File, Night, Place, Request, Stream};
 use crate::tui::page::{Fold, Section, reading};
 use crate::tui::row::{Look, Row, shown};
@@ -25,10 +25,16 @@ pub fn rows_of_text(file: &File, bytes: &[u8], events: Option<&[AgentEvent]>) ->
 /// What an attempt printed, the validation first if that is what failed.
 pub fn sections(scene: &Scene<'_>, night: &Night, attempt: &Attempt) -> Vec<Section> {
     let Some(entry) = attempt.entry() else { return Vec::new() };
-    let codes = [("validation", entry.exit.validation), ("agent", entry.exit.agent)];
-    let head = codes.into_iter().fold(Row::new(), |row, (name, code)| match code {
+    let took = &entry.duration_ms;
+    let codes =
+        [("validation", entry.exit.validation, took.validation), ("agent", entry.exit.agent, took.agent)];
+    let head = codes.into_iter().fold(Row::new(), |row, (name, code, ms)| match code {
         None => row.and(Look::Dim, format!("{name} did not run  ")),
-        Some(code) => row.and(Look::Plain, format!("{name} ")).and(look_of_exit(code), exit(code) + "  "),
+        Some(code) => {
+            let time = ms.map_or(String::new(), |ms| format!(" in {}", brief_duration(ms)));
+            let row = row.and(Look::Plain, format!("{name} ")).and(look_of_exit(code), exit(code));
+            row.and(Look::Dim, time + "  ")
+        }
     });
     let mut sections = vec![Section::plain(vec![head])];
     let agent = entry.agent.as_ref();

@@ -456,12 +456,13 @@ mod tests {
         );
     }
 
+    fn shown(session: Option<&SessionId>) -> Elsewhere<'_> {
+        Elsewhere { shown: Some((session, 1)), ..Elsewhere::default() }
+    }
+
     #[test]
     fn what_the_last_attempt_has_already_is_not_given_again() {
         let failed = IterationContext { final_message: "words".to_owned(), ..context(1, None) };
-        fn shown(session: Option<&SessionId>) -> Elsewhere<'_> {
-            Elsewhere { shown: Some((session, 1)), ..Elsewhere::default() }
-        }
         for strategy in [Strategy::SystemCaptured, Strategy::LlmSummarized] {
             let mut progress = start(strategy, 5, 500);
             progress.record(&failed);

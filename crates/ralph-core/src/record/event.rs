@@ -257,6 +257,8 @@ impl Event {
             }
             | Self::ValidationFinished { iteration: _, command: text, exit: _, duration_ms: _, tests: _ }
             | Self::ChangesTakenBack { iteration: _, task: text, restored_to: _, restoration: _, files: _ }
+            // What it lacks is named by numbers.
+            | Self::HistoryIncluded { task: text, .. }
             | Self::Warning { message: text } => visit(text),
             Self::AgentEvent { iteration: _, event } => match event {
                 AgentEvent::Text { text }
@@ -284,17 +286,6 @@ impl Event {
             Self::SessionEnded { session: _, commit: _, closing } => closing.for_each_text(visit),
             Self::PhaseStarted { iteration: _, phase: Phase::Prompt | Phase::Recording }
             | Self::IterationRecorded { .. } => {}
-            Self::HistoryIncluded {
-                iteration: _,
-                task,
-                mode: _,
-                failures: _,
-                scanned: _,
-                tokens: _,
-                nothing,
-            } => {
-                [task].into_iter().chain(nothing).for_each(visit);
-            }
         }
     }
 }

@@ -78,6 +78,27 @@ impl Lines {
         self.screen.width = columns.map_or(usize::MAX, usize::from);
     }
 
+    /// What a prompt has of older iterations: once for each task, unless all is to be said.
+    fn history(&mut self, event: &Event, is_verbose: bool) -> Option<String> {
+        let Event::HistoryIncluded { task, failures, scanned, tokens, nothing, .. } = event else {
+            return None;
+        };
+        let is_new = self.with_history.insert(task.clone());
+        let (task, count) = (one_line(task), counted(*scanned as u64, "earlier attempt"));
+        let line = match nothing {
+            _ if !is_verbose && !is_new => return None,
+            Some(why) => format!("  {task}: no history: {}", one_line(why)),
+            None if !is_verbose => format!("  {task}: told what {count} tried"),
+            None => {
+                let why = failures.map_or(String::new(), |failures| {
+                    format!(", after {} in a row", counted(u64::from(failures), "failure"))
+                });
+                format!("  memory  {count} added to the prompt ({}){why}", counted(*tokens as u64, "token"))
+            }
+        };
+        Some(self.dim(&cut(&line, self.screen.width)))
+    }
+
     /// Longest words of anybody on a line.
     fn width(&self) -> usize {
         self.screen.width.saturating_sub(BESIDE).clamp(LEAST, WIDTH)
@@ -100,34 +121,7 @@ impl Lines {
                 let started = if is_verbose { self.started(event) } else { Vec::new() };
                 heading.into_iter().chain(started).collect()
             }
-            Event::HistoryIncluded { task, scanned, nothing, .. } if !is_verbose => {
-                if !self.with_history.insert(task.clone()) {
-                    return Vec::new();
-                }
-                let task = one_line(task);
-                let line = match nothing {
-                    Some(why) => format!("  {task}: no history: {}", one_line(why)),
-                    None => {
-                        format!("  {task}: told what {} tried", counted(*scanned as u64, "earlier attempt"))
-                    }
-                };
-                vec![self.dim(&cut(&line, self.screen.width))]
-            }
-            Event::HistoryIncluded { nothing: Some(why), .. } => {
-                let line = format!("  memory  no history: {}", one_line(why));
-                vec![self.dim(&cut(&line, self.screen.width))]
-            }
-            Event::HistoryIncluded { failures, scanned, tokens, .. } => {
-                let why = failures.map_or(String::new(), |failures| {
-                    format!(", after {} in a row", counted(u64::from(failures), "failure"))
-                });
-                let line = format!(
-                    "  memory  {} added to the prompt ({}){why}",
-                    counted(*scanned as u64, "earlier attempt"),
-                    counted(*tokens as u64, "token")
-                );
-                vec![self.dim(&cut(&line, self.screen.width))]
-            }
+            Event::HistoryIncluded { .. } => self.history(event, is_verbose).into_iter().collect(),
             Event::AgentEvent { event, .. } => self.agent_event(event).into_iter().collect(),
             Event::ValidationFinished { command, exit, duration_ms, tests, .. } if is_verbose => {
                 let (how, when) = match exit.reason {

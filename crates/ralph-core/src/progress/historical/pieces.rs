@@ -179,7 +179,7 @@ impl Writer<'_> {
         let line = format!("**{name}** ({how}): {}\n\n", decisive(newest, MAX_SHORT_LINE_CHARS));
         let shorter = Some(Shorter { front, tries, rest, line }).filter(|_| !new.is_empty());
         let iterations = new.iter().map(|&place| self.key(place)).collect();
-        Some(Piece { iterations, shorter, name, ..self.piece(section, place, kind, lines) })
+        Some(Piece { name, iterations, shorter, ..self.piece(section, place, kind, lines) })
     }
 
     /// Returns a failure of the same cause that the prompt describes elsewhere, whatever its task.

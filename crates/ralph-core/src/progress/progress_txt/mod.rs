@@ -150,7 +150,7 @@ fn opened_again(iteration: &Iteration) -> Option<String> {
     }
     let named: Vec<String> = opened.iter().take(MAX_LISTED_FILES).map(|name| one_line(name)).collect();
     let more = opened.len().saturating_sub(MAX_LISTED_FILES);
-    let more = (more > 0).then(|| format!(" and {more} more")).unwrap_or_default();
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     Some(format!("{}{more}", named.join(", ")))
 }
 

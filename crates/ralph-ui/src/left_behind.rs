@@ -99,17 +99,23 @@ mod tests {
             kept_in: Some("2".to_owned()),
         }];
         let session = &record.session;
-        let restore = format!("specify ralph restore {session}:0 a.js b.txt brings them back");
         assert_eq!(
             lines(&record),
             [
                 "a merge is in progress (since #2): finish it (`git merge --continue`) or end it (`git merge --abort`)"
                     .to_owned(),
-                format!("specify ralph restore {session}:2 e brings back what it undid"),
-                format!("! your uncommitted work is gone: a.js reverted, b.txt deleted; {restore}"),
+                "! your uncommitted work is gone: a.js reverted, b.txt deleted".to_owned(),
                 "edited beside your uncommitted changes: c".to_owned(),
                 "commit 1111111111 took in uncommitted work of yours: d".to_owned(),
             ]
         );
+        assert_eq!(
+            commands(RALPH, &record, Some(session)),
+            ["2 e", "0 a.js b.txt"].map(|words| format!("specify ralph restore {session}:{words}"))
+        );
+        assert_eq!(commands(RALPH, &record, None)[0], "specify ralph restore 2 e");
+        record.user_files.truncate(1);
+        record.user_files[0].kept_in = None;
+        assert!(lines(&record)[1].ends_with("a.js reverted; no snapshot has it"));
     }
 }

@@ -330,7 +330,10 @@ mod tests {
         let (_, card) = page.split_once("<article class=\"card now\">").unwrap();
         let (card, _) = card.split_once("</article>").unwrap();
         assert!(card.contains("s usage limit until"), "{card}");
-        assert!(card.contains(" stop</code>") && !card.contains(" hint "), "{card}");
+        assert!(
+            card.contains(" stop --session 20260101-120000-00000001</code>") && !card.contains(" hint "),
+            "{card}"
+        );
     }
 
     #[test]

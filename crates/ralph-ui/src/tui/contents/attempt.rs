@@ -1,12 +1,13 @@
 //! An attempt: how it ended and why, what it was judged by, what it did, and what it left.
 
 use crate::ending::capital;
+use crate::left_behind::commands;
 use crate::show::beside;
 use crate::style::duration;
 use crate::tui::model::{Attempt, Night};
 use crate::tui::page::Section;
 use crate::tui::row::{Look, Row};
-use ralph_core::record::{Iteration, Outcome};
+use ralph_core::record::{Iteration, Outcome, RALPH};
 
 use super::Scene;
 use super::output::{call, markdown, result_of};
@@ -87,6 +88,8 @@ fn facts(record: &Iteration) -> Vec<Row> {
     rows.extend(record.error.as_deref().map(|error| fact("Error", Row::of(Look::Bad, brief(error)))));
     let beside = beside(record).into_iter();
     rows.extend(beside.map(|(name, words)| fact(&capital(name), Row::of(Look::Warn, brief(&words)))));
+    let commands = commands(RALPH, record, Some(&record.session)).into_iter();
+    rows.extend(commands.map(|command| fact("Bring back", Row::of(Look::Plain, command))));
     rows
 }
 

@@ -1,7 +1,7 @@
 //! What a session leaves to somebody, and what it changed, in a line or few.
 
 use ralph_core::record::{
-    Changes, DiffStat, FlagCode, FlaggedTask, Need, NeedKind, RALPH, SessionId, Summary, hint_command,
+    Changes, DiffStat, FlagCode, FlaggedTask, Need, NeedKind, RALPH, SessionId, Summary, hint_command_of,
     join_truncated,
 };
 
@@ -166,7 +166,7 @@ pub fn next_commands(session: Option<&SessionId>, summary: &Summary, resume_flag
     let asks = summary.needs_you.iter().find(|need| need.why.waits_for_hint());
     let fails = summary.needs_you.iter().find(|need| need.why == NeedKind::Fails);
     let first = match (asks.and_then(|need| need.task.as_deref()), fails) {
-        (Some(task), _) => Some(hint_command(RALPH, task)),
+        (Some(task), _) => Some(hint_command_of(RALPH, session, task)),
         (None, Some(Need { task: Some(task), iteration: Some(iteration), session: of, .. })) => {
             Some(match session {
                 None => show_command(task, *iteration),

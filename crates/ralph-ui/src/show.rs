@@ -4,7 +4,7 @@ use indexmap::IndexMap;
 
 use ralph_core::record::{
     ExitReason, FailureClass, FileChange, Iteration, Outcome, RALPH, SandboxFacts, SecondRun, SessionId,
-    StreamCounts, Timestamp, ToolCall, hint_command, join_truncated,
+    StreamCounts, Timestamp, ToolCall, hint_command_of, join_truncated,
 };
 
 use super::ending::{capital, interruption};
@@ -133,7 +133,8 @@ pub fn lines(shown: &ShownAttempt<'_>, now: Timestamp, screen: Screen) -> Vec<St
         lines.push(format!("  {}{RALPH} accept {}", padded("right so", NAME), one_line(task)));
     }
     if let (Some(what), Some(task)) = (what, &iteration.task) {
-        lines.push(format!("  {}{}", padded(what, NAME), hint_command(RALPH, task)));
+        let command = hint_command_of(RALPH, shown.session, task);
+        lines.push(format!("  {}{command}", padded(what, NAME)));
     }
     // Each alone on its line, whole.
     let commands = left_behind::commands(RALPH, iteration, shown.session);

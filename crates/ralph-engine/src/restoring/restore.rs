@@ -128,15 +128,22 @@ impl<'a> Restore<'a> {
         }
         let (here, lock) = self.begin(intent)?;
         let (work_tree, private_index) = (&here.work_tree, here.private_index());
-        let lacking = self.lacking(target);
+        let matches = |folder: &Utf8Path| -> Result<bool> {
+            Ok(work_tree.unmatched(private_index, &target.snapshot, folder, target.paths)?.is_none())
+        };
+        let top = self.work_tree.top();
+        // Screens print paths from the top, and their commands are run in any folder.
+        let is_from_top = self.directory != top && !matches(self.directory)? && matches(top)?;
+        let directory = if is_from_top { top } else { self.directory };
+        let restore = Self { directory, ..self };
+        let lacking = restore.lacking(target);
         let specs = target.paths.iter();
         let specs = specs.filter(|spec| lacking.iter().all(|(asked, _)| *asked != Some(*spec)));
         let specs: Vec<String> = specs.cloned().collect();
-        if let Some(spec) = work_tree.unmatched(private_index, &target.snapshot, self.directory, &specs)? {
+        if let Some(spec) = work_tree.unmatched(private_index, &target.snapshot, directory, &specs)? {
             bail!("`{spec}` matches no file, neither now nor after {}", target.name);
         }
-        let asked = here.changes_to(&target.snapshot, Some((self.directory, target.paths)))?;
-        let top = self.work_tree.top();
+        let asked = here.changes_to(&target.snapshot, Some((directory, target.paths)))?;
         let hidden = work_tree.out_of_sight(private_index)?;
         let made: BTreeSet<RawPath> = asked
             .iter()
@@ -169,7 +176,7 @@ impl<'a> Restore<'a> {
             }
         }
         Ok(PlannedRestore {
-            restore: self,
+            restore,
             here,
             changes,
             left,

@@ -206,6 +206,33 @@ fn a_cache_changes_nothing_but_the_time() {
 }
 
 #[test]
+fn what_is_read_of_whole_records_is_kept_and_changes_nothing() {
+    let scene = Sandbox::new();
+    let stream: String = (0..=120)
+        .map(|number| {
+            let json = format!("{{\"agent_setup\": {{\"model\": \"opus-{number}\"}}, \"secret\": {number}}}");
+            let file = format!("M 100644 inline iteration.json\ndata {}\n{json}\n", json.len());
+            commit(SESSIONS[0], number, number) + if number == 0 { "" } else { &file }
+        })
+        .collect();
+    import(&scene, &stream);
+    scene.journal_differs();
+    let cache = scene.path(".git/ralph/cache/circumstances");
+    let log = || scene.ralph("log --json").code(0).stdout;
+    let first = log();
+    let whole = fs::read_to_string(&cache).unwrap();
+    assert!(String::from_utf8_lossy(&first).contains("\"opus-120\"") && whole.contains("opus-120"));
+    assert!(!whole.contains("secret"), "what lists do not show is not in it");
+    for text in [whole.clone(), whole.replace("opus-7", "opus-8"), whole[..900].to_owned(), String::new()] {
+        fs::write(&cache, text).unwrap();
+        assert!(log() == first);
+        assert!(fs::read_to_string(&cache).unwrap() == whole, "what was broken is made again");
+    }
+    scene.ralph("purge 20300101 --yes").code(0);
+    assert!(!cache.exists());
+}
+
+#[test]
 fn a_listing_follows_the_refs() {
     let scene = thousands(300);
     scene.skip_final_fsck();

@@ -144,12 +144,11 @@ pub fn run(args: &LogArgs, context: &Context) -> Result<ExitCode> {
             }
             None => summary::of_newest(context, None)?,
         };
-        let circumstances = |entry: &LogEntry| {
-            let read = reader.file(&entry.commit, "iteration.json");
-            let read = read.and_then(|bytes| Ok(serde_json::from_slice(&bytes.unwrap_or_default())?));
-            store.or_leave_out(entry, read).unwrap_or_default()
-        };
-        return print(|out| write_json(out, summary.as_ref(), &rows, &circumstances));
+        let known = store.circumstances(&reader);
+        let circumstances = |entry: &LogEntry| store.or_leave_out(entry, known.of(entry)).unwrap_or_default();
+        let printed = print(|out| write_json(out, summary.as_ref(), &rows, &circumstances));
+        known.keep();
+        return printed;
     } else if args.jsonl {
         return print(|out| -> Result<()> {
             for record in rows.iter().filter_map(|row| record(store, &reader, row).transpose()) {

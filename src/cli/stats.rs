@@ -4,7 +4,7 @@ use anyhow::Result;
 use serde::Serialize;
 
 use ralph_core::history::captures::{Captured, captured};
-use ralph_core::history::groups::Groups;
+use ralph_core::history::groups::{GroupedRun, Groups};
 use ralph_core::history::later_attempts::LaterAttempts;
 use ralph_core::history::state::CumulativeState;
 use ralph_core::history::stats::Stats;
@@ -72,20 +72,22 @@ fn settle_done(stats: &mut Stats, context: &Context, store: &Store) {
 /// resumed their session.
 fn groups(store: &Store, logs: &[SessionLog]) -> Result<Groups> {
     let reader = store.reader()?;
-    let mut iterations = Vec::new();
+    let (known, mut runs) = (store.circumstances(&reader), Vec::new());
     for log in logs {
         let mut offset = None;
         for entry in &log.entries {
             if entry.kind.begins() {
                 offset = store.readable_session(entry).and_then(|it| it.environment?.utc_offset);
             } else if entry.has_run()
-                && let Some(iteration) = store.or_leave_out(entry, reader.iteration(entry))
+                && let Some(found) = store.or_leave_out(entry, known.of(entry))
             {
-                iterations.push((iteration, offset.clone()));
+                let asked = found.agent_setup.and_then(|setup| setup.model);
+                runs.push(GroupedRun { entry, asked, utc_offset: offset.clone() });
             }
         }
     }
-    Ok(Groups::of(&iterations))
+    known.keep();
+    Ok(Groups::of(&runs))
 }
 
 /// Returns how later attempts ended. Of other iterations nothing is read.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::record::{Cost, Iteration, Outcome, Timestamp, Tokens};
+use crate::record::{Cost, LogEntry, Outcome, Timestamp, Tokens};
 
 /// What the runs of agents with something in common came to.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -38,6 +38,16 @@ pub struct ByDay {
     pub day: Option<String>,
 }
 
+/// A run of an agent, with what its entry does not have.
+#[derive(Debug, Clone)]
+pub struct GroupedRun<'a> {
+    pub entry: &'a LogEntry,
+    /// The model that was asked for.
+    pub asked: Option<String>,
+    /// How far local time was from UTC: `+01:00`.
+    pub utc_offset: Option<String>,
+}
+
 /// All runs, grouped three times.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Groups {
@@ -47,29 +57,29 @@ pub struct Groups {
 }
 
 impl Groups {
-    /// The numbers of iterations, each with how far local time was from UTC: `+01:00`.
-    pub fn of(iterations: &[(Iteration, Option<String>)]) -> Self {
-        let runs: Vec<_> = iterations.iter().filter(|(it, _)| it.exit.agent.is_some()).collect();
+    /// The numbers of some iterations; those in which no agent ran do not count.
+    pub fn of(runs: &[GroupedRun<'_>]) -> Self {
+        let runs: Vec<_> = runs.iter().filter(|run| run.entry.has_run()).collect();
         Self {
-            by_agent: group(&runs, |it, _| ByAgent { agent: it.agent.clone() }),
-            by_model: group(&runs, |it, _| ByModel {
-                asked: it.agent_setup.as_ref().and_then(|setup| setup.model.clone()),
-                answered: it.model.clone(),
+            by_agent: group(&runs, |run| ByAgent { agent: run.entry.agent.clone().unwrap_or_default() }),
+            by_model: group(&runs, |run| ByModel {
+                asked: run.asked.clone(),
+                answered: run.entry.model.clone(),
             }),
-            by_day: group(&runs, |it, offset| ByDay {
-                day: offset.and_then(|offset| local_day(it.started_at, offset)),
+            by_day: group(&runs, |run| ByDay {
+                day: run.utc_offset.as_ref().and_then(|offset| local_day(run.entry.started_at, offset)),
             }),
         }
     }
 }
 
 fn group<K: Ord + Clone + Serialize>(
-    runs: &[&(Iteration, Option<String>)],
-    key: impl Fn(&Iteration, Option<&str>) -> K,
+    runs: &[&GroupedRun<'_>],
+    key: impl Fn(&GroupedRun<'_>) -> K,
 ) -> Vec<Group<K>> {
     let mut groups: BTreeMap<K, Group<K>> = BTreeMap::new();
-    for (iteration, offset) in runs {
-        let key = key(iteration, offset.as_deref());
+    for run in runs {
+        let (key, entry) = (key(run), run.entry);
         let group = groups.entry(key.clone()).or_insert_with(|| Group {
             key,
             attempts: 0,
@@ -77,10 +87,10 @@ fn group<K: Ord + Clone + Serialize>(
             tokens: Tokens::default(),
             cost: Cost::default(),
         });
-        group.attempts += usize::from(iteration.is_attempt());
-        group.success += usize::from(iteration.outcome == Outcome::Success);
-        group.tokens = group.tokens.plus(&iteration.tokens);
-        group.cost = group.cost.plus(iteration.cost());
+        group.attempts += usize::from(entry.is_attempt());
+        group.success += usize::from(entry.outcome == Some(Outcome::Success));
+        group.tokens = group.tokens.plus(&entry.tokens);
+        group.cost = group.cost.plus(entry.cost());
     }
     groups.into_values().collect()
 }
@@ -96,7 +106,7 @@ fn local_day(at: Timestamp, offset: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::{AgentSetup, samples};
+    use crate::record::samples;
 
     #[test]
     fn a_day_is_that_of_the_place_where_the_loop_ran() {
@@ -116,21 +126,21 @@ mod tests {
 
     #[test]
     fn runs_are_grouped_and_what_is_not_recorded_is_null() {
-        let run = |outcome, model: Option<&str>, cost_usd| {
-            let mut iteration = samples::iteration(outcome);
-            iteration.agent_setup = model
-                .map(|model| Box::new(AgentSetup { model: Some(model.to_owned()), ..AgentSetup::default() }));
-            iteration.model = Some("opus-4".to_owned());
-            (Iteration { cost_usd, ..iteration }, model.map(|_| "+01:00".to_owned()))
-        };
-        let mut skipped = samples::iteration(Outcome::Skipped);
-        skipped.exit.agent = None;
-        let groups = Groups::of(&[
-            run(Outcome::Success, Some("opus"), Some(1.0)),
-            run(Outcome::Failure, Some("opus"), Some(2.0)),
-            run(Outcome::Interrupted, None, None),
-            (skipped, None),
-        ]);
+        let mut entries = samples::log_entries("T1+ T1- T1- T1!");
+        for (entry, cost_usd) in entries.iter_mut().zip([Some(1.0), Some(2.0)]) {
+            (entry.cost_usd, entry.model) = (cost_usd, Some("opus-4".to_owned()));
+            entry.started_at = "2026-01-31T11:00:00Z".parse().unwrap();
+        }
+        entries[2].outcome = Some(Outcome::Interrupted);
+        let runs: Vec<_> = entries
+            .iter()
+            .map(|entry| {
+                let asked = entry.cost_usd.map(|_| "opus".to_owned());
+                let utc_offset = asked.as_ref().map(|_| "+01:00".to_owned());
+                GroupedRun { entry, asked, utc_offset }
+            })
+            .collect();
+        let groups = Groups::of(&runs);
         let numbers = |group: &Group<ByModel>| {
             (group.key.asked.clone(), group.attempts, group.success, group.cost.usd, group.cost.is_partial)
         };

@@ -232,6 +232,7 @@ impl Store {
     /// Throws the cache and the reports away, with what they hold of sessions that go.
     pub(crate) fn forget_listing(&self) -> Result<()> {
         folders::forget_reports(self.repository())?;
+        disk::remove_file_if_there(&self.circumstances_file())?;
         disk::remove_file_if_there(&self.cache_file()).map(drop)
     }
 }

@@ -3,6 +3,7 @@
 pub(super) mod belonging;
 pub(super) mod blobs;
 pub(super) mod chain;
+pub(super) mod circumstances_cache;
 mod json_texts;
 pub(super) mod listing;
 pub(super) mod listing_cache;

@@ -205,7 +205,7 @@ fn a_task_that_is_refused_twice_for_the_same_script_is_given_up_and_a_person_may
     assert_eq!(session.iteration(3)["outcome"], "skipped");
     scene.ralph("status").code(0).stdout_has("the old one fails (-cat src/v || exit 1");
     scene.ralph("report --markdown").code(0).stdout_has("+cat lib/v || exit 1");
-    scene.ralph("accept T001").code(0).stdout_has("accepted T001, which was refused (judge)");
+    scene.ralph("accept T001").code(0).stdout_has("T001 is done, accepted by Ada Lovelace");
     scene.ralph("fsck").code(0);
 }
 

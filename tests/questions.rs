@@ -66,7 +66,8 @@ fn a_task_that_asks_is_set_aside_tried_once_more_and_answered_by_a_hint() {
         .stdout_has("it answers T001, which asks: semicolons, or commas?\n  semicolons\n");
     // Until an attempt had it, it is in sight, and needs nobody.
     let answered = "T001  answered \"semicolons\": its next prompt has it";
-    for command in ["status --feature 001-login", "log", "sessions"] {
+    scene.ralph("log").code(0).stdout_has(answered);
+    for command in ["status --feature 001-login", "sessions"] {
         scene.ralph(command).code(0).stdout_has(answered).stdout_lacks("? T001").stdout_lacks("need");
     }
     scene.ralph("status --feature 002-search").code(0).stdout_lacks("elsewhere");

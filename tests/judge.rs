@@ -432,7 +432,11 @@ fn every_screen_shows_what_an_attempt_was_judged_by() {
     scene.ralph("report -o ../page.html").code(0);
     let page = std::fs::read_to_string(scene.outside("page.html")).expect("the page was written");
     assert!(page.contains(&format!("⚑ {flag}")), "{page}");
-    assert!(scene.progress().contains(&format!("**Status**: ✅ Completed\n**Flags**: {flag}\n")));
+    assert!(
+        scene
+            .progress()
+            .contains(&format!("**Status**: ✅ Completed (T002 opened again)\n**Flags**: {flag}\n"))
+    );
     scene.ralph("rebuild --check").code(0);
 }
 

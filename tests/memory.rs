@@ -324,7 +324,7 @@ fn a_box_that_is_left_open_for_one_reason_task_after_task_ends_the_session_unles
             let prompt = scene.session().text(5, "prompt.md");
             assert!(prompt.contains("The last 3 iterations failed in the same way."), "{prompt}");
             scene.ralph("log").code(0).stdout_has("same as 1");
-            scene.ralph("stats").code(0).stdout_has("came back   7 times, T001, T002, T003: ");
+            scene.ralph("stats").code(0).stdout_has("came back  7 times, T001, T002, T003: ");
         }
     }
 }

@@ -64,7 +64,7 @@ fn a_break_is_no_time_at_work() {
     let status = scene.ralph("status").code(0);
     let first = status.text().lines().next().unwrap_or_default().to_owned();
     let span = first.split(", after ").nth(1).unwrap_or_default().to_owned();
-    assert!(span.ends_with(" s") && !span.contains(" min"), "{status}");
+    assert!(span.ends_with(" s in 2 runs") && !span.contains(" min"), "{status}");
     assert!(card.ends_with(&format!(" · {span}")), "{resumed}\n{status}");
     let headline = &scene.ralph("report --json").json()["headline"];
     let [worked, span] = ["worked_ms", "span_ms"].map(|key| headline[key].as_u64().unwrap_or_default());

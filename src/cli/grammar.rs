@@ -360,7 +360,6 @@ mod tests {
             ("show 1 --stdout --json", "cannot be used with"),
             ("show @2", "`@2` is not an iteration"),
             ("show 1 --patch --json", "cannot be used with"),
-            ("diff", "<A>"),
             ("restore", "<N>"),
             ("bisect", "<COMMAND>"),
             ("log --outcome good", "invalid value `good`; expected one of success"),

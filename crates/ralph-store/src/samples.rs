@@ -33,7 +33,7 @@ pub fn session() -> Session {
         tasks_completed: 0,
         closed: BTreeSet::new(),
         away_ms: 0,
-        runs: 1,
+        runs: 0,
         tasks_done: 12,
         tasks_remaining: 18,
         duration_ms: Durations::default(),

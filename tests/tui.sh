@@ -145,7 +145,7 @@ wait_for 'runs now'
 keys / 'exit:7'
 wait_for 'no attempt matches'
 keys Escape Escape S
-wait_for '1 attempt, 0 failed'
+wait_for '0 of 1  running'
 keys Escape F F
 wait_for 'The agent begins with T002'
 echo '  it shows every view'

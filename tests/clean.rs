@@ -66,6 +66,21 @@ fn what_passes_only_because_of_ignored_files_is_sent_back_and_done_again() {
 }
 
 #[test]
+fn what_was_tried_before_the_last_result_says_nothing_of_it() {
+    // T001 writes a script that git ignores, for which it is tried at once; T002 is not tried before the limit.
+    let helper = "[ $RALPH_TASK = T001 ] && mkdir -p local && printf '#!/bin/sh\\n' > local/helper && chmod +x local/helper\n";
+    let scene = scene(&HONEST.replacen("name=", &format!("{helper}name="), 1));
+    scene.tasks("- [ ] T001 Write one\n- [ ] T002 Write two\n- [ ] T003 Write three").commit("Three");
+    scene.call("run -n 2").checked().run().code(4).stdout_lacks("also in a clean checkout");
+    let session = scene.session();
+    assert_eq!(check(&session.iteration(1))["verdict"], "holds");
+    assert_eq!(check(&session.iteration(2)), &Value::Null);
+    assert_eq!(session.end().get("clean"), None);
+    scene.ralph("status").code(0).stdout_lacks("clean checkout");
+    scene.call("resume").checked().run().code(0).stdout_has("also in a clean checkout (3 tests)");
+}
+
+#[test]
 fn in_a_lane_the_box_is_opened_by_a_commit_and_the_false_runner_goes() {
     let scene = scene(CHEAT);
     let run = scene.call("run --lane").checked().run().code(0);

@@ -142,6 +142,7 @@ impl<'a> Running<'a> {
         // No secret is in names of tasks that count, and JSON does not have them.
         let session =
             Session { closed: std::mem::take(&mut session.closed), ..redacted(&redactor, &session)? };
+        let last_check_ms = session.clean.as_ref().map(|last| last.duration_ms);
         let place = place(&plan, &session);
         let spool = Spool::create(plan.work_tree, &place)?;
         let recorder = Recorder::new(&plan, place, redactor, spool.clone())?;
@@ -184,6 +185,7 @@ impl<'a> Running<'a> {
                 clean: CleanState {
                     successes: unchecked(&recorded),
                     since: plan.clock.stopwatch(),
+                    last_ms: last_check_ms,
                     has_failed: false,
                     is_over: false,
                     is_lane_dirty: false,

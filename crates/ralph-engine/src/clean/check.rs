@@ -44,6 +44,8 @@ pub(crate) struct CleanState {
     /// Since the last check.
     pub successes: u32,
     pub since: Stopwatch,
+    /// How long the last one took, also one of before a resumption; `None` before the first.
+    pub last_ms: Option<u64>,
     /// True if a check of this session failed: from then on each success is tried.
     pub has_failed: bool,
     /// Set after a check that said nothing: the next one would not either.
@@ -224,6 +226,7 @@ impl Running<'_> {
         self.state.clean = CleanState {
             successes: 0,
             since: self.plan.clock.stopwatch(),
+            last_ms: Some(check.duration_ms),
             has_failed: self.state.clean.has_failed || has_failed,
             is_over: check.verdict == CleanVerdict::Unusable,
             is_lane_dirty: self.state.clean.is_lane_dirty || has_failed,
@@ -319,11 +322,8 @@ impl Running<'_> {
         let Trial { why, number, slot, environment, objects } = trial;
         let Some(target) = self.plan.clean.clone() else { return Ok(None) };
         let (command, setup) = self.clean_commands();
-        let before = self
-            .session
-            .clean
-            .as_ref()
-            .map_or(String::new(), |last| format!(", {} s last time", last.duration_ms / 1000));
+        let last = self.state.clean.last_ms;
+        let before = last.map_or(String::new(), |last| format!(", {} s last time", last / 1000));
         let words = format!("{setup}{command} in a clean checkout{before}");
         self.begin_phase(number, Phase::Validation { command: words });
         if let Some(copies) = self.kept_copies()

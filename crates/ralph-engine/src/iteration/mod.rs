@@ -18,7 +18,9 @@ use tasklist::TaskList;
 
 use ralph_core::config::Until;
 use ralph_core::judge::IgnoredWork;
-use ralph_core::record::{Event, Iteration, ObjectId, Outcome, Phase, PhaseTime, RALPH, Task, TaskCounts};
+use ralph_core::record::{
+    CleanVerdict, Event, Iteration, ObjectId, Outcome, Phase, PhaseTime, RALPH, Task, TaskCounts,
+};
 use ralph_project::project_files::MAX_TASK_LIST_BYTES;
 use ralph_store::{Begin, Slot, names};
 
@@ -55,6 +57,10 @@ impl Running<'_> {
             self.recorder.watched_work_tree().accept_hidden();
             self.judging.unseen.work = IgnoredWork::default();
             self.state.clean.successes += 1;
+            if iteration.check().is_none() {
+                // What held then is not what is there now.
+                self.session.clean.take_if(|last| last.verdict == CleanVerdict::Holds);
+            }
         }
         Ok(iteration)
     }

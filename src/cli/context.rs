@@ -238,6 +238,11 @@ impl Context {
         }
     }
 
+    /// Returns the same with the task list of its branch, if its newest session works in a lane.
+    pub fn recorded_feature_to_read(&self, path: &str) -> Result<Feature> {
+        lane::at_tip(self.recorded_feature(path)?, self)
+    }
+
     /// Returns the project: the folder that holds `.specify/`, else the top of the work tree, else the folder itself.
     pub fn project(&self) -> Result<Project> {
         let start = self.start()?;

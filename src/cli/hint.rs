@@ -19,7 +19,7 @@ use super::control::running;
 use super::output::emit;
 use super::settings::{load_here, terminal_redactor};
 use super::trust::load_to_read;
-use super::{Context, ExitCode, Flags, Json, SessionChoice, lane, note, refusal, sessions, setup, warn};
+use super::{Context, ExitCode, Flags, Json, SessionChoice, note, refusal, sessions, setup, warn};
 
 /// Iterations in which a question is looked for.
 const MAX_ITERATIONS: usize = 1000;
@@ -80,15 +80,13 @@ impl<'a> HintTarget<'a> {
         let (path, feature) = if args.session.is_some() {
             let choice = SessionChoice { session: args.session.clone(), feature: None };
             let path = sessions::latest(store, &choice).map_err(refusal)?.feature().to_owned();
-            let feature =
-                context.recorded_feature(&path).and_then(|feature| lane::at_tip(feature, context)).ok();
+            let feature = context.recorded_feature_to_read(&path).ok();
             (path, feature)
         } else if place.feature.is_some() || place.tasks.is_some() {
             let feature = context.feature(place.feature.as_ref(), place.tasks.as_ref())?;
             (feature.path.clone(), Some(feature))
         } else if let Some(path) = running(context, None)?.and_then(|holder| feature_of(store, &holder)) {
-            let feature =
-                context.recorded_feature(&path).and_then(|feature| lane::at_tip(feature, context)).ok();
+            let feature = context.recorded_feature_to_read(&path).ok();
             (path, feature)
         } else {
             let feature = context.feature(None, None)?;

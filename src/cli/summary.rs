@@ -14,8 +14,8 @@ use ralph_project::tasks;
 use ralph_store::{Hints, Listing, Row, Store};
 use ralph_ui::status::OpenQuestion;
 
+use super::Context;
 use super::trust::load_to_read;
-use super::{Context, lane};
 
 /// Counts all sessions of a feature, by its path, against its task list as it is now. `shown` is the session that the
 /// command shows.
@@ -134,7 +134,7 @@ pub fn list(
     feature: &str,
     commits: impl Iterator<Item = ObjectId>,
 ) -> TaskList {
-    let present = context.recorded_feature(feature).and_then(|feature| lane::at_tip(feature, context));
+    let present = context.recorded_feature_to_read(feature);
     if let Ok(list) = present.and_then(|feature| tasks::read(&feature.files, &feature.tasks_path)) {
         return without_optional(list, context);
     }

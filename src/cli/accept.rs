@@ -9,6 +9,7 @@ use serde_json::json;
 use ralph_core::record::{Event, RALPH, Scope, join_files};
 use ralph_engine::{Answered, Word};
 use ralph_os::process::Interrupt;
+use ralph_project::feature::Feature;
 use ralph_store::Hints;
 use ralph_ui::evidence::outcome;
 use ralph_ui::style::one_line;
@@ -57,14 +58,14 @@ pub struct ReopenArgs {
 
 pub fn accept(args: &AcceptArgs, context: &Context) -> Result<ExitCode> {
     let word = if args.undo { Word::UndoAccept } else { Word::Accept { is_forced: args.force } };
-    let (answered, by) = answer(&args.task, word, &args.place, context)?;
+    let (answered, by) = answer(&args.task, word, &feature(&args.place, context)?, context)?;
     report(&answered, word, &by, None, args.json)
 }
 
 pub fn reopen(args: &ReopenArgs, context: &Context) -> Result<ExitCode> {
     let word = if args.undo { Word::UndoReopen } else { Word::Reopen };
-    let (answered, by) = answer(&args.task, word, &args.place, context)?;
-    let feature = context.feature(args.place.feature.as_ref(), args.place.tasks.as_ref())?;
+    let feature = feature(&args.place, context)?;
+    let (answered, by) = answer(&args.task, word, &feature, context)?;
     let hints = Hints::of(context.store()?.repository(), &feature.path);
     let names = [answered.task.clone()];
     if args.undo {
@@ -75,14 +76,17 @@ pub fn reopen(args: &ReopenArgs, context: &Context) -> Result<ExitCode> {
     report(&answered, word, &by, args.text.as_deref(), args.json)
 }
 
-fn answer(name: &str, word: Word, place: &PlaceArgs, context: &Context) -> Result<(Answered, String)> {
+fn feature(place: &PlaceArgs, context: &Context) -> Result<Feature> {
+    context.feature(place.feature.as_ref(), place.tasks.as_ref())
+}
+
+fn answer(name: &str, word: Word, feature: &Feature, context: &Context) -> Result<(Answered, String)> {
     let store = context.store()?;
-    let feature = context.feature(place.feature.as_ref(), place.tasks.as_ref())?;
-    lane::refuse_to_tick(&feature, context)?;
-    let settings = Settings::read(&feature, context, Flags::default(), &Scope::default()).map_err(refusal)?;
+    lane::refuse_to_tick(feature, context)?;
+    let settings = Settings::read(feature, context, Flags::default(), &Scope::default()).map_err(refusal)?;
     let ready = Ready::new(settings, false, context).map_err(refusal)?;
     let interrupt = Interrupt::install()?;
-    let plan = ready.plan(store, context.work_tree()?, &feature, RunRequest::default(), &interrupt)?;
+    let plan = ready.plan(store, context.work_tree()?, feature, RunRequest::default(), &interrupt)?;
     let by = person(context)?;
     let answered = ralph_engine::answer(&plan, name, word, &by, &mut |event| {
         if let Event::Warning { message } = event {
@@ -98,7 +102,8 @@ fn report(answered: &Answered, word: Word, by: &str, hint: Option<&str>, json: J
     let exit = answered.validation.as_ref().map(|(validation, _)| validation.exit.code);
     let report = json!({
         "session": session, "iteration": iteration, "task": task, "refused": refused, "by": by,
-        "is_completed": is_completed, "cause": answered.cause, "files": brought_back, "kept": kept, "exit": exit, "tests": tests,
+        "is_completed": is_completed, "cause": answered.cause, "files": brought_back, "kept": kept,
+        "exit": exit, "tests": tests,
     });
     let code = if iteration.is_some() { ExitCode::Done } else { ExitCode::Stuck };
     emit(json, &report, |out| {

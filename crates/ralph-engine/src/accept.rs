@@ -61,7 +61,7 @@ pub struct Answered {
     pub task: TaskName,
     /// Why the last attempt at the task was refused, if it was.
     pub refused: Option<FlagCode>,
-    /// True if it was done before: what stands out in it was looked at.
+    /// True if it was done before, so that its flags were settled.
     pub was_done: bool,
     /// The files of its attempts that were brought back, or taken away again, and those that stay as they are.
     pub brought_back: Vec<String>,
@@ -75,7 +75,7 @@ pub struct Answered {
     pub done: [usize; 2],
 }
 
-/// Where a task stands that a person speaks of.
+/// The state of a task that a person speaks of.
 enum Standing {
     Done,
     /// The last attempt at it was refused, or it was given up; its changes may be taken back.
@@ -88,7 +88,7 @@ enum Standing {
 ///
 /// # Errors
 ///
-/// A [`Refusal`] if a loop runs in this work tree, if the task is unknown, or stands where this cannot be said of it.
+/// A [`Refusal`] if a loop runs in this work tree, if the task is unknown, or in a state of which this cannot be said.
 pub fn answer(
     plan: &Plan<'_>,
     name: &str,
@@ -141,17 +141,12 @@ pub fn answer(
         (Word::UndoAccept, _) => desk.undo(&past, &mut answered).map(|()| None),
         _ => Ok(None),
     };
-    let is_over = match &prepared {
-        Ok(_) => answered.cause.is_some() && word != Word::Accept { is_forced: true },
-        Err(_) => true,
-    };
-    if is_over {
+    let is_red = answered.cause.is_some() && word != Word::Accept { is_forced: true };
+    if prepared.is_err() || is_red {
         desk.spool.remove(plan.store.repository())?;
+        return prepared.map(|_| answered);
     }
     let restoration = prepared?;
-    if is_over {
-        return Ok(answered);
-    }
     desk.go_on(opening, log)?;
     if matches!(word, Word::Accept { .. }) && !item.done {
         desk.slot.create()?;
@@ -174,7 +169,7 @@ pub fn answer(
 /// A record, and its session.
 type Past<'a> = (&'a SessionLog, &'a LogEntry);
 
-/// Drops acceptances that do not count any more, with what says so: where the task stands is what came before.
+/// Drops acceptances that do not count any more, with what says so: the state of the task is that of before.
 fn drop_undone(past: &mut Vec<Past<'_>>) {
     let mut counted: Vec<Past<'_>> = Vec::new();
     for (log, entry) in past.drain(..) {
@@ -198,7 +193,7 @@ fn not_tried(item: &Item) -> Refusal {
         .with_hint(format!("`{RALPH} --task {}` runs an agent on it", item.name))
 }
 
-/// Returns where a task stands that is to count as done.
+/// Returns the state of a task that is to count as done.
 fn to_accept(plan: &Plan<'_>, item: &Item, past: &[Past<'_>]) -> Result<Standing> {
     let task = &item.name;
     if item.done {
@@ -386,7 +381,7 @@ impl<'p, 'a> Desk<'p, 'a> {
         Ok(Some(point))
     }
 
-    /// Takes away what an acceptance brought back, but for files that somebody changed since.
+    /// Takes away what an acceptance brought back, but for files that were changed since.
     fn undo(&self, past: &[Past<'_>], answered: &mut Answered) -> Result<()> {
         let record = past.last().and_then(|(_, entry)| self.plan.store.readable_iteration(entry));
         let accepted = record.and_then(|record| record.evidence?.accepted);

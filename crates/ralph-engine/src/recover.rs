@@ -135,10 +135,9 @@ fn finish(plan: &Plan<'_>, spool: &Spool, place: &SpoolMeta, say: &mut dyn FnMut
             );
         } else {
             finish_rollback(plan, place, &slot, say)?;
-            let number = slot.path("").components().next_back().and_then(|name| name.as_str().parse().ok());
             let log = plan.store.session(&refs)?;
             // Where it is recorded, only the removal of its folder was cut off.
-            if log.zip(number).is_none_or(|(log, number)| log.iteration(number).is_none()) {
+            if log.zip(slot.number()).is_none_or(|(log, number)| log.iteration(number).is_none()) {
                 take_back_acceptance(plan, place, &slot)?;
             }
             // The crash came before the commit point of a start, resume, skip or end: nothing is lost with it.

@@ -324,8 +324,13 @@ impl Slot {
         match self.dir.file_name()? {
             "start" | "resume" => Some(0),
             "end" => Some(u32::MAX),
-            number => number.parse().ok(),
+            _ => self.number(),
         }
+    }
+
+    /// Returns the number of the iteration that is recorded in it; `None` if that is none.
+    pub fn number(&self) -> Option<u32> {
+        self.dir.file_name()?.parse().ok()
     }
 
     /// Returns the folder `dir` as one for the streams of something that is no record.

@@ -41,7 +41,7 @@ impl Cell {
 pub fn rows(night: &Night, width: usize, now: Option<Timestamp>, chosen: Option<u32>) -> [Row; 2] {
     let mut pieces: Vec<(Cell, Timestamp, u64, Option<u32>)> = Vec::new();
     let mut at = night.started_at;
-    for one in night.attempts.iter().filter(|one| one.is_attempt || one.outcome == Outcome::Interrupted) {
+    for one in night.attempts.iter().filter(|one| one.has_run()) {
         if at.ms_until(one.started_at) > MIN_PAUSE_MS {
             pieces.push((Cell::Pause, at, 0, None));
         }

@@ -288,6 +288,7 @@ pub fn synthetic_iteration(session: &SessionId, number: u32, seconds: i64, rando
         ended: None,
         user_files: Vec::new(),
         undone: Vec::new(),
+        gone: Vec::new(),
         closed_parents: Vec::new(),
         lost_tasks: Vec::new(),
         schema: SCHEMA,

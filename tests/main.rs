@@ -24,6 +24,7 @@ mod figures;
 mod finding;
 mod finish;
 mod forward;
+mod gone;
 mod good_ground;
 mod help;
 mod hints;

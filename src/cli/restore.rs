@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 use anyhow::{Context as _, Result, bail};
 use clap::Args;
 
-use ralph_core::record::{IterationName, ObjectId, RALPH, join_truncated};
+use ralph_core::record::{
+    FlagCode, GoneHow, IterationName, ObjectId, RALPH, Refusal, join_truncated, undone_state,
+};
 use ralph_engine::{Force, Intent, PlannedRestore, Restore, Target, Why};
 use ralph_git::worktree::{PathChange, WorkTree};
 use ralph_os::process::Tool;
@@ -15,7 +17,9 @@ use ralph_ui::restore::{self, Deed};
 use ralph_ui::style::{Paint, counted, one_line};
 
 use super::iterations::{self, Point};
-use super::{Context, ExitCode, SessionChoice, diff, lane, note, print, remotes, session_changes, warn};
+use super::{
+    Context, ExitCode, SessionChoice, diff, lane, note, print, remotes, session_changes, sessions, warn,
+};
 
 /// Maximum number of tasks that a warning names.
 const MAX_NAMED: usize = 10;
@@ -27,7 +31,7 @@ const MAX_ITERATIONS: usize = 1000;
 #[command(mut_arg("session", |session| session.help("Session of the iteration [default: the latest]")))]
 pub struct RestoreArgs {
     /// Iteration: 5, @~2, T004, SESSION:5, a commit; 0 is the state before the first
-    #[arg(value_name = "N", required_unless_present = "undo")]
+    #[arg(value_name = "N", required_unless_present_any = ["undo", "work_of"])]
     pub iteration: Option<IterationName>,
     /// Only these files and folders
     #[arg(value_name = "PATHS")]
@@ -44,6 +48,9 @@ pub struct RestoreArgs {
     /// Undo a restoration [default: the last one]
     #[arg(long, value_name = "NUMBER", num_args = 0..=1, conflicts_with_all = ["iteration", "paths", "tasks", "session", "feature"])]
     pub undo: Option<Option<u32>>,
+    /// Bring back the work of a task that a later attempt, or somebody, took back
+    #[arg(long, value_name = "TASK", conflicts_with_all = ["iteration", "paths", "tasks", "undo"])]
+    pub work_of: Option<String>,
     #[command(flatten)]
     pub choice: SessionChoice,
 }
@@ -61,17 +68,21 @@ pub fn run(args: &RestoreArgs, context: &Context) -> Result<ExitCode> {
         force: if args.force { Force::Yes } else { Force::No },
     };
     let intent = if args.dry_run { Intent::Look } else { Intent::Write };
-    let (name, planned) = match (&args.iteration, args.undo) {
-        (Some(iteration), _) => {
+    let wanted = match &args.work_of {
+        Some(task) => Some(work_of(store, task, &args.choice)?),
+        None => args.iteration.clone().map(|iteration| (iteration, args.paths.clone())),
+    };
+    let (name, planned) = match (&wanted, args.undo) {
+        (Some((iteration, paths)), _) => {
             let goal = iterations::find(store, iteration, &args.choice)?;
             if intent == Intent::Write {
                 lane::refuse_elsewhere(&goal.log, context)?;
             }
-            let planned = to_point(restore, store, &goal, args, intent)?;
-            if !args.tasks {
+            let planned = to_point(restore, store, &goal, (args.tasks, paths), intent)?;
+            if !args.tasks && args.work_of.is_none() {
                 say_what_no_longer_fits(store, work_tree, &goal, args, &planned)?;
             }
-            let moment = (!args.paths.is_empty()).then(|| short_name(store, &goal)).transpose()?;
+            let moment = (!paths.is_empty()).then(|| short_name(store, &goal)).transpose()?;
             ((goal.to_string(), moment), planned)
         }
         (None, number) => {
@@ -85,6 +96,40 @@ pub fn run(args: &RestoreArgs, context: &Context) -> Result<ExitCode> {
     }
     let (name, moment) = &name;
     show(planned, (name, moment.as_deref()), args, context.paint)
+}
+
+/// Returns the state that has the work of a task which was taken back, and the files of it.
+fn work_of(store: &Store, task: &str, choice: &SessionChoice) -> Result<(IterationName, Vec<String>)> {
+    let feature = sessions::latest(store, choice)?.feature().to_owned();
+    for entry in store.iterations_of(&feature, MAX_ITERATIONS)?.iter().rev() {
+        let is_gone = entry.gone.iter().any(|(name, _)| name.eq_ignore_ascii_case(task));
+        let is_undone = entry.flags.contains(&FlagCode::Undid) || entry.refused == Some(FlagCode::Undid);
+        let Some(record) = (is_gone || is_undone).then(|| store.readable_iteration(entry)).flatten() else {
+            continue;
+        };
+        let gone = record.gone.iter().find(|gone| gone.task.eq_ignore_ascii_case(task));
+        let undone = record.undone.iter().find(|undone| undone.task.eq_ignore_ascii_case(task));
+        let (state, files) = match (gone, undone) {
+            (Some(gone), _) if gone.how != GoneHow::Back => {
+                (gone.kept_in.as_ref().map(ToString::to_string), &gone.files)
+            }
+            (_, Some(undone)) => {
+                let state = undone_state(std::slice::from_ref(undone), Some(&record.session));
+                (state.map(|(state, _)| state), &undone.files)
+            }
+            _ => continue,
+        };
+        let state = state.with_context(|| format!("no snapshot has the work of {}", one_line(task)))?;
+        // As they are, wherever the user stands.
+        let paths = files.iter().map(|path| format!(":(top,literal){path}")).collect();
+        return Ok((state.parse()?, paths));
+    }
+    let task = one_line(task);
+    Err(Refusal::new(format!("no attempt that is recorded took back the work of {task}"))
+        .with_hint(format!(
+            "`{RALPH} log --task {task}` lists its attempts; `{RALPH} restore N` goes back to one"
+        ))
+        .into())
 }
 
 /// Returns what screens call a moment: `#17`, and the session with it where it is not the newest.
@@ -115,7 +160,7 @@ fn to_point<'a>(
     restore: Restore<'a>,
     store: &Store,
     point: &Point,
-    args: &RestoreArgs,
+    (with_tasks, paths): (bool, &[String]),
     intent: Intent,
 ) -> Result<PlannedRestore<'a>> {
     let files = point.files(store);
@@ -131,8 +176,8 @@ fn to_point<'a>(
         start: here(store, store.first_snapshot(&point.log)?)?.pop(),
         tasks: &files.tasks,
         progress: &files.progress,
-        with_tasks: args.tasks,
-        paths: &args.paths,
+        with_tasks,
+        paths,
     };
     restore.plan(&target, intent)
 }

@@ -56,6 +56,9 @@ pub fn of_facts(
 ) -> Result<Summary> {
     let remains = ralph_engine::remains(context.store()?, context.work_tree().ok(), newest);
     let mut summary = summarize(feature, facts, list, hints, remains.as_ref(), shown);
+    for back in ralph_engine::brought_back(context.store()?, context.work_tree().ok(), &summary) {
+        summary.has_work_of(&back);
+    }
     // Records have no secrets, and hints are as they were typed: pages are sent to others.
     if !summary.answered.is_empty() {
         let redactor =

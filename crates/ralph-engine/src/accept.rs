@@ -9,9 +9,10 @@ use ralph_core::config::Pass;
 use ralph_core::judge::{KnownFailures, known_failures};
 use ralph_core::record::{
     Acceptance, ArtifactStatus, Event, Evidence, ExitReason, FailureClass, Flag, FlagCode, Iteration,
-    LogEntry, Outcome, RALPH, RecordKind, Refusal, Session, SessionId, Status, StopReason, Task, TaskName,
-    Timestamp, Validation, join_files,
+    LogEntry, Outcome, RALPH, RecordKind, Refusal, Session, SessionFacts, SessionId, Status, StopReason,
+    Task, TaskName, Timestamp, Validation, join_files,
 };
+use ralph_core::summary::work_gone;
 use ralph_project::tasks::{self, set_marks};
 use ralph_store::{
     Begin, Control, LoopLock, PutBack, PutBackKind, RestorePoint, SessionLog, SessionQuery, SessionRefs,
@@ -111,7 +112,12 @@ pub fn answer(
     let newest = past.last().copied();
     drop_undone(&mut past);
     let standing = match word {
-        Word::Accept { .. } => to_accept(plan, item, &past)?,
+        Word::Accept { .. } => {
+            let facts: Vec<_> =
+                sessions.iter().filter_map(|log| SessionFacts::of_entries(&log.entries)).collect();
+            let is_gone = work_gone(&facts, &list).iter().any(|gone| gone.task == item.name);
+            to_accept(plan, item, &past, is_gone)?
+        }
         Word::Reopen => to_reopen(item)?,
         Word::UndoAccept | Word::UndoReopen => to_undo(item, newest.map(|(_, entry)| entry), word)?,
     };
@@ -194,12 +200,13 @@ fn not_tried(item: &Item) -> Refusal {
 }
 
 /// Returns the state of a task that is to count as done.
-fn to_accept(plan: &Plan<'_>, item: &Item, past: &[Past<'_>]) -> Result<Standing> {
+fn to_accept(plan: &Plan<'_>, item: &Item, past: &[Past<'_>], is_gone: bool) -> Result<Standing> {
     let task = &item.name;
     if item.done {
         let done = past.iter().rev().find(|(_, entry)| entry.outcome == Some(Outcome::Success));
         let flags = done.map_or(&[][..], |(_, entry)| &entry.flags);
         return match flags {
+            _ if is_gone => Ok(Standing::Done),
             [] => Err(Refusal::new(format!("{task} is done already"))
                 .with_hint(format!("`{RALPH} status` lists what is open"))
                 .into()),

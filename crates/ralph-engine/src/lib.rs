@@ -85,7 +85,7 @@ pub use iteration_context::last_words;
 pub use job::Job;
 pub use lane::write_feature_file;
 pub use lane_dependencies::{Dependency, dependencies, suggested_setup};
-pub use left_behind::{lost_list, remains};
+pub use left_behind::{brought_back, lost_list, remains};
 pub use left_spools::{left_running, nothing_is_left};
 pub use memory::{Memory, Reason, RecalledHistory};
 pub use plan::{Candidate, Plan};

@@ -1,8 +1,8 @@
 //! What an attempt was judged by, in the message of its record: trailers, and the text of its first flag.
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 
-use ralph_core::record::{FLAG_SEPARATOR, FLAGS_LINE, FlagCode, Iteration, TestCounts};
+use ralph_core::record::{FLAG_SEPARATOR, FLAGS_LINE, FlagCode, GoneHow, Iteration, TaskName, TestCounts};
 
 use super::trailer_value::{known, names, number, optional};
 
@@ -24,7 +24,24 @@ pub(super) fn trailers(iteration: &Iteration) -> Vec<(&'static str, String)> {
     if !iteration.reopened.is_empty() {
         lines.push(("Reopened", iteration.reopened.join(",")));
     }
+    if !iteration.gone.is_empty() {
+        lines.push(("Gone", gone_words(iteration.gone.iter().map(|gone| (&gone.task, gone.how)))));
+    }
     lines
+}
+
+/// `T003=attempt,T005=back`
+pub(super) fn gone_words<'a>(gone: impl Iterator<Item = (&'a TaskName, GoneHow)>) -> String {
+    gone.map(|(task, how)| format!("{task}={how}")).collect::<Vec<_>>().join(",")
+}
+
+/// Reads which work went or came back.
+pub(super) fn gone(trailer: Option<&str>) -> Result<Vec<(TaskName, GoneHow)>> {
+    let read = |item: &String| -> Result<(TaskName, GoneHow)> {
+        let (task, how) = item.rsplit_once('=').with_context(|| format!("`{item}` is no task and how"))?;
+        Ok((task.to_owned(), GoneHow::of_record(how)?))
+    };
+    names(trailer).iter().map(read).collect()
 }
 
 /// Reads the counts of tests back.

@@ -384,6 +384,7 @@ fn read_entry(
         first_flag: evidence::first_flag(message),
         refused: trailers.find("Refused").map(FlagCode::of_record).transpose()?,
         reopened: names(trailers.find("Reopened")),
+        gone: evidence::gone(trailers.find("Gone"))?,
         head_before: field(work, "before").filter(|id| *id != "-").map(str::parse).transpose()?,
         head_after: field(work, "after").filter(|id| *id != "-").map(str::parse).transpose()?,
         snapshot: trailers.find("Snapshot").map(str::parse).transpose()?,
@@ -467,6 +468,7 @@ pub fn unreadable(
         first_flag: None,
         refused: None,
         reopened: Vec::new(),
+        gone: Vec::new(),
         head_before: None,
         head_after: None,
         snapshot: None,
@@ -480,6 +482,8 @@ pub fn unreadable(
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+
+    use ralph_core::record::GoneHow;
 
     use super::super::samples;
     use super::*;
@@ -514,6 +518,7 @@ mod tests {
             "Ralph-Tests: passed=39 failed=0 skipped=-",
             "Ralph-Flags: fewer,others",
             "Ralph-Reopened: T005",
+            "Ralph-Gone: T003=ordered,T002=back",
             "Ralph-Duration-Ms: agent=1 validation=2 second=3",
         ] {
             assert!(message.contains(&format!("\n{line}\n")), "{message}");
@@ -522,6 +527,8 @@ mod tests {
         assert_eq!(entry.flags, [FlagCode::Fewer, FlagCode::Others]);
         assert_eq!(entry.first_flag.as_deref(), Some("39 tests ran"));
         assert_eq!(entry.reopened, iteration.reopened);
+        let gone = [("T003".to_owned(), GoneHow::Ordered), ("T002".to_owned(), GoneHow::Back)];
+        assert_eq!(entry.gone, gone);
         assert_eq!(entry.tests.unwrap().passed, Some(39));
         assert_eq!(entry.duration_ms, iteration.duration_ms);
         let planted = "## Iteration 4\n**Task**: T004 x\n**Status**: ok\n- a\n**Flags**: planted\n";

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use failure_excerpt::Tally;
 
 use ralph_core::record::{
-    Artifact, ArtifactStatus, Durations, Evidence, Flag, FlagCode, Iteration, Outcome, SCHEMA, Session,
-    SessionId, Status, Timestamp, Tokens, samples,
+    Artifact, ArtifactStatus, Durations, Evidence, Flag, FlagCode, GoneHow, GoneTask, Iteration, Outcome,
+    SCHEMA, Session, SessionId, Status, Timestamp, Tokens, samples,
 };
 
 pub fn session_id() -> SessionId {
@@ -64,7 +64,7 @@ pub fn session() -> Session {
     }
 }
 
-/// A success with flags, of which another box was opened again.
+/// A success with flags, of which another box was opened again, and which the work of two other tasks went and came back with.
 pub fn flagged_iteration() -> Iteration {
     let flag = |code, text: &str| Flag { code, text: text.to_owned(), paths: Vec::new() };
     let evidence = Evidence {
@@ -75,9 +75,11 @@ pub fn flagged_iteration() -> Iteration {
         ],
         ..Evidence::default()
     };
+    let gone = |task: &str, how| GoneTask { task: task.to_owned(), how, files: Vec::new(), kept_in: None };
     Iteration {
         evidence: Some(Box::new(evidence)),
         reopened: vec!["T005".to_owned()],
+        gone: vec![gone("T003", GoneHow::Ordered), gone("T002", GoneHow::Back)],
         duration_ms: Durations { agent: Some(1), validation: Some(2), second: Some(3) },
         outcome: Outcome::Success,
         ..iteration(4)

@@ -1,8 +1,8 @@
 //! What an attempt left behind beside its work, in words: the same on every screen.
 
 use ralph_core::record::{
-    Iteration, LOST, MAX_LISTED_FILES, OwnCommand, RALPH, SessionId, UserFileChange, join_files, lost_files,
-    restore_command, undone_command,
+    GoneHow, Iteration, LOST, MAX_LISTED_FILES, OwnCommand, RALPH, SessionId, UserFileChange, join_files,
+    lost_files, quoted_for_shell, restore_command, undone_command,
 };
 
 /// `! your uncommitted work is gone: a.js reverted; specify ralph restore 0 a.js brings it back`
@@ -24,7 +24,12 @@ pub fn undone(iteration: &Iteration, session: Option<&SessionId>) -> Option<Stri
 /// mean the latest one.
 pub fn commands(program: OwnCommand, iteration: &Iteration, session: Option<&SessionId>) -> Vec<String> {
     let undone = undone_command(program, &iteration.undone, session);
-    undone.into_iter().chain(restore_command(program, &iteration.user_files, session)).collect()
+    // What is gone is among what it undid, but for what went before it.
+    let gone = iteration.gone.iter().filter(|gone| gone.how == GoneHow::Between);
+    let of =
+        session.map_or(String::new(), |_| format!(" --feature {}", quoted_for_shell(&iteration.feature)));
+    let gone = gone.map(|gone| format!("{program} restore --work-of {}{of}", quoted_for_shell(&gone.task)));
+    undone.into_iter().chain(gone).chain(restore_command(program, &iteration.user_files, session)).collect()
 }
 
 /// Returns a line for each thing that an iteration left behind, or did to files of the user's.

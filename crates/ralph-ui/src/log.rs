@@ -441,7 +441,7 @@ mod tests {
         let validation = i32::from(outcome == "failure");
         let claim = if number == 2 { "ticked" } else { "" };
         format!(
-            "iteration\t{number:040}\t{number}\t{outcome}\t{class}\t{ended_at}\t240000\t60000\t-\t{attempt}\t{task}\t-\t{task} {outcome}\t{title}\t{cause}\t-\t{flags}\t{flag}\t0\t{validation}\t{cost}\t{claim}\t-\t-\t-\tspecs/004-boards\t{phase}\tclaude\t-\t20260101-120000-00000001\t-\t{ended_at}\t-\t-\t-\t-"
+            "iteration\t{number:040}\t{number}\t{outcome}\t{class}\t{ended_at}\t240000\t60000\t-\t{attempt}\t{task}\t-\t{task} {outcome}\t{title}\t{cause}\t-\t{flags}\t{flag}\t0\t{validation}\t{cost}\t{claim}\t-\t-\t-\tspecs/004-boards\t{phase}\tclaude\t-\t20260101-120000-00000001\t-\t{ended_at}\t-\t-\t-\t-\t31\t4\t-\t-\t-\t-\t-\t\t"
         )
     }
 

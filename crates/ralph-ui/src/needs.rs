@@ -1,8 +1,8 @@
 //! What a session leaves to somebody, and what it changed, in a line or few.
 
 use ralph_core::record::{
-    Changes, DiffStat, FlagCode, FlaggedTask, Need, NeedKind, RALPH, SessionId, Summary, hint_command_of,
-    join_truncated,
+    Changes, DiffStat, FlagCode, FlaggedTask, Need, NeedKind, OwnCommand, RALPH, SessionId, Summary,
+    hint_command_of, join_truncated, quoted_for_shell,
 };
 
 use super::evidence::FLAG;
@@ -63,7 +63,11 @@ pub fn subject(need: &Need) -> String {
 /// for what is flagged. `newest` is the session that commands mean by themselves.
 pub fn rows(summary: &Summary, newest: Option<&SessionId>, screen: Screen) -> Vec<String> {
     let all = &summary.needs_you;
-    let mut rows: Vec<String> = all.iter().take(MAX_NAMED).flat_map(|need| row(need, "  ", screen)).collect();
+    let mut rows = Vec::new();
+    for need in all.iter().take(MAX_NAMED) {
+        rows.extend(row(need, "  ", screen));
+        rows.extend(gone_rows(summary, need, newest, "  "));
+    }
     let more = all.len().saturating_sub(MAX_NAMED);
     rows.extend((more > 0).then(|| format!("  and {} more", grouped(more as u64))));
     let tasks = all.iter().filter_map(|need| need.task.as_ref());
@@ -75,10 +79,22 @@ pub fn rows(summary: &Summary, newest: Option<&SessionId>, screen: Screen) -> Ve
     rows
 }
 
-/// Returns the same for what is no task.
-pub fn others(summary: &Summary, screen: Screen) -> Vec<String> {
-    let others = summary.needs_you.iter().filter(|need| need.task.is_none());
-    others.take(MAX_NAMED).flat_map(|need| row(need, "", screen)).collect()
+/// Returns the same for what is no task that is open.
+pub fn others(summary: &Summary, newest: Option<&SessionId>, screen: Screen) -> Vec<String> {
+    let is_other = |need: &&Need| need.task.is_none() || need.why == NeedKind::Gone;
+    let mut rows = Vec::new();
+    for need in summary.needs_you.iter().filter(is_other).take(MAX_NAMED) {
+        rows.extend(row(need, "", screen));
+        rows.extend(gone_rows(summary, need, newest, ""));
+    }
+    rows
+}
+
+/// Returns the commands of a need that is work which is gone.
+fn gone_rows(summary: &Summary, need: &Need, newest: Option<&SessionId>, indent: &str) -> Vec<String> {
+    let task = need.task.as_deref().filter(|_| need.why == NeedKind::Gone);
+    let commands = task.into_iter().flat_map(|task| gone_commands(RALPH, summary, task, newest));
+    commands.map(|command| format!("{indent}  → {command}")).collect()
 }
 
 /// Returns a row for each task that asked and has an answer: `→ T009  answered "mail.example.org": its next prompt has it`.
@@ -93,15 +109,20 @@ pub fn answered(summary: &Summary, indent: &str, screen: Screen) -> Vec<String> 
 /// Returns two rows for each of the first tasks that are done and flagged: what is flagged, whole, and the command that shows it.
 pub fn flagged(summary: &Summary, newest: Option<&SessionId>, indent: &str, screen: Screen) -> Vec<String> {
     let all = &summary.flagged;
-    // What runs where nobody asks for it is never left out.
-    let by_itself = all.iter().filter(|task| task.flags.contains(&FlagCode::RunsByItself)).count();
-    let most = MAX_NAMED.max(by_itself);
+    let most = MAX_NAMED.max(never_left_out(all));
     let mut rows = Vec::new();
     for task in all.iter().take(most) {
-        let lead = format!("{indent}{FLAG} {}  ", one_line(&task.task));
+        // The words of work that is gone begin with the task.
+        let is_gone = task.flags == [FlagCode::Gone];
+        let name = if is_gone { String::new() } else { format!("{}  ", one_line(&task.task)) };
+        let lead = format!("{indent}{FLAG} {name}");
         rows.extend(screen.painted(Look::Warn, &lead, &flag_words(task)));
-        let command = task.iteration.map(|number| diff_command(&task.session, number, newest));
-        rows.extend(command.map(|command| format!("{indent}  → {command}")));
+        let commands: Vec<String> = if is_gone {
+            gone_commands(RALPH, summary, &task.task, newest).collect()
+        } else {
+            task.iteration.map(|number| diff_command(&task.session, number, newest)).into_iter().collect()
+        };
+        rows.extend(commands.iter().map(|command| format!("{indent}  → {command}")));
     }
     let more = all.len().saturating_sub(most);
     rows.extend(
@@ -110,12 +131,36 @@ pub fn flagged(summary: &Summary, newest: Option<&SessionId>, indent: &str, scre
     rows
 }
 
+/// Returns how many of the flagged tasks are named however many there are: what runs where nobody asks for it, and work that
+/// is gone. They come first.
+pub fn never_left_out(flagged: &[FlaggedTask]) -> usize {
+    let is_grave = |code: &FlagCode| matches!(code, FlagCode::RunsByItself | FlagCode::Gone);
+    flagged.iter().filter(|task| task.flags.iter().any(is_grave)).count()
+}
+
 /// `39 tests ran, 41 before +1`
 pub fn flag_words(task: &FlaggedTask) -> String {
     let codes = || task.flags.iter().map(FlagCode::as_str).collect::<Vec<_>>().join(", ");
     let Some(text) = &task.text else { return codes() };
     let more = task.flags.len().saturating_sub(1);
     one_line(&if more > 0 { format!("{text} +{more}") } else { text.clone() })
+}
+
+/// Returns the commands about work that is gone: one brings it back, one says that it is right so.
+pub fn gone_commands<'a>(
+    program: OwnCommand,
+    summary: &Summary,
+    task: &'a str,
+    newest: Option<&SessionId>,
+) -> impl Iterator<Item = String> + use<'a> {
+    let gone = summary.work_gone.iter().find(|gone| gone.task == task);
+    // The session that commands mean by themselves says of which feature the task is.
+    let is_newest = newest.is_some() && summary.session.as_ref().map(|part| &part.id) == newest;
+    let of =
+        if is_newest { String::new() } else { format!(" --feature {}", quoted_for_shell(&summary.feature)) };
+    let task = quoted_for_shell(task);
+    let back = gone.map(|_| format!("{program} restore --work-of {task}{of}"));
+    back.into_iter().chain([format!("{program} accept {task}{of}")])
 }
 
 /// Returns the command that shows what an attempt changed. `newest` is the session that it means by itself.
@@ -133,6 +178,7 @@ fn row(need: &Need, indent: &str, screen: Screen) -> Vec<String> {
         (NeedKind::Asks, Some(task)) => (Some(task), format!("asks: {}", cause.unwrap_or_default())),
         (NeedKind::Policy, Some(task)) => (Some(task), cause.unwrap_or_else(|| "is refused".to_owned())),
         (NeedKind::Fails, Some(task)) => (Some(task), cause.unwrap_or_else(|| "given up".to_owned())),
+        (NeedKind::Gone, _) => (None, cause.unwrap_or_else(|| need.subject())),
         _ => (None, cause.map_or_else(|| need.subject(), |cause| format!("{}: {cause}", need.subject()))),
     };
     let name = name.map_or(String::new(), |name| format!("{}  ", one_line(name)));
@@ -143,7 +189,7 @@ fn row(need: &Need, indent: &str, screen: Screen) -> Vec<String> {
 pub fn need_sign(why: NeedKind) -> (Look, &'static str) {
     match why {
         NeedKind::Asks | NeedKind::Policy => (Look::Warn, "?"),
-        NeedKind::Fails => (Look::Bad, "✘"),
+        NeedKind::Fails | NeedKind::Gone => (Look::Bad, "✘"),
         NeedKind::Agent | NeedKind::Validation | NeedKind::Git | NeedKind::Files => (Look::Bad, "!"),
     }
 }

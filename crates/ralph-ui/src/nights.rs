@@ -173,7 +173,9 @@ pub fn lines(features: &[&Summary], rows: &[NightRow], screen: Screen) -> Vec<St
 fn need_line(need: &Need, of: &WaitingNeed, screen: Screen) -> String {
     let (look, mark) = need_sign(need.why);
     let what = match need.why {
-        NeedKind::Asks | NeedKind::Policy | NeedKind::Fails => need.task.clone().unwrap_or_default(),
+        NeedKind::Asks | NeedKind::Policy | NeedKind::Fails | NeedKind::Gone => {
+            need.task.clone().unwrap_or_default()
+        }
         _ => need.subject(),
     };
     let lead = format!("  {mark} {}  {}  ", one_line(feature_name(&of.feature)), one_line(&what));

@@ -3,8 +3,8 @@
 use indexmap::IndexMap;
 
 use ralph_core::record::{
-    ExitReason, FailureClass, FileChange, Iteration, Outcome, RALPH, SandboxFacts, SecondRun, SessionId,
-    StreamCounts, Timestamp, ToolCall, hint_command_of, join_truncated,
+    ExitReason, FailureClass, FileChange, GoneHow, Iteration, Outcome, RALPH, SandboxFacts, SecondRun,
+    SessionId, StreamCounts, Timestamp, ToolCall, hint_command_of, join_truncated,
 };
 
 use super::ending::{capital, interruption};
@@ -273,6 +273,11 @@ fn judged(iteration: &Iteration) -> Facts {
         }));
     }
     facts.extend(listed(&iteration.reopened, MAX_NAMED).map(|names| ("reopened", names)));
+    for (is_back, fact) in [(false, "work gone"), (true, "work back")] {
+        let of = iteration.gone.iter().filter(|gone| (gone.how == GoneHow::Back) == is_back);
+        let of: Vec<String> = of.map(|gone| gone.task.clone()).collect();
+        facts.extend(listed(&of, MAX_NAMED).map(|names| (fact, names)));
+    }
     facts
 }
 

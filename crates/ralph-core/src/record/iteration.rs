@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     AgentFacts, AgentSetup, Before, Claim, CleanCheck, Cost, Ended, Evidence, Exit, ExitReason, Facts,
-    FailureClass, Flag, FlagCode, GitState, IgnoredState, ObjectId, Outcome, PhaseTime, PromptPart,
+    FailureClass, Flag, FlagCode, GitState, GoneTask, IgnoredState, ObjectId, Outcome, PhaseTime, PromptPart,
     SessionId, TaskName, Timestamp, ToolKind, UndoneTask, UserFile, join_truncated, without_escapes,
 };
 
@@ -462,6 +462,9 @@ pub struct Iteration {
     /// Tasks that were done and of whose work this attempt took something back.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub undone: Vec<UndoneTask>,
+    /// Tasks that are done and whose work went, or came back, in this attempt or since the one before.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gone: Vec<GoneTask>,
     pub redactions: Vec<RedactionCount>,
     pub hints: Vec<String>,
     /// What its prompt said of earlier iterations. `None` in older records, and where there was no prompt.

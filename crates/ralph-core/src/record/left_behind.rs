@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Flag, FlagCode, GitStateKind, MAX_LISTED_FILES, ObjectId, OwnCommand, SessionId, TaskName,
+    Flag, FlagCode, GitStateKind, GoneHow, MAX_LISTED_FILES, ObjectId, OwnCommand, SessionId, TaskName,
     UserFileChange, join_files, join_truncated, quoted_for_shell,
 };
 
@@ -88,6 +88,20 @@ pub struct UndoneTask {
     /// What `restore` calls the state that has the work: the number of an iteration, or a snapshot. `None` if none has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kept_in: Option<String>,
+}
+
+/// A task that is done and whose work went, as every file of it outside of tests is gone or what it was before, or came
+/// back. `gone` in `iteration.json`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GoneTask {
+    pub task: TaskName,
+    pub how: GoneHow,
+    /// The files of its work, from the repository's root; at most [`MAX_RECORDED_FILES`]. None if it came back.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<String>,
+    /// The snapshot that has the work. `None` if none has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept_in: Option<ObjectId>,
 }
 
 /// Maximum number of files that a record names of one task.

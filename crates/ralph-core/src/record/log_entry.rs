@@ -4,8 +4,8 @@ use serde::Serialize;
 use strum::{EnumString, IntoStaticStr};
 
 use super::{
-    Claim, Cost, Durations, EndedBy, Exits, FailureClass, FlagCode, Interrupter, Interruption, Limit,
-    ObjectId, Outcome, SessionId, Status, StopReason, TaskName, Timestamp, Tokens,
+    Claim, Cost, Durations, EndedBy, Exits, FailureClass, FlagCode, GoneHow, Interrupter, Interruption,
+    Limit, ObjectId, Outcome, SessionId, Status, StopReason, TaskName, Timestamp, Tokens,
 };
 
 /// Longest [`LogEntry::title`].
@@ -79,6 +79,9 @@ pub struct LogEntry {
     pub first_flag: Option<String>,
     pub refused: Option<FlagCode>,
     pub reopened: Vec<TaskName>,
+    /// Tasks whose work went or came back.
+    #[serde(skip)]
+    pub gone: Vec<(TaskName, GoneHow)>,
     pub head_before: Option<ObjectId>,
     pub head_after: Option<ObjectId>,
     pub snapshot: Option<ObjectId>,

@@ -67,13 +67,14 @@ pub use iteration::{
 pub use iteration_name::{IterationName, SessionName, Which};
 pub use join_truncated::{MAX_LISTED_FILES, grouped, join_files, join_truncated, listed_files};
 pub use left_behind::{
-    GitState, LOST, MAX_RECORDED_FILES, Remains, UndoneTask, UserFile, lost_files, restore_command,
+    GitState, GoneTask, LOST, MAX_RECORDED_FILES, Remains, UndoneTask, UserFile, lost_files, restore_command,
     undid_flag, undone_command, undone_state,
 };
 pub use log_entry::{LogEntry, MAX_TITLE_CHARS, RecordKind, TestCounts};
 pub use outcome::{
     ArtifactStatus, CANNOT_RUN, Claim, CleanReason, CleanVerdict, EndedBy, Exit, ExitReason, FailureClass,
-    FlagCode, GitStateKind, Interrupter, Limit, Outcome, Status, StopReason, ToolKind, UserFileChange,
+    FlagCode, GitStateKind, GoneHow, Interrupter, Limit, Outcome, Status, StopReason, ToolKind,
+    UserFileChange,
 };
 pub use own_command::{CANONICAL, OwnCommand, RALPH, RALPH_BY_PATH, RALPH_ELSEWHERE, with_command};
 pub use quoted_for_shell::quoted_for_shell;
@@ -83,8 +84,9 @@ pub use session::{Artifact, ProjectFolders, SandboxFacts, Session};
 pub use task::{Task, TaskCounts, TaskName};
 pub use timestamp::Timestamp;
 pub use totals::{
-    AnsweredTask, CauseTotals, CostTotals, CutShort, FailureCause, FlaggedTask, Interruption, IterationFacts,
-    Need, NeedKind, SessionFacts, SessionPart, SessionTotals, Summary, TaskStates, WaitingTask,
+    AnsweredTask, CauseTotals, CostTotals, CutShort, FailureCause, FlaggedTask, GoneWork, Interruption,
+    IterationFacts, Need, NeedKind, SessionFacts, SessionPart, SessionTotals, Summary, TaskStates,
+    WaitingTask,
 };
 pub use waiting::Waiting;
 pub use word::Word;

@@ -490,6 +490,8 @@ words! {
         Accepted = "accepted",
         /// It fails in a clean checkout.
         Clean = "clean",
+        /// The work of a task that is done is gone.
+        Gone = "gone",
     }
 }
 
@@ -514,6 +516,20 @@ words! {
         Fails = "fails",
         /// It says nothing: the checkout, and not the tree, is what fails.
         Unusable = "unusable",
+    }
+}
+
+words! {
+    /// How the work of a task that is done came to be gone.
+    pub enum GoneHow {
+        /// An attempt took it back whose task asked for nothing like that.
+        Attempt = "attempt",
+        /// The task of an attempt may ask for that.
+        Ordered = "ordered",
+        /// It was gone before an attempt began.
+        Between = "between",
+        /// Some of it is there again.
+        Back = "back",
     }
 }
 

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 use super::{
-    Cost, Durations, Exits, FailureClass, FlagCode, LOST, LogEntry, Outcome, RecordKind, SessionId,
+    Cost, Durations, Exits, FailureClass, FlagCode, GoneHow, LOST, LogEntry, Outcome, RecordKind, SessionId,
     StopReason, TaskName, Timestamp, Tokens,
 };
 
@@ -33,10 +33,22 @@ pub struct Summary {
     /// Failed attempts that are solved, in order.
     #[serde(skip)]
     pub solved_attempts: Vec<(SessionId, u32)>,
+    /// Tasks that are done and whose work is gone.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub work_gone: Vec<GoneWork>,
     /// Tasks that are done and should be looked at all the same.
     pub flagged: Vec<FlaggedTask>,
     /// The session that is shown; null if there is none.
     pub session: Option<SessionPart>,
+}
+
+impl Summary {
+    /// Takes in that the work of a task is there again, which no record says yet.
+    pub fn has_work_of(&mut self, task: &str) {
+        self.work_gone.retain(|gone| gone.task != task);
+        self.needs_you.retain(|need| need.why != NeedKind::Gone || need.task.as_deref() != Some(task));
+        self.flagged.retain(|flagged| flagged.task != task || flagged.flags != [FlagCode::Gone]);
+    }
 }
 
 /// The part of one session.
@@ -203,10 +215,13 @@ impl Need {
             (NeedKind::Validation, _) => "the validation is broken".to_owned(),
             (NeedKind::Git, _) => "git".to_owned(),
             (NeedKind::Files, _) => LOST.to_owned(),
-            (NeedKind::Asks | NeedKind::Policy | NeedKind::Fails, None) => "a task".to_owned(),
+            (NeedKind::Asks | NeedKind::Policy | NeedKind::Fails | NeedKind::Gone, None) => {
+                "a task".to_owned()
+            }
             (NeedKind::Policy, Some(task)) => format!("{task} is refused"),
             (NeedKind::Asks, Some(task)) => format!("{task} asks"),
             (NeedKind::Fails, Some(task)) => task.clone(),
+            (NeedKind::Gone, Some(task)) => format!("{task}'s work is gone"),
         }
     }
 }
@@ -220,6 +235,8 @@ pub enum NeedKind {
     Policy,
     /// A task that was given up.
     Fails,
+    /// The work of a task that is done is gone, and no task asked for that.
+    Gone,
     /// The agent cannot be used.
     Agent,
     /// The validation cannot be run.
@@ -238,8 +255,9 @@ impl NeedKind {
             Self::Agent => 1,
             Self::Files => 2,
             Self::Git => 3,
-            Self::Asks | Self::Policy => 4,
-            Self::Fails => 5,
+            Self::Gone => 4,
+            Self::Asks | Self::Policy => 5,
+            Self::Fails => 6,
         }
     }
 
@@ -261,6 +279,26 @@ impl NeedKind {
             | StopReason::TargetRed
             | StopReason::Later(_) => None,
         }
+    }
+}
+
+/// A task that is done and whose work is gone.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct GoneWork {
+    pub task: TaskName,
+    pub how: GoneHow,
+    /// The task of the attempt that took it back; `None` if it was gone before an attempt began.
+    pub since: Option<TaskName>,
+    /// The record that has it.
+    pub session: SessionId,
+    pub iteration: u32,
+}
+
+impl GoneWork {
+    /// `T003's work is gone since T014`
+    pub fn words(&self) -> String {
+        let since = self.since.as_ref().map_or(String::new(), |task| format!(" since {task}"));
+        format!("{}'s work is gone{since}", self.task)
     }
 }
 
@@ -366,6 +404,8 @@ pub struct IterationFacts<'a> {
     pub flags: Vec<FlagCode>,
     /// The text of the first flag.
     pub first_flag: Option<Cow<'a, str>>,
+    /// Tasks whose work went or came back.
+    pub gone: Vec<(TaskName, GoneHow)>,
     /// How many tests passed in its validation; `None` if that is not known.
     pub tests_passed: Option<u64>,
     pub started_at: Option<Timestamp>,
@@ -398,6 +438,7 @@ impl<'a> IterationFacts<'a> {
             fingerprint: entry.fingerprint.as_deref().map(Cow::from),
             flags: entry.flags.clone(),
             first_flag: entry.first_flag.as_deref().map(Cow::from),
+            gone: entry.gone.clone(),
             tests_passed: entry.tests.and_then(|tests| tests.passed),
             started_at: Some(entry.started_at),
             ended_at: entry.ended_at,

@@ -2,6 +2,7 @@
 
 mod causes;
 mod flags;
+mod gone;
 mod not_done;
 mod states;
 #[cfg(test)]
@@ -11,13 +12,14 @@ mod totals;
 use tasklist::TaskList;
 
 use crate::record::{
-    Hint, Need, NeedKind, RALPH, Remains, SessionFacts, SessionId, SessionPart, SessionTotals, Summary,
-    lost_files, restore_command,
+    GoneHow, GoneWork, Hint, Need, NeedKind, RALPH, Remains, SessionFacts, SessionId, SessionPart,
+    SessionTotals, Summary, lost_files, restore_command,
 };
 
 use states::TaskRecords;
 
 pub use flags::moot;
+pub use gone::gone as work_gone;
 pub use not_done::not_done;
 
 /// Counts the records of all `sessions` of a feature against the present task list,
@@ -45,10 +47,19 @@ pub fn summarize(
     summary.needs_you = records.needs(list);
     summary.needs_you.extend(sessions.last().and_then(fault));
     summary.needs_you.extend(remains.into_iter().flat_map(left_behind));
+    let work_gone = work_gone(sessions, list);
+    // A loop that runs may open its box, or take back what took it.
+    let is_need = |work: &GoneWork| {
+        work.how == GoneHow::Attempt && sessions.last().is_some_and(|newest| newest.stop_reason.is_some())
+    };
+    summary.needs_you.extend(work_gone.iter().filter(|work| is_need(work)).map(gone::need));
     summary.needs_you.sort_by_key(|need| need.why.rank());
     summary.answered = records.answered(list);
     summary.tried_since = records.tried_since();
-    summary.flagged = flags::flagged(sessions, list);
+    // Nothing graver is flagged.
+    summary.flagged = work_gone.iter().filter(|work| !is_need(work)).map(gone::flag).collect();
+    summary.flagged.extend(flags::flagged(sessions, list));
+    summary.work_gone = work_gone;
     (summary.causes, summary.solved_attempts) = causes::of(sessions);
     summary
 }

@@ -3,9 +3,9 @@ use tasklist::TaskList;
 use super::summarize;
 use crate::record::samples::log_entries;
 use crate::record::{
-    EndedBy, FailureClass, FlagCode, GitState, GitStateKind, Hint, Interrupter, LogEntry, NeedKind, Outcome,
-    RecordKind, Remains, SessionFacts, SessionId, Status, StopReason, Summary, TestCounts, Timestamp,
-    UserFile, UserFileChange,
+    EndedBy, FailureClass, FlagCode, GitState, GitStateKind, GoneHow, Hint, Interrupter, LogEntry, NeedKind,
+    Outcome, RecordKind, Remains, SessionFacts, SessionId, Status, StopReason, Summary, TestCounts,
+    Timestamp, UserFile, UserFileChange,
 };
 
 const LIST: &str =
@@ -370,6 +370,51 @@ fn a_flag_is_silent_once_its_reason_is_gone() {
         assert_eq!(found.collect::<Vec<_>>().join("; "), shown, "{words} {flags:?}");
         assert_eq!(super::moot(&facts).len(), moot, "{words} {flags:?}");
     }
+}
+
+#[test]
+fn work_that_is_gone_needs_a_person_unless_a_task_asked_for_that() {
+    use GoneHow::{Attempt, Back, Between, Ordered};
+    let list = LIST.replace("[ ]", "[x]").replace("[x] T4", "[ ] T4");
+    let list = TaskList::parse(list.as_bytes()).unwrap();
+    // Each with what the second record of the last session says of T1, and of T4, whose box is open.
+    for (words, how, needs, flagged) in [
+        ("T1+ T2+>completed", Attempt, "T1's work is gone since T2", ""),
+        ("T1+ | T3+ T2+ T3+>stuck", Attempt, "T1's work is gone since T2", ""),
+        ("T1+ T2+>completed", Ordered, "", "T1's work is gone since T2"),
+        ("T1+ T2+>completed", Between, "", "T1's work is gone"),
+        ("T1+ T2+>completed", Back, "", ""),
+        // A loop that runs may open its box.
+        ("T1+ T2+", Attempt, "", "T1's work is gone since T2"),
+        // Done anew, or opened again and done.
+        ("T1+ T2+ T1+>completed", Attempt, "", ""),
+        ("T1+ T2+ T1^ T3+>completed", Attempt, "", ""),
+    ] {
+        let mut sessions = sessions(&words.replace('^', "+"));
+        if words.contains('^') {
+            sessions[0][2].outcome = Some(Outcome::Reopened);
+        }
+        let last = sessions.last_mut().unwrap();
+        last[1].gone = vec![("T1".to_owned(), how), ("T4".to_owned(), how)];
+        let summary = summarize("specs/001-login", &facts(&sessions), &list, &[], None, None);
+        let causes: Vec<_> = summary.needs_you.iter().filter_map(|need| need.cause.clone()).collect();
+        assert_eq!(causes.join("; "), needs, "{words} {how}");
+        let texts: Vec<_> = summary.flagged.iter().filter_map(|task| task.text.clone()).collect();
+        assert_eq!(texts.join("; "), flagged, "{words} {how}");
+        let mut back = summary.clone();
+        back.has_work_of("T1");
+        assert!(back.work_gone.is_empty() && back.needs_you.is_empty() && back.flagged.is_empty(), "{words}");
+    }
+    // A person said that it is right so.
+    let mut sessions = sessions("T1+ T2+ T1+>completed");
+    sessions[0][1].gone = vec![("T1".to_owned(), Ordered)];
+    sessions[0][2].closed.clear();
+    let shown = |sessions: &[Vec<LogEntry>]| {
+        summarize("specs/001-login", &facts(sessions), &list, &[], None, None).flagged.len()
+    };
+    assert_eq!(shown(&sessions), 1);
+    sessions[0][2].flags = vec![FlagCode::Accepted];
+    assert_eq!(shown(&sessions), 0);
 }
 
 #[test]

@@ -42,6 +42,7 @@ impl Running<'_> {
         ran: &Ran,
         judged: Judged,
     ) -> Result<Drafted> {
+        let texts = self.texts_of(&started);
         let StartedIteration { task, slot, begin, memory, environment, .. } = started;
         let Judged { verdict, before, evidence, reopened, ended_at, mut taken, undone, .. } = judged;
         let number = begin.iteration;
@@ -80,7 +81,7 @@ impl Running<'_> {
         let lost_tasks = lost.map(|task| task.name.clone()).collect();
         let counts = self.counts();
         let mut iteration =
-            compose(&mut self.recorder, begin, &self.session, counts, verdict, taken, ended_at)?;
+            compose(&mut self.recorder, begin.clone(), &self.session, counts, verdict, taken, ended_at)?;
         add_run(&mut iteration, ran);
         iteration.duration_ms.second = judged.second_ms;
         iteration.reopened = reopened;
@@ -104,7 +105,8 @@ impl Running<'_> {
         iteration.uncommitted = uncommitted;
         (iteration.git_state, iteration.user_files) = (git_state, user_files);
         (iteration.undone, iteration.lost_tasks) = (undone, lost_tasks);
-        self.note_work(&iteration, &agents.blobs, &before);
+        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+        iteration.gone = self.note_work((&slot, &begin), &iteration, &agents, &before, &texts);
         self.note_own_changes(&ran.sealed.blobs());
         iteration.facts.changes = changes;
         iteration.memory = Some(memory);
@@ -402,6 +404,7 @@ pub(crate) fn unfinished(
         git_state: Vec::new(),
         user_files: Vec::new(),
         undone: Vec::new(),
+        gone: Vec::new(),
         lost_tasks: Vec::new(),
         redactions: Vec::new(),
         hints: begin.hints,

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use ralph_core::judge::is_test_file;
 use ralph_core::record::{ObjectId, TaskName};
 use ralph_git::worktree::RawPath;
 
@@ -68,14 +69,41 @@ impl FileHistory {
 #[derive(Debug, Default)]
 pub(crate) struct DoneWork {
     files: HashMap<RawPath, FileHistory>,
-    /// Tasks that are done, with what they ask for and the files that they changed.
-    tasks: BTreeMap<TaskName, (Option<String>, Vec<RawPath>)>,
+    /// Tasks that are done.
+    tasks: BTreeMap<TaskName, DoneTask>,
     /// What attempts at tasks that are not done changed.
     tried: HashMap<TaskName, BTreeMap<RawPath, Span>>,
     /// What files were before each task was done for the first time.
     first: HashMap<TaskName, HashMap<RawPath, usize>>,
     /// Files that were changed since the last attempt.
     edited: BTreeSet<RawPath>,
+    /// The same, also before the session: no attempt was recorded after it.
+    unseen: BTreeSet<RawPath>,
+}
+
+/// A task that is done.
+#[derive(Debug)]
+struct DoneTask {
+    /// What it asks for.
+    text: Option<String>,
+    /// The files that it changed.
+    paths: Vec<RawPath>,
+    /// The snapshot after it.
+    snapshot: Option<ObjectId>,
+}
+
+/// A task that is done and of whose work no file seems to have anything.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Suspect {
+    pub task: TaskName,
+    /// The files of its work that are no tests.
+    pub files: Vec<RawPath>,
+    /// Those of them that are not there: they may have been moved.
+    pub deleted: Vec<RawPath>,
+    /// What files hold, and what they held before the task: white space may be all that differs.
+    pub alike: Vec<(ObjectId, ObjectId)>,
+    /// The snapshot after it was done.
+    pub snapshot: ObjectId,
 }
 
 impl DoneWork {
@@ -92,6 +120,7 @@ impl DoneWork {
             history.at(before);
             history.at(after);
             self.edited.insert(path.clone());
+            self.unseen.insert(path.clone());
         }
     }
 
@@ -100,12 +129,20 @@ impl DoneWork {
         for (path, [before, after]) in changes {
             self.files.entry(path.clone()).or_default().refute(before, after);
             self.edited.insert(path.clone());
+            self.unseen.insert(path.clone());
         }
     }
 
-    /// Takes in what an attempt changed, and which tasks it closed, each with what it asks for.
-    pub fn ended(&mut self, task: &str, closed: &[(TaskName, Option<String>)], changes: &[BlobChange]) {
+    /// Takes in what an attempt changed, which tasks it closed, each with what it asks for, and the snapshot after it.
+    pub fn ended(
+        &mut self,
+        task: &str,
+        closed: &[(TaskName, Option<String>)],
+        changes: &[BlobChange],
+        snapshot: Option<&ObjectId>,
+    ) {
         self.edited.clear();
+        self.unseen.clear();
         let mut spans = self.tried.remove(task).unwrap_or_default();
         for (path, [before, after]) in changes {
             let history = self.files.entry(path.clone()).or_default();
@@ -129,7 +166,9 @@ impl DoneWork {
                 let span = Span { first, ..*span };
                 self.files.entry(path.clone()).or_default().done.push((name.clone(), span));
             }
-            self.tasks.insert(name.clone(), (text.clone(), spans.keys().cloned().collect()));
+            let paths = spans.keys().cloned().collect();
+            let done = DoneTask { text: text.clone(), paths, snapshot: snapshot.cloned() };
+            self.tasks.insert(name.clone(), done);
         }
         if !closed.iter().any(|(name, _)| name == task) && !spans.is_empty() {
             self.tried.insert(task.to_owned(), spans);
@@ -138,7 +177,7 @@ impl DoneWork {
 
     /// Forgets the work of a task that is not done any more.
     pub fn forget(&mut self, task: &str) {
-        for path in self.tasks.remove(task).into_iter().flat_map(|(_, paths)| paths) {
+        for path in self.tasks.remove(task).into_iter().flat_map(|done| done.paths) {
             if let Some(history) = self.files.get_mut(&path) {
                 history.done.retain(|(name, _)| name != task);
             }
@@ -167,7 +206,7 @@ impl DoneWork {
         done.iter()
             .filter_map(|&(task, text)| {
                 let files = lost.get(task)?;
-                let (known, paths) = self.tasks.get(task)?;
+                let DoneTask { text: known, paths, .. } = self.tasks.get(task)?;
                 // A task without an id is called by its place, where another one may stand meanwhile.
                 let is_same = !task.starts_with('#') || known.as_ref().is_some_and(|known| known == text);
                 let is_all = !paths.iter().any(|path| {
@@ -185,6 +224,51 @@ impl DoneWork {
             .collect()
     }
 
+    /// Returns the files that were changed since the last attempt that is recorded.
+    pub fn unseen(&self) -> BTreeSet<RawPath> {
+        self.unseen.clone()
+    }
+
+    /// Returns the tasks with one of the files `touched`, and of those the ones that may be gone. `changes` are of the last
+    /// attempt, which may have moved what is not there any more.
+    pub fn suspects(
+        &self,
+        touched: &BTreeSet<RawPath>,
+        changes: &[BlobChange],
+    ) -> (BTreeSet<TaskName>, Vec<Suspect>) {
+        let of_tests = |path: &RawPath| std::str::from_utf8(path).is_ok_and(is_test_file);
+        let is_touched = |done: &DoneTask| done.paths.iter().any(|path| touched.contains(path));
+        let tasks = || self.tasks.iter().filter(|(_, done)| is_touched(done));
+        let suspects = tasks().filter_map(|(task, done)| {
+            let files: Vec<RawPath> = done.paths.iter().filter(|path| !of_tests(path)).cloned().collect();
+            let mut suspect = Suspect {
+                task: task.clone(),
+                deleted: Vec::new(),
+                alike: Vec::new(),
+                snapshot: done.snapshot.clone()?,
+                files,
+            };
+            for path in &suspect.files {
+                let history = self.files.get(path)?;
+                let (_, span) = history.done.iter().find(|(name, _)| name == task)?;
+                let now = history.states.last()?;
+                let was_moved =
+                    || changes.iter().any(|change| change.0 == *path && is_renamed(change, changes));
+                match (history.has_work(*span, now), now) {
+                    (false, Some(_)) => {}
+                    (false, None) if !was_moved() => suspect.deleted.push(path.clone()),
+                    (true, Some(now)) if history.states.get(span.left)?.as_ref() != Some(now) => {
+                        let before = history.states.get(span.found)?.clone()?;
+                        suspect.alike.push((now.clone(), before));
+                    }
+                    _ => return None,
+                }
+            }
+            (!suspect.files.is_empty()).then_some(suspect)
+        });
+        (tasks().map(|(task, _)| task.clone()).collect(), suspects.collect())
+    }
+
     /// Takes what was changed since the last attempt for a part of it.
     pub fn forget_edits(&mut self) {
         self.edited.clear();
@@ -197,7 +281,8 @@ impl DoneWork {
 
     /// Returns true if no file has anything of the task any more.
     pub fn is_all_missing(&self, task: &str) -> bool {
-        self.tasks.get(task).is_some_and(|(_, paths)| paths.iter().all(|path| self.is_missing(task, path)))
+        let done = self.tasks.get(task);
+        done.is_some_and(|done| done.paths.iter().all(|path| self.is_missing(task, path)))
     }
 
     /// Returns true if the work of a task is still missing in one of the files.
@@ -230,6 +315,8 @@ fn file_name(path: &[u8]) -> Option<&[u8]> {
 mod tests {
     use super::*;
 
+    const SNAPSHOT: &str = "1111111111111111111111111111111111111111";
+
     fn state(letter: &str) -> State {
         (letter != "-").then(|| letter.repeat(40).parse().unwrap())
     }
@@ -259,7 +346,7 @@ mod tests {
                 "!" => work.edited(&changes(text)),
                 "loop" => work.taken_back_by_loop(&changes(text)),
                 "forget" => work.forget(text),
-                _ => work.ended(task, &closed, &changes(text)),
+                _ => work.ended(task, &closed, &changes(text), Some(&SNAPSHOT.parse().unwrap())),
             }
         }
         let done: Vec<(&str, &str)> = done.into_iter().map(|task| (task, "")).collect();
@@ -377,23 +464,81 @@ mod tests {
         }
     }
 
+    /// As [`lost`], of the tasks that may be gone after the last attempt: `~` for files that may differ in white space alone, `-`
+    /// for those that may have been moved.
+    fn suspects(turns: &[(&str, &str)]) -> String {
+        let mut work = DoneWork::default();
+        let (mut touched, mut last) = (BTreeSet::new(), Vec::new());
+        for (turn, text) in turns {
+            let task = turn.trim_end_matches('+');
+            let closed: Vec<_> =
+                [(task.to_owned(), None)].into_iter().filter(|_| turn.ends_with('+')).collect();
+            last = changes(text);
+            match *turn {
+                "!" => work.edited(&last),
+                _ => work.ended(task, &closed, &last, Some(&SNAPSHOT.parse().unwrap())),
+            }
+            touched = last.iter().map(|(path, _)| path.clone()).collect();
+        }
+        let words = |suspect: &Suspect| {
+            let moved = if suspect.deleted.is_empty() { "" } else { "-" };
+            let alike = if suspect.alike.is_empty() { "" } else { "~" };
+            format!("{}{moved}{alike}", suspect.task)
+        };
+        work.suspects(&touched, &last).1.iter().map(words).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn a_task_may_be_gone_if_no_file_of_it_outside_of_tests_has_its_work() {
+        let done = ("T1+", "src/a.rs -b, tests/a.rs -c");
+        for (turns, expected) in [
+            // Deleted, with its test or without it.
+            (&[done, ("T2+", "src/a.rs b-")][..], "T1-"),
+            (&[done, ("T2+", "src/a.rs b-, tests/a.rs c-, x -d")], "T1-"),
+            // What it did is there, or is other work on the same file.
+            (&[done, ("T2+", "tests/a.rs c-")], ""),
+            (&[done, ("T2+", "src/a.rs bd")], ""),
+            (&[("T1+", "a.rs -b, b.rs -c"), ("T2+", "a.rs b-")], ""),
+            (&[("T1+", "a.rs -b, b.rs -c"), ("T2+", "a.rs b-"), ("T3+", "b.rs c-")], "T1-"),
+            // As it was before the task, to the byte or perhaps but for white space.
+            (&[("T1+", "a.rs ab"), ("T2+", "a.rs ba")], "T1"),
+            (&[("T1+", "a.rs ab"), ("T2+", "a.rs bd")], "T1~"),
+            (&[("T1+", "a.rs ab, b.rs -c"), ("T2+", "a.rs bd, b.rs c-")], "T1-~"),
+            // Moved with its bytes, or under its name.
+            (&[done, ("T2+", "src/a.rs b-, lib/b.rs -b")], ""),
+            (&[done, ("T2+", "src/a.rs b-, lib/a.rs -d")], ""),
+            // A task that removes a file, until the file is back.
+            (&[("T1+", "a.rs b-"), ("T2+", "a.rs -b")], "T1"),
+            (&[("T1+", "a.rs b-"), ("T2+", "a.rs -d")], "T1~"),
+            (&[("T1+", "a.rs b-"), ("T2+", "b.rs -d")], ""),
+            // By people; and what they bring back is there again.
+            (&[done, ("!", "src/a.rs b-")], "T1-"),
+            (&[done, ("T2+", "src/a.rs b-"), ("!", "src/a.rs -b")], ""),
+            // Of tests alone nothing is known, and nothing of tasks whose files are left alone.
+            (&[("T1+", "tests/a.rs -b"), ("T2+", "tests/a.rs b-")], ""),
+            (&[done, ("T2+", "src/a.rs b-"), ("T3+", "x -b")], ""),
+        ] {
+            assert_eq!(suspects(turns), expected, "{turns:?}");
+        }
+    }
+
     #[test]
     fn what_a_file_held_in_the_last_commit_is_an_earlier_state() {
         let mut work = DoneWork::default();
-        work.ended("T1", &[("T1".to_owned(), None)], &changes("app bc, one -d"));
+        work.ended("T1", &[("T1".to_owned(), None)], &changes("app bc, one -d"), None);
         let attempt = changes("app ca");
         assert_eq!(work.taken_back(&attempt, &[("T1", "")]), []);
         work.committed(b"app".to_vec(), state("a"));
         let lost = work.taken_back(&attempt, &[("T1", "")]);
         assert_eq!((lost.len(), lost[0].2), (1, false));
-        work.ended("T2", &[], &attempt);
+        work.ended("T2", &[], &attempt, None);
         assert!(work.is_missing("T1", b"app") && !work.is_missing("T1", b"one"));
     }
 
     #[test]
     fn a_task_that_is_called_by_its_place_is_known_by_its_text() {
         let mut work = DoneWork::default();
-        work.ended("#1", &[("#1".to_owned(), Some("Make it".to_owned()))], &changes("app ab"));
+        work.ended("#1", &[("#1".to_owned(), Some("Make it".to_owned()))], &changes("app ab"), None);
         for (text, expected) in [("Make it", 1), ("Break it", 0)] {
             assert_eq!(work.taken_back(&changes("app ba"), &[("#1", text)]).len(), expected);
         }

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use ralph_core::record::{FlagCode, LogEntry, ObjectId, Outcome, Session, SessionId};
+use ralph_core::record::{FlagCode, GoneHow, LogEntry, ObjectId, Outcome, Session, SessionId};
 use ralph_store::{RecordReader, SessionLog, Store};
 
 use super::undone_work::UndoneWork;
@@ -65,6 +65,7 @@ impl Fold<'_> {
             self.recorded.last = entry.iteration.unwrap_or_default();
         }
         let changes = self.changes_of(entry)?;
+        self.gone_or_back(entry);
         if entry.exit.agent.is_none() && entry.closed.is_empty() {
             if entry.outcome == Some(Outcome::Skipped) {
                 self.recorded.work.taken_back_by_loop(&changes);
@@ -74,13 +75,17 @@ impl Fold<'_> {
             if entry.outcome == Some(Outcome::Reopened) {
                 entry.reopened.iter().for_each(|task| self.recorded.work.forget(task));
             }
+            if entry.flags.contains(&FlagCode::Accepted) {
+                // What became of its work is right so, by a person's word.
+                entry.task.iter().for_each(|task| self.recorded.work.forget(task));
+            }
             return Ok(());
         }
         let task = entry.task.clone().unwrap_or_default();
         let closed = entry.closed.iter();
         let closed: Vec<_> =
             closed.map(|name| (name.clone(), entry.title.clone().filter(|_| *name == task))).collect();
-        self.recorded.work.ended(&task, &closed, &changes);
+        self.recorded.work.ended(&task, &closed, &changes, entry.snapshot.as_ref());
         let is_flagged = entry.flags.contains(&FlagCode::Undid) || entry.refused == Some(FlagCode::Undid);
         let iteration = if is_flagged { self.store.readable_iteration(entry) } else { None };
         let undone = iteration.map_or_else(Vec::new, |iteration| iteration.undone);
@@ -92,6 +97,23 @@ impl Fold<'_> {
             }
         }
         Ok(())
+    }
+
+    fn gone_or_back(&mut self, entry: &LogEntry) {
+        let gone = &mut self.recorded.gone;
+        let is_settled =
+            entry.outcome == Some(Outcome::Reopened) || entry.flags.contains(&FlagCode::Accepted);
+        gone.retain(|task| {
+            let is_meant = is_settled && entry.task.as_ref() == Some(task);
+            !entry.closed.contains(task) && !is_meant
+        });
+        for (task, how) in &entry.gone {
+            if *how == GoneHow::Back {
+                gone.remove(task)
+            } else {
+                gone.insert(task.clone())
+            };
+        }
     }
 
     /// Returns what an attempt changed. What was changed before it since the last one is taken in.

@@ -1,12 +1,16 @@
 //! What of the things that an attempt left behind is still so.
 
-use ralph_core::record::{GitState, GitStateKind, LogEntry, Remains, UserFile, UserFileChange};
+use ralph_core::record::{
+    GitState, GitStateKind, GoneWork, LogEntry, MAX_LISTED_FILES, Remains, Summary, TaskName, UserFile,
+    UserFileChange,
+};
 use ralph_git::worktree::{Operation, WorkTree};
 use ralph_project::project_files::MAX_TASK_LIST_BYTES;
 use ralph_store::{SessionRefs, Store, git_locks, lock_name};
 use tasklist::TaskList;
 
 use super::configuration;
+use super::gone::MAX_COMPARED_BYTES;
 use super::rewritten_list::RewrittenList;
 
 /// Returns what the newest agent run of a feature left behind, as far as it is still so.
@@ -23,6 +27,30 @@ pub fn remains(store: &Store, work_tree: Option<&WorkTree>, newest: Option<&LogE
         still_there(store, work_tree, &feature, &mut remains);
     }
     Some(remains)
+}
+
+/// Returns the tasks whose work the records say is gone, and some of it is in the work tree again.
+pub fn brought_back(store: &Store, work_tree: Option<&WorkTree>, summary: &Summary) -> Vec<TaskName> {
+    let Some(work_tree) = work_tree else { return Vec::new() };
+    let is_back = |gone: &&GoneWork| is_any_there(store, work_tree, &summary.feature, gone).unwrap_or(false);
+    summary.work_gone.iter().filter(is_back).map(|gone| gone.task.clone()).collect()
+}
+
+/// Returns true if one of the files is as it was with the work. `None` if that is not known.
+fn is_any_there(store: &Store, work_tree: &WorkTree, feature: &str, gone: &GoneWork) -> Option<bool> {
+    let log = store.session(&SessionRefs::new(feature, gone.session.clone())).ok()??;
+    let record = store.readable_iteration(log.iteration(gone.iteration)?)?;
+    let lost = record.gone.into_iter().find(|lost| lost.task == gone.task)?;
+    let kept_in = lost.kept_in?;
+    let files = work_tree.project_files().ok()?;
+    let is_there = |path: &&String| {
+        let now = files.read(&work_tree.top().join(path), MAX_COMPARED_BYTES).ok();
+        now.is_some_and(|now| {
+            let kept = work_tree.committed_file(&kept_in, path).ok().flatten();
+            kept.is_some_and(|kept| kept.bytes == now)
+        })
+    };
+    Some(lost.files.iter().take(MAX_LISTED_FILES).any(|path| is_there(&path)))
 }
 
 /// Drops what was ended or brought back since.

@@ -112,12 +112,13 @@ impl Running<'_> {
     }
 
     /// Takes in what an attempt changed, closed and undid.
-    pub(crate) fn note_work(&mut self, iteration: &Iteration, changes: &[BlobChange], list: &TaskList) {
+    pub(super) fn note_ended(&mut self, iteration: &Iteration, changes: &[BlobChange], list: &TaskList) {
         let known = &mut self.past.left_behind.undone;
         let closed = iteration.closed.iter().filter(|name| !iteration.closed_parents.contains(name));
         let closed: Vec<_> =
             closed.map(|name| (name.clone(), list.find(name).map(|item| item.text.clone()))).collect();
-        known.work.ended(iteration.task.as_deref().unwrap_or_default(), &closed, changes);
+        let task = iteration.task.as_deref().unwrap_or_default();
+        known.work.ended(task, &closed, changes, iteration.snapshot.as_ref());
         known.note(iteration.iteration, iteration.outcome == Outcome::Success, iteration.undone.clone());
     }
 

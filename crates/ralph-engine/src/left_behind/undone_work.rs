@@ -15,6 +15,8 @@ pub(crate) struct UndoneWork {
     /// What failed attempts of this session undid since the last success, but for tasks whose boxes are open again: the next
     /// one is flagged for it. Each with the tasks of which nothing was left after it.
     pub(super) untold: Vec<(u32, Vec<UndoneTask>, BTreeSet<TaskName>)>,
+    /// Tasks that are done and whose work is gone.
+    pub gone: BTreeSet<TaskName>,
     /// The last attempt of this session; 0 before the first.
     pub last: u32,
 }

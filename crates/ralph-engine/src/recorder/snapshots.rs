@@ -1,6 +1,6 @@
 //! Snapshots of the work tree, of records and between two of them, and what they leave out.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use anyhow::Result;
 use camino::Utf8PathBuf;
@@ -126,6 +126,14 @@ impl Recorder<'_> {
         let private_index =
             PrivateIndex { index: &index, objects: &objects, max_file: self.place.snapshot_max_file };
         self.work_tree().differences(private_index, from, to, None)
+    }
+
+    /// Returns the files of one tree or snapshot that another has elsewhere, moved or copied, alike in large part.
+    pub fn moved_files(&self, slot: &Slot, from: &ObjectId, to: &ObjectId) -> Result<BTreeSet<RawPath>> {
+        let (index, objects) = self.index_and_objects(Some(slot));
+        let private_index =
+            PrivateIndex { index: &index, objects: &objects, max_file: self.place.snapshot_max_file };
+        self.work_tree().moved(private_index, from, to)
     }
 
     /// Returns the contents of files in trees, but for those of more than `max_bytes`.

@@ -30,6 +30,11 @@ pub struct TreeEntry {
 }
 
 impl TreeEntry {
+    /// Returns the entry of a plain file.
+    pub fn plain(id: ObjectId) -> Self {
+        Self { mode: "100644".to_owned(), id }
+    }
+
     pub fn id(&self) -> &ObjectId {
         &self.id
     }
@@ -88,6 +93,26 @@ impl WorkTree {
             changes.push(change(line, path)?);
         }
         Ok(changes)
+    }
+
+    /// Returns the files of one tree or commit that another has elsewhere, moved or copied, alike in large part.
+    pub fn moved(
+        &self,
+        private_index: PrivateIndex<'_>,
+        from: &ObjectId,
+        to: &ObjectId,
+    ) -> Result<BTreeSet<RawPath>> {
+        let git =
+            self.git_private(private_index).args(["diff-tree", "-r", "-z", "--name-status", "-M", "-C"]);
+        let found = git
+            .args(["--no-rename-empty", "--diff-filter=RC", ALL_SUBMODULES, from.as_str(), to.as_str()])
+            .read()?;
+        let mut parts = split(&found);
+        let mut moved = BTreeSet::new();
+        while let (Some(_), Some(from), Some(_)) = (parts.next(), parts.next(), parts.next()) {
+            moved.insert(from.to_vec());
+        }
+        Ok(moved)
     }
 
     /// Returns true if a change is of the mode alone, and the file has that mode already: with `core.fileMode = false`

@@ -18,7 +18,7 @@ use crate::refs::naming::SessionRefs;
 use crate::trailer_value::unescape;
 
 /// Changes with what a row holds.
-const FORMAT: u32 = 7;
+const FORMAT: u32 = 8;
 
 /// What an earlier listing left: a text; and of each session, by the name of its ref, its tip, its feature, and where in the text its
 /// rows are.

@@ -9,10 +9,11 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 
 use ralph_core::record::{
-    Claim, Cost, Durations, EndedBy, Exits, FailureClass, FlagCode, IterationFacts, Limit, LogEntry,
-    ObjectId, Outcome, RecordKind, SessionId, Status, StopReason, TestCounts, Timestamp, Tokens,
+    Claim, Cost, Durations, EndedBy, Exits, FailureClass, FlagCode, GoneHow, IterationFacts, Limit, LogEntry,
+    ObjectId, Outcome, RecordKind, SessionId, Status, StopReason, TaskName, TestCounts, Timestamp, Tokens,
 };
 
+use crate::evidence::{self, gone_words};
 use crate::trailer_value::{escape, unescape};
 
 /// What a list shows of a record. The rest is read where it is asked for. Many fields: one for each column of a line of the
@@ -46,7 +47,7 @@ const SNAPSHOT: usize = 6;
 const PHASE: usize = 8;
 const STARTED: usize = 13;
 const TOKENS_END: usize = 18;
-const CLOSED: usize = 26;
+const CLOSED: usize = 27;
 
 /// A value that is not there, in a field.
 const NONE: &str = "-";
@@ -162,7 +163,8 @@ impl<'a> Row<'a> {
             cache_write: next(&mut rest)?,
             output: next(&mut rest)?,
         };
-        let closed = rest.skip(CLOSED - TOKENS_END);
+        let mut closed = rest.skip(CLOSED - TOKENS_END - 1);
+        let gone = gone(closed.next()?)?;
         Some(IterationFacts {
             iteration: self.iteration,
             task: self.task(),
@@ -173,6 +175,7 @@ impl<'a> Row<'a> {
             fingerprint: self.fingerprint(),
             flags: self.flags(),
             first_flag: self.first_flag(),
+            gone,
             tests_passed: self.tests().and_then(|tests| tests.passed),
             cost: Cost::of_run(exit.agent, usd),
             tokens,
@@ -223,6 +226,7 @@ impl<'a> Row<'a> {
         let ended_by = word(rest.next()?, EndedBy::of_record)?;
         let refused = word(rest.next()?, FlagCode::of_record)?;
         let reopened = words_of(rest.next()?).map(|name| unescape(name).into_owned()).collect();
+        let gone = gone(rest.next()?)?;
         let closed = rest.map(|name| unescape(name).into_owned()).collect();
         Some(LogEntry {
             commit: self.commit.parse().ok()?,
@@ -257,6 +261,7 @@ impl<'a> Row<'a> {
             first_flag: self.first_flag().map(Cow::into_owned),
             refused,
             reopened,
+            gone,
             head_before,
             head_after,
             snapshot,
@@ -358,6 +363,7 @@ pub(super) fn write(entry: &LogEntry, to: &mut String) {
         first_flag,
         refused,
         reopened,
+        gone,
         head_before,
         head_after,
         snapshot,
@@ -413,6 +419,7 @@ pub(super) fn write(entry: &LogEntry, to: &mut String) {
     value(to, ended_by.as_ref());
     value(to, refused.as_ref());
     words(to, Some(&reopened.join(",")));
+    words(to, Some(&gone_words(gone.iter().map(|(task, how)| (task, *how)))));
     for name in closed {
         words(to, Some(name));
     }
@@ -451,6 +458,12 @@ fn claims(field: &str) -> Option<Vec<Claim>> {
 /// Codes of flags with commas between them.
 fn codes(field: &str) -> Option<Vec<FlagCode>> {
     words_of(field).map(|word| FlagCode::of_record(word).ok()).collect()
+}
+
+/// Tasks whose work went or came back.
+fn gone(field: &str) -> Option<Vec<(TaskName, GoneHow)>> {
+    // Hardly a row has any.
+    if field.is_empty() { Some(Vec::new()) } else { evidence::gone(Some(&unescape(field))).ok() }
 }
 
 fn words_of(field: &str) -> impl Iterator<Item = &str> {

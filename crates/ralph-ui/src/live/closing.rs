@@ -52,7 +52,7 @@ pub fn lines(session: &Session, closing: &Closing, is_validated: bool, screen: S
     }
     lines.extend(closing.why.iter().flat_map(|why| screen.hanging("", &one_line(why))));
     lines.extend(closing.hint.iter().flat_map(|hint| screen.hanging("hint: ", &one_line(hint))));
-    let others = others(&closing.summary, screen);
+    let others = others(&closing.summary, Some(&session.id), screen);
     if !others.is_empty() {
         lines.push(String::new());
         lines.extend(others);

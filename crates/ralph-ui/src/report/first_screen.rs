@@ -7,7 +7,7 @@ use minijinja::{Value, context};
 
 use crate::ending::{self, capital};
 use crate::local_time::{clock, describe_remote_run};
-use crate::needs::{flag_words, waiters};
+use crate::needs::{flag_words, gone_commands, never_left_out, waiters};
 use crate::status::waiting_words;
 use crate::style::{
     brief_duration, counted, cut, dollars, grouped, in_runs, joined, minutes, phase_title, short, times,
@@ -76,7 +76,8 @@ pub(super) fn more(report: &Report, needs: &[&Need]) -> String {
         }
         several => Some(format!("{} given up", spelled(several, "task"))),
     };
-    let others = needs.iter().filter(|need| need.task.is_none()).map(|need| need.subject());
+    let is_other = |need: &&&Need| need.task.is_none() || need.why == NeedKind::Gone;
+    let others = needs.iter().filter(is_other).map(|need| need.subject());
     let parts: Vec<String> = [asks, refused, fails].into_iter().flatten().chain(others).collect();
     let elsewhere = report.running.elsewhere.as_ref();
     let mut sentences: Vec<String> =
@@ -167,8 +168,11 @@ pub(super) fn cards(report: &Report) -> Vec<Value> {
 fn card(report: &Report, need: &Need) -> Value {
     let cause = need.cause.as_deref().map(words).unwrap_or_default();
     let resume = resume(report);
-    let Some(task) = &need.task else {
-        let command = resume.filter(|_| matches!(need.why, NeedKind::Agent | NeedKind::Validation));
+    let Some(task) = need.task.as_ref().filter(|_| need.why != NeedKind::Gone) else {
+        let gone =
+            need.task.iter().flat_map(|task| gone_commands(RALPH_ELSEWHERE, &report.summary, task, None));
+        let resume = resume.filter(|_| matches!(need.why, NeedKind::Agent | NeedKind::Validation));
+        let command = gone.into_iter().next().or(resume);
         return context! {
             class => "bad", tag => format!("! {}", capital(&need.subject())), err => error(None, cause), command, last => need.iteration, to_last => TO_DIFF, meta => "", undone => "",
         };
@@ -341,15 +345,16 @@ pub(super) fn also(report: &Report) -> Vec<Value> {
         items.push(context! { what, more => format!("{were} caught and reopened:"), links => claims });
     }
     let flagged = &report.summary.flagged;
-    // What runs where nobody asks for it comes first, and is never left out.
-    let by_itself = flagged.iter().filter(|task| task.flags.contains(&FlagCode::RunsByItself)).count();
-    let most = MAX_NEEDS.max(by_itself);
+    let most = MAX_NEEDS.max(never_left_out(flagged));
     for task in flagged.iter().take(most) {
         let own = task.iteration.filter(|_| task.session == report.session.id);
         let more = format!("is done, but look: {}", words(&flag_words(task)));
         let what = format!("⚑ {}", one_line(&task.task));
-        let command =
-            task.iteration.map(|number| format!("{RALPH_ELSEWHERE} diff {}:{number}", task.session));
+        let gone = gone_commands(RALPH_ELSEWHERE, &report.summary, &task.task, None);
+        let command = match task.iteration {
+            _ if task.flags == [FlagCode::Gone] => gone.into_iter().next(),
+            number => number.map(|number| format!("{RALPH_ELSEWHERE} diff {}:{number}", task.session)),
+        };
         items.push(context! { what, more, command, links => own.into_iter().collect::<Vec<_>>() });
     }
     if flagged.len() > most {

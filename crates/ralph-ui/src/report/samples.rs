@@ -113,6 +113,7 @@ pub fn report(iterations: Vec<ReportIteration>, tasks: &str) -> Report {
                 fingerprint: record.fingerprint.as_deref().map(Into::into),
                 flags: record.flags().iter().map(|flag| flag.code).collect(),
                 first_flag: record.flags().first().map(|flag| flag.text.as_str().into()),
+                gone: Vec::new(),
                 tests_passed: None,
                 cost: record.cost(),
                 tokens: record.tokens,

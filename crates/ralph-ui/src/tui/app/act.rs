@@ -20,6 +20,9 @@ use super::{App, Effect, Field, Mode, Opened, OwnLoop, Program, Question};
 /// What the log is filtered by where only failures are wanted.
 const FAILED: &str = "failed";
 
+/// What a restoration asks for.
+const RESTORES: &str = "yes; the files as they are now are saved first";
+
 impl Effect {
     /// Runs this program with these arguments, and then says this, unless the program says it.
     pub(super) fn run<'a>(arguments: impl IntoIterator<Item = &'a str>, said: Option<&str>) -> Self {
@@ -334,6 +337,18 @@ impl App {
         let scene = self.known_scene()?;
         let mut arguments = vec!["restore".to_owned()];
         let top = |path: &str| format!(":(top,literal){path}");
+        let needs = &scene.feature.summary.needs_you;
+        let chosen = match &self.subject {
+            Subject::Task(task) => Some(task),
+            Subject::Need(place) => needs.get(*place).and_then(|need| need.task.as_ref()),
+            _ => None,
+        };
+        if let Some(gone) = scene.feature.summary.work_gone.iter().find(|gone| Some(&gone.task) == chosen) {
+            let feature = scene.feature.path.clone();
+            arguments.extend(["--work-of".to_owned(), gone.task.clone(), "--feature".to_owned(), feature]);
+            let title = format!("Bring back the work of {}?", brief(&gone.task));
+            return Ok(Question::confirm(title, RESTORES, Effect::Run(arguments, None)));
+        }
         // What it undid is what somebody wants back who comes from its flag.
         let is_meant = match &self.subject {
             Subject::Attempt(_) => true,
@@ -365,8 +380,7 @@ impl App {
             }
             _ => bail!("nothing of this is left in your work tree; choose another task or an attempt"),
         };
-        let yes = "yes; the files as they are now are saved first";
-        Ok(Question::confirm(title, yes, Effect::Run(arguments, None)))
+        Ok(Question::confirm(title, RESTORES, Effect::Run(arguments, None)))
     }
 
     /// What a pager or an editor would show: a file of the work tree, what was recorded, or the text of the view.

@@ -117,7 +117,12 @@ pub fn need(scene: &Scene<'_>, place: usize) -> Vec<Section> {
     let lacking = match need.why {
         NeedKind::Agent => Some("agent"),
         NeedKind::Validation => Some("validation"),
-        NeedKind::Git | NeedKind::Files | NeedKind::Asks | NeedKind::Policy | NeedKind::Fails => None,
+        NeedKind::Git
+        | NeedKind::Files
+        | NeedKind::Asks
+        | NeedKind::Policy
+        | NeedKind::Fails
+        | NeedKind::Gone => None,
     };
     let doctor = lacking.map(|what| format!("{RALPH} doctor says what the {what} lacks; then r resumes"));
     let doctor = doctor.map(|words| Row::of(Look::Dim, words).indented(2));

@@ -1,0 +1,57 @@
+//! Tasks that are done and whose work is gone, as loops found it.
+
+use std::collections::BTreeMap;
+
+use tasklist::TaskList;
+
+use crate::record::{
+    FlagCode, FlaggedTask, GoneHow, GoneWork, Need, NeedKind, Outcome, SessionFacts, TaskName,
+};
+
+/// Returns the tasks of the list that are done and whose work the records say is gone, in the order of the list.
+pub fn gone(sessions: &[SessionFacts<'_>], list: &TaskList) -> Vec<GoneWork> {
+    let mut gone: BTreeMap<TaskName, GoneWork> = BTreeMap::new();
+    let records = sessions.iter().flat_map(|one| one.iterations.iter().map(|facts| (&one.id, facts)));
+    for (session, facts) in records {
+        // Done anew, opened again, or right so by a person's word.
+        if facts.outcome == Outcome::Success {
+            facts.closed.iter().for_each(|task| drop(gone.remove(task.as_ref())));
+        }
+        if let Some(task) = facts.task.as_deref()
+            && (facts.outcome == Outcome::Reopened || facts.flags.contains(&FlagCode::Accepted))
+        {
+            gone.remove(task);
+        }
+        for (task, how) in &facts.gone {
+            gone.remove(task);
+            let since = facts.task.as_deref().filter(|_| *how != GoneHow::Between).map(str::to_owned);
+            let (session, iteration) = (session.clone(), facts.iteration);
+            let work = GoneWork { task: task.clone(), how: *how, since, session, iteration };
+            gone.extend((*how != GoneHow::Back).then(|| (task.clone(), work)));
+        }
+    }
+    let done = list.tasks().filter(|item| item.done);
+    done.filter_map(|item| gone.remove(&item.name)).collect()
+}
+
+/// Returns a need of a person's.
+pub(super) fn need(gone: &GoneWork) -> Need {
+    Need {
+        why: NeedKind::Gone,
+        task: Some(gone.task.clone()),
+        cause: Some(gone.words()),
+        session: gone.session.clone(),
+        iteration: Some(gone.iteration),
+    }
+}
+
+/// Returns what is only to be looked at.
+pub(super) fn flag(gone: &GoneWork) -> FlaggedTask {
+    FlaggedTask {
+        task: gone.task.clone(),
+        session: gone.session.clone(),
+        iteration: Some(gone.iteration),
+        flags: vec![FlagCode::Gone],
+        text: Some(gone.words()),
+    }
+}

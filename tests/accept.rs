@@ -110,6 +110,7 @@ fn given_up(agent: &str) -> Sandbox {
 #[test]
 fn accepting_brings_back_what_was_taken_back_and_its_undo_takes_it_away() {
     let scene = given_up(LOOSENING);
+    scene.validate("sh ./check.sh");
     let before = scene.everything();
     let accepted = scene.ralph("accept T001").code(0);
     let accepted = accepted.stdout_has("brought back check.sh, new.txt").stdout_has("validation passes");
@@ -120,6 +121,10 @@ fn accepting_brings_back_what_was_taken_back_and_its_undo_takes_it_away() {
     assert_eq!((&record["outcome"], &record["closed"]), (&json!("success"), &json!(["T001"])));
     assert_eq!(record["exit"], json!({"agent": null, "validation": 0}));
     assert!(record["evidence"]["accepted"]["restoration"].is_u64());
+    assert_eq!(
+        record["validation_command"], "sh ./check.sh",
+        "the one that ran, not that of the last attempt"
+    );
     let files = json!(["check.sh", "new.txt", "specs/001-login/tasks.md"]);
     assert_eq!(record["files_changed"], files, "what it brought back is its change");
     scene.ralph("accept T001").code(3).stderr_has("T001 was accepted already").stderr_has("reopen T001");

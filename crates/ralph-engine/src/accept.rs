@@ -492,6 +492,7 @@ impl<'p, 'a> Desk<'p, 'a> {
         self.slot.create()?;
         let mut taken = self.recorder.take(&self.slot, &format!("iteration {number}"), at);
         let head = plan.work_tree.head()?;
+        let ran = answered.validation.as_ref();
         let begin = Begin {
             iteration: number,
             task: Task::from(self.item),
@@ -502,7 +503,8 @@ impl<'p, 'a> Desk<'p, 'a> {
             agent: like.map_or_else(|| self.begun.agent.clone(), |like| like.agent.clone()),
             agent_version: None,
             model: None,
-            validation_command: like.and_then(|like| like.validation_command.clone()),
+            // The one that ran: it may have been set anew since the last attempt.
+            validation_command: ran.and_then(|_| plan.config.settings.validation_command.clone()),
             hints: Vec::new(),
             unit_tasks: Vec::new(),
             tips: self.recorder.tips(),
@@ -519,7 +521,7 @@ impl<'p, 'a> Desk<'p, 'a> {
         iteration.snapshot = taken.snapshot.take();
         iteration.left_out = taken.left_out;
         let mut evidence = Evidence::default();
-        if let Some((validation, tests)) = &answered.validation {
+        if let Some((validation, tests)) = ran {
             iteration.exit.validation = Some(validation.exit.code);
             iteration.duration_ms.validation = Some(validation.duration_ms);
             evidence.tests = Some(tests.clone());

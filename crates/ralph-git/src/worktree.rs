@@ -18,6 +18,7 @@ mod private_index;
 mod raw_path;
 mod replace;
 mod restore;
+mod same;
 mod settings;
 mod short_diff;
 mod snapshot;

@@ -314,7 +314,7 @@ pub(super) fn tree_entry(mode: &str, id: &str) -> Result<Option<TreeEntry>> {
 }
 
 /// Reads `:100644 100755 <id> <id> M`.
-fn change(line: &[u8], path: &[u8]) -> Result<PathChange> {
+pub(super) fn change(line: &[u8], path: &[u8]) -> Result<PathChange> {
     let text = String::from_utf8_lossy(line);
     let fields: Vec<&str> = text.trim_start_matches(':').split(' ').collect();
     let [mode_before, mode_after, before, after, _] = fields.as_slice() else {

@@ -1,0 +1,105 @@
+//! Whether the files are as an earlier tree has them, as far as that can be known at once.
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::Read;
+use std::time::Duration;
+
+use anyhow::Result;
+
+use super::WorkTree;
+use super::raw_path::split;
+use super::restore::{PathChange, change};
+use ralph_core::record::{LeftOut, ObjectId};
+
+/// Most files in an index for which git answers in a tenth of a second.
+const MAX_TRACKED: u32 = 20_000;
+
+/// Most files that are read, as git does not know by their times whether they changed.
+const MAX_READ: usize = 1000;
+
+/// Much longer than git takes for so many files: what is untracked may be a folder of millions.
+const TIMEOUT: Duration = Duration::from_millis(500);
+
+impl WorkTree {
+    /// Returns true if all files are as in `tree`, a tree or commit, but for the paths `except`; `None` if that is not known at once.
+    /// `left_out` is what the tree lacks of the files as they were then, where that is known. No filter runs.
+    pub fn is_as_in(
+        &self,
+        tree: &ObjectId,
+        except: &[&str],
+        left_out: Option<&[LeftOut]>,
+    ) -> Result<Option<bool>> {
+        if self.tracked_files().is_none_or(|count| count > MAX_TRACKED) {
+            return Ok(None);
+        }
+        let is_excepted = |path: &[u8]| except.iter().any(|except| except.as_bytes() == path);
+        let unfiltered = self.clone().unfiltered()?;
+        let git = || unfiltered.git().limit(TIMEOUT);
+        // It looks into no submodule: the configuration there may be an agent's.
+        let compare = ["diff-index", "-z", "--full-index", "--no-renames", "--ignore-submodules=dirty"];
+        let compare = compare.into_iter().chain([tree.as_str(), "--"]);
+        let (raw, mut known, mut to_read) = (git().args(compare).read()?, BTreeSet::new(), Vec::new());
+        let mut parts = split(&raw);
+        while let (Some(line), Some(path)) = (parts.next(), parts.next()) {
+            known.insert(path.to_vec());
+            if is_excepted(path) {
+                continue;
+            }
+            // What the user's index does not have counts as removed there.
+            let PathChange { before, after, .. } = change(line, path)?;
+            let found = self.path(path).symlink_metadata();
+            let (Some(before), Ok(found)) = (before, found) else { return Ok(Some(false)) };
+            if after.is_some_and(|after| after.mode != before.mode) {
+                return Ok(Some(false));
+            }
+            match std::str::from_utf8(path) {
+                Ok(name) if found.is_file() && before.mode.starts_with("100") => to_read.push((name, before)),
+                _ => return Ok(None),
+            }
+        }
+        let others = git().args(["ls-files", "-z", "--others", "--exclude-standard"]).read()?;
+        let mut new = split(&others).filter(|path| !known.contains(*path) && !is_excepted(path)).peekable();
+        match left_out {
+            None if new.peek().is_some() => return Ok(None),
+            left_out => {
+                let left_out = left_out.unwrap_or_default();
+                if new.any(|path| !left_out.iter().any(|left| is_within(path, &left.path))) {
+                    return Ok(Some(false));
+                }
+            }
+        }
+        if to_read.len() > MAX_READ {
+            return Ok(None);
+        }
+        let ids = self.ids_of(&to_read.iter().map(|(name, _)| *name).collect::<Vec<_>>())?;
+        let mut is_same = Some(true);
+        for (id, (_, before)) in ids.iter().zip(&to_read) {
+            match id {
+                Some(id) if *id != before.id.as_str() => return Ok(Some(false)),
+                Some(_) => {}
+                // Only its filter knows.
+                None => is_same = None,
+            }
+        }
+        Ok(is_same)
+    }
+
+    /// Returns how many files the user's index has, by its head; `None` if that cannot be read.
+    fn tracked_files(&self) -> Option<u32> {
+        let path = self.git_dir.join("index");
+        if !path.exists() {
+            return Some(0);
+        }
+        let mut head = [0; 12];
+        File::open(path).ok()?.read_exact(&mut head).ok()?;
+        let [.., a, b, c, d] = head;
+        Some(u32::from_be_bytes([a, b, c, d]))
+    }
+}
+
+/// Returns true if a path is one that was left out, or in a folder that was.
+fn is_within(path: &[u8], left: &str) -> bool {
+    let left = left.as_bytes();
+    path == left || left == b"./" || left.ends_with(b"/") && path.starts_with(left)
+}

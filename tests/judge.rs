@@ -404,7 +404,7 @@ fn every_screen_shows_what_an_attempt_was_judged_by() {
     let scene = scene("tick T001; tick T002");
     // Until T002 is done itself: then nothing is left to look at.
     let flag = "also ticked T002: open again";
-    run(&scene, "-n 1").code(4).stdout_has(&format!("\n⚑ T001  {flag}\n  → specify ralph diff 1\n"));
+    run(&scene, "-n 1").code(4).stdout_has(&format!("\n⚑ T001  {flag}\n  → specify ralph diff 1  right so: specify ralph accept T001\n  else: specify ralph reopen T001\n"));
     scene.ralph("log").code(0).stdout_has("  ⚑ ").stdout_has(&format!("\n  ⚑ T001  {flag}\n"));
     scene
         .ralph("log --flagged")

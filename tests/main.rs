@@ -66,5 +66,6 @@ mod summary;
 mod task_lists;
 mod terminal_output;
 mod undone;
+mod validation_now;
 mod waiting;
 mod web;

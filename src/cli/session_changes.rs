@@ -63,25 +63,25 @@ pub fn changes(store: &Store, session: &SessionRows<'_>, rows: &[Row<'_>]) -> Re
     let Some(first) = first else { return Ok(None) };
     let mut snapshots = rows.iter().filter(|row| row.is_iteration()).filter_map(Row::snapshot);
     let snapshots = [snapshots.clone().next(), snapshots.next_back()];
-    between(store, session.refs, &first, snapshots)
+    Ok(files_between(store, session.refs, &first, snapshots)?.as_deref().map(stat))
 }
 
-/// The same by its first record, and the oldest and the newest snapshot of its iterations.
-pub fn between(
+/// Returns the files of a session that differ, by its first record, and the oldest and the newest snapshot of its iterations.
+pub fn files_between(
     store: &Store,
     refs: &SessionRefs,
     first: &LogEntry,
     [oldest, last]: [Option<ObjectId>; 2],
-) -> Result<Option<DiffStat>> {
+) -> Result<Option<Vec<ChangedFile>>> {
     if oldest.is_none() {
         return Ok(None);
     }
     let snapshots = (store.first_snapshot_of(refs, oldest)?, last);
     let own = files_of(store, &first.feature, Some(first));
-    Ok(changed_files(store, &own, snapshots)?.as_deref().map(stat))
+    changed_files(store, &own, snapshots)
 }
 
-/// The same by its records.
+/// Returns how much a session changed, by its records.
 pub fn of_log(store: &Store, log: &SessionLog) -> Result<Option<DiffStat>> {
     Ok(changed_files(store, &files(store, log), ends(store, log)?)?.as_deref().map(stat))
 }
@@ -94,7 +94,7 @@ pub fn ends(store: &Store, log: &SessionLog) -> Result<(Option<ObjectId>, Option
     Ok((first, last))
 }
 
-fn stat(files: &[ChangedFile]) -> DiffStat {
+pub fn stat(files: &[ChangedFile]) -> DiffStat {
     DiffStat::of(files.iter().map(|file| (file.added, file.removed)))
 }
 

@@ -7,14 +7,18 @@ use tasklist::TaskList;
 
 use ralph_core::record::{
     FailureClass, Hint, IterationFacts, LogEntry, NeedKind, ObjectId, SessionFacts, SessionId, Summary,
+    ValidationNow, full_branch_name,
 };
 use ralph_core::summary::summarize;
 use ralph_engine::redactor;
+use ralph_project::feature::FEATURE_FILE;
 use ralph_project::tasks;
 use ralph_store::{Hints, Listing, Row, Store};
 use ralph_ui::status::OpenQuestion;
 
 use super::Context;
+use super::iterations::files_of;
+use super::session_changes::changed_files;
 use super::trust::load_to_read;
 
 /// Counts all sessions of a feature, by its path, against its task list as it is now. `shown` is the session that the
@@ -41,7 +45,33 @@ pub fn of_listing(
         sessions.iter().flat_map(|session| session.rows().rev()).filter_map(|row| row.commit.parse().ok());
     let list = list(context, store, feature, commits);
     let (facts, hints) = (listing.facts_of(feature), hints(store, feature));
-    of_facts(context, feature, &facts, newest.as_ref(), &list, &hints, shown)
+    let summary = of_facts(context, feature, &facts, newest.as_ref(), &list, &hints, shown)?;
+    Ok(Summary { validation: validation_now(context, listing, feature, shown), ..summary })
+}
+
+/// Returns what the newest validation of a feature said, and whether that holds for the files here, or on the branch of its
+/// lane.
+pub fn validation_now(
+    context: &Context,
+    listing: &Listing,
+    feature: &str,
+    shown: Option<&SessionId>,
+) -> Option<Box<ValidationNow>> {
+    let store = context.store().ok()?;
+    let now = listing.validation_now(store, feature, shown, |first, entry, left_out| {
+        let (own, snapshot) = (files_of(store, feature, Some(first)), entry.snapshot.as_ref()?);
+        let begun = store.readable_session(first)?;
+        if let Some(branch) = begun.branch.filter(|_| begun.lane.is_some()) {
+            let tip = store.refs().tip(&full_branch_name(&branch)).ok()?;
+            let changed = changed_files(store, &own, (tip, Some(snapshot.clone()))).ok()??;
+            // The loop writes this one in a lane, and commits it nowhere.
+            return Some(changed.iter().all(|file| file.path.ends_with(FEATURE_FILE.as_bytes())));
+        }
+        let own = [own.tasks.as_str(), own.progress.as_str()];
+        let is_here = store.has(snapshot).ok()?;
+        context.work_tree().ok().filter(|_| is_here)?.is_as_in(snapshot, &own, left_out).ok()?
+    });
+    now.map(Box::new)
 }
 
 /// The same, by what is counted of all sessions and the newest record of a run, with a list and hints.
@@ -81,7 +111,9 @@ pub fn of_entries(
 ) -> Result<Summary> {
     let newest = sessions.last().and_then(|log| log.as_ref().iter().rfind(|entry| entry.has_run()));
     let facts: Vec<_> = sessions.iter().filter_map(|log| SessionFacts::of_entries(log.as_ref())).collect();
-    of_facts(context, feature, &facts, newest, list, hints, shown)
+    let summary = of_facts(context, feature, &facts, newest, list, hints, shown)?;
+    let listing = context.store()?.listing(|_| true, &mut Vec::new())?;
+    Ok(Summary { validation: validation_now(context, &listing, feature, shown), ..summary })
 }
 
 /// The same for the newest session that a command shows, with the path of its feature; where there is none, for the

@@ -92,8 +92,17 @@ impl Running<'_> {
         let listing = self.plan.store.listing(|_| true, &mut Vec::new())?;
         let sessions = listing.facts_of(feature);
         let hints = Hints::of(self.plan.store.repository(), feature).list()?;
-        let summary =
-            summarize(feature, &sessions, tasks, &hints, self.remains().as_ref(), Some(&self.session.id));
+        let shown = Some(&self.session.id);
+        let mut summary = summarize(feature, &sessions, tasks, &hints, self.remains().as_ref(), shown);
+        let own = self.own_files();
+        let now = listing.validation_now(self.plan.store, feature, shown, |_, entry, left_out| {
+            let snapshot = entry.snapshot.as_ref()?;
+            self.recorder
+                .work_tree()
+                .is_as_in(snapshot, &own.each_ref().map(String::as_str), left_out)
+                .ok()?
+        });
+        summary.validation = now.map(Box::new);
         let false_claims = summary.session.as_ref().map(|part| part.totals.false_claims.clone());
         let false_claims = false_claims.unwrap_or_default();
         Ok(Closing { not_done, false_claims, summary, ..Closing::default() })
@@ -137,13 +146,18 @@ impl Running<'_> {
         Ok(found)
     }
 
+    /// Returns what the loop itself writes, from the top of the work tree.
+    fn own_files(&self) -> [String; 2] {
+        let feature = self.plan.feature;
+        [&feature.progress_path, &feature.tasks_path].map(|path| self.plan.work_tree.relative(path))
+    }
+
     /// Returns the files in which two trees differ, without what the loop itself writes.
     fn changed_between(&self, before: &ObjectId, after: &ObjectId) -> Result<Vec<ChangedFile>> {
         let work_tree = self.recorder.work_tree();
         let scratch = self.spool.scratch();
         let private_index = PrivateIndex { index: &scratch.join("index"), objects: &scratch, max_file: 0 };
-        let feature = self.plan.feature;
-        let own = [&feature.progress_path, &feature.tasks_path].map(|path| work_tree.relative(path));
+        let own = self.own_files();
         let mut files = work_tree.changed(private_index, before, after)?;
         files.retain(|file| own.iter().all(|own| file.path != own.as_bytes()));
         Ok(files)

@@ -2,14 +2,17 @@
 
 use ralph_core::record::{
     Changes, DiffStat, FlagCode, FlaggedTask, Need, NeedKind, OwnCommand, RALPH, SessionId, Summary,
-    hint_command_of, join_truncated, quoted_for_shell,
+    hint_command_of, join_truncated, last_words, quoted_for_shell,
 };
 
 use super::evidence::FLAG;
-use super::style::{Look, Screen, counted, grouped, listed, one_line};
+use super::style::{Look, Screen, columns, counted, grouped, listed, one_line};
 
 /// Most tasks that have a line, and most names in a list.
 const MAX_TASKS: usize = 4;
+
+/// Longest line of commands, in columns: it is not wrapped.
+const MAX_COLUMNS: usize = 80;
 const MAX_NAMED: usize = 10;
 
 /// `2 wrong "done" caught: #10, #23`
@@ -38,6 +41,16 @@ pub fn files_and_lines(stat: DiffStat) -> String {
             format!("{} +{} −{}", counted(files as u64, "file"), grouped(stat.added), grouped(stat.removed))
         }
     }
+}
+
+/// `validation passes now: 32 tests, 2 at the start`; nothing if none ran, or where `is_said` that it failed from the start.
+pub fn validation(summary: &Summary, is_said: bool, indent: &str, screen: Screen) -> Vec<String> {
+    let now = summary.validation.as_ref().filter(|now| !(is_said && now.is_red_start()));
+    let lines = now.map(|now| {
+        let look = if now.passes { Look::Plain } else { Look::Warn };
+        screen.painted(look, indent, &one_line(&format!("validation {}", now.words())))
+    });
+    lines.unwrap_or_default()
 }
 
 /// `2 need you: T034 asks, T019 fails`; `None` if nothing does.
@@ -106,10 +119,12 @@ pub fn answered(summary: &Summary, indent: &str, screen: Screen) -> Vec<String> 
     rows.flatten().collect()
 }
 
-/// Returns two rows for each of the first tasks that are done and flagged: what is flagged, whole, and the command that shows it.
+/// Returns rows for each of the first tasks that are done and flagged: what is flagged, whole, the command that shows it, and the one
+/// that settles it; below them the other answer.
 pub fn flagged(summary: &Summary, newest: Option<&SessionId>, indent: &str, screen: Screen) -> Vec<String> {
     let all = &summary.flagged;
     let most = MAX_NAMED.max(never_left_out(all));
+    let feature = newest.is_none().then_some(summary.feature.as_str());
     let mut rows = Vec::new();
     for task in all.iter().take(most) {
         // The words of work that is gone begin with the task.
@@ -117,13 +132,28 @@ pub fn flagged(summary: &Summary, newest: Option<&SessionId>, indent: &str, scre
         let name = if is_gone { String::new() } else { format!("{}  ", one_line(&task.task)) };
         let lead = format!("{indent}{FLAG} {name}");
         rows.extend(screen.painted(Look::Warn, &lead, &flag_words(task)));
-        let commands: Vec<String> = if is_gone {
-            gone_commands(RALPH, summary, &task.task, newest).collect()
+        if is_gone {
+            let commands = gone_commands(RALPH, summary, &task.task, newest);
+            rows.extend(commands.map(|command| format!("{indent}  → {command}")));
+            continue;
+        }
+        let diff = task.iteration.map(|number| diff_command(&task.session, number, newest));
+        let [accept, _] = last_words(RALPH, feature, &task.task);
+        let [diff, accept] = [diff.unwrap_or_default(), format!("right so: {accept}")];
+        let line = format!("{indent}  → {diff}  {accept}");
+        if columns(&line) <= screen.width.min(MAX_COLUMNS) {
+            rows.push(line);
         } else {
-            task.iteration.map(|number| diff_command(&task.session, number, newest)).into_iter().collect()
-        };
-        rows.extend(commands.iter().map(|command| format!("{indent}  → {command}")));
+            rows.extend([format!("{indent}  → {diff}"), format!("{indent}  {accept}")]);
+        }
     }
+    let mut flagged = all.iter().filter(|task| task.flags != [FlagCode::Gone]);
+    let [first, second] = [flagged.next(), flagged.next()];
+    rows.extend(first.map(|task| {
+        let task = second.map_or(task.task.as_str(), |_| "TASK");
+        let [_, reopen] = last_words(RALPH, feature, task);
+        format!("{indent}  else: {reopen}")
+    }));
     let more = all.len().saturating_sub(most);
     rows.extend(
         (more > 0).then(|| format!("{indent}and {} more: {RALPH} log --flagged", grouped(more as u64))),
@@ -265,14 +295,19 @@ mod tests {
         assert_eq!(
             flagged(&summary, Some(&id), "", screen(40)).join("\n"),
             "⚑ T002  changed jest.config.js, which\n        decides what runs\n  → specify ralph diff 12\n\
-             ⚑ T004  no-tests, idle\n  → specify ralph diff 12"
+             \x20 right so: specify ralph accept T002\n\
+             ⚑ T004  no-tests, idle\n  → specify ralph diff 12\n  right so: specify ralph accept T004\n\
+             \x20 else: specify ralph reopen TASK"
         );
+        let one = Summary { flagged: summary.flagged[..1].to_vec(), ..Summary::default() };
+        let commands = "  → specify ralph diff 12  right so: specify ralph accept T002\n  else: specify ralph reopen T002";
+        assert_eq!(flagged(&one, Some(&id), "", screen(80))[1..].join("\n"), commands);
         let older = flagged(&summary, None, "", screen(80));
         assert_eq!(older[1], "  → specify ralph diff 20260131-120000-00000000:12");
         let many: Vec<_> =
             (0..13).map(|number| task(number, vec![FlagCode::RunsByItself], Some("x"))).collect();
         let all = flagged(&Summary { flagged: many.clone(), ..Summary::default() }, None, "", screen(80));
-        assert_eq!(all.len(), 26, "what runs by itself is never left out");
+        assert_eq!(all.len(), 3 * 13 + 1, "what runs by itself is never left out");
         let mild = many.into_iter().map(|task| FlaggedTask { flags: vec![FlagCode::Idle], ..task });
         let rows = flagged(&Summary { flagged: mild.collect(), ..Summary::default() }, None, "", screen(80));
         assert_eq!(rows.last().map(String::as_str), Some("and 3 more: specify ralph log --flagged"));

@@ -12,7 +12,7 @@ use ralph_store::RemoteRun;
 
 use super::ending::{BEGAN_RED, attempts_and_failures, cost_without, cut_short, feature_name, interrupted};
 use super::local_time::{clock_or_date, describe_remote_run, short_day};
-use super::needs::{changed_and_committed, next_commands, rows};
+use super::needs::{changed_and_committed, next_commands, rows, validation};
 use super::style::{
     Look, Screen, ago, clock_span, columns, counted, cut, in_runs, one_line, ordinal, phase_name, rough,
     sign, times, tokens_told,
@@ -182,7 +182,7 @@ fn elsewhere(status: &FeatureStatus, screen: Screen) -> Vec<String> {
 
 fn session_facts(session: &SessionStatus, summary: &Summary, screen: Screen) -> Vec<String> {
     let Shown { changes, unmerged, .. } = &session.shown;
-    let mut facts = Vec::new();
+    let mut facts = validation(summary, session.shown.began_red, INDENT, screen);
     if let Some(changes) = changes.filter(|_| !is_running(session)) {
         facts.extend(screen.hanging(INDENT, &changed_and_committed(changes)));
     }

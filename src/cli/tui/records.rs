@@ -9,9 +9,10 @@ use redact_stream::Redactor;
 use serde_json::Value;
 
 use ralph_agent::answer::recorded_parser;
+use ralph_core::judge::is_test_file;
 use ralph_core::record::{
-    AgentEvent, DiffStat, Hint, Interrupter, Iteration, LogEntry, ObjectId, Outcome, RALPH, RecordKind,
-    Session, SessionFacts, SessionId, SessionTotals, Task,
+    AgentEvent, Hint, Interrupter, Iteration, LogEntry, ObjectId, Outcome, RALPH, RecordKind, Session,
+    SessionFacts, SessionId, SessionTotals, Summary, Task,
 };
 use ralph_git::worktree::ChangedFile;
 use ralph_os::process::Tool;
@@ -24,7 +25,7 @@ use ralph_ui::tui::{
 };
 
 use crate::cli::iterations::{FeatureFiles, files_of};
-use crate::cli::session_changes::{between, changed_files, in_tree};
+use crate::cli::session_changes::{changed_files, files_between, in_tree, stat};
 use crate::cli::{Context, memory, summary};
 
 /// How much of a file is shown: its end. A pager takes all.
@@ -222,6 +223,8 @@ impl Records {
                 nights.last().and_then(|night| night.attempts.iter().rfind(|one| one.exit.agent.is_some()));
             let newest = newest.and_then(Attempt::entry);
             let summary = summary::of_facts(&self.context, &path, &all_facts, newest, &list, &hints, None)?;
+            let validation = summary::validation_now(&self.context, &listing, &path, None);
+            let summary = Summary { validation, ..summary };
             seen.features.push(Arc::new(Feature::new(path, nights, list, summary)));
             seen.inputs.push((stamp, hints));
         }
@@ -309,16 +312,26 @@ impl Records {
             }
         }
         let top = self.context.work_tree().ok().map(|work_tree| work_tree.top().to_string());
-        let changes = night.map(|night| self.changes(night)).transpose().unwrap_or_default().flatten();
-        Ok(SessionDetail { changes, session, learnings, top })
+        let changed = night.map(|night| self.changed_files(night)).transpose().unwrap_or_default().flatten();
+        let changes = changed.as_deref().map(stat);
+        let (tests, _): (Vec<_>, Vec<_>) = changed
+            .into_iter()
+            .flatten()
+            .partition(|file| is_test_file(&String::from_utf8_lossy(&file.path)));
+        Ok(SessionDetail { changes, tests: stat(&tests), session, learnings, top })
     }
 
-    fn changes(&self, night: &Night) -> Result<Option<DiffStat>> {
+    fn changed_files(&self, night: &Night) -> Result<Option<Vec<ChangedFile>>> {
         let ends = self.seen().ends.get(&night.id).cloned();
         let Some((first, _)) = ends.filter(|(first, _)| first.iteration.is_none()) else { return Ok(None) };
         let oldest = night.attempts.iter().find_map(Attempt::snapshot);
         let newest = night.attempts.iter().rev().find_map(Attempt::snapshot);
-        between(&self.store, &SessionRefs::new(&first.feature, night.id.clone()), &first, [oldest, newest])
+        files_between(
+            &self.store,
+            &SessionRefs::new(&first.feature, night.id.clone()),
+            &first,
+            [oldest, newest],
+        )
     }
 
     /// Returns the snapshots before and after each run of attempts, which are here.

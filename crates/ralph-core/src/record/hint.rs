@@ -50,12 +50,22 @@ pub fn hint_command(program: OwnCommand, task: &str) -> String {
 
 /// The same for the feature of a session, whichever is the latest.
 pub fn hint_command_of(program: OwnCommand, session: Option<&SessionId>, task: &str) -> String {
-    // `#7` would be a comment.
-    let is_word = task.starts_with(char::is_alphanumeric)
-        && task.replace('#', "").chars().all(|c| c.is_alphanumeric() || "._-".contains(c));
-    let task = if is_word { task.to_owned() } else { format!("'{}'", task.replace('\'', "'\\''")) };
     let session = session.map_or(String::new(), |session| format!(" --session {session}"));
-    format!("{program} hint{session} --task {task} 'TEXT'")
+    format!("{program} hint{session} --task {} 'TEXT'", shell_word(task))
+}
+
+/// Returns the commands by which a person says that a task is done, or is not: of a feature, where they do not mean it by themselves.
+pub fn last_words(program: OwnCommand, feature: Option<&str>, task: &str) -> [String; 2] {
+    let feature = feature.map_or(String::new(), |path| format!(" --feature {}", shell_word(path)));
+    ["accept", "reopen"].map(|word| format!("{program} {word}{feature} {}", shell_word(task)))
+}
+
+/// Returns the name of a task or the path of a feature as one word for a shell.
+fn shell_word(name: &str) -> String {
+    // `#7` would be a comment.
+    let is_word = name.starts_with(char::is_alphanumeric)
+        && name.replace('#', "").chars().all(|c| c.is_alphanumeric() || "._-/".contains(c));
+    if is_word { name.to_owned() } else { format!("'{}'", name.replace('\'', "'\\''")) }
 }
 
 #[cfg(test)]

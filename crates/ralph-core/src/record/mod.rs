@@ -34,6 +34,7 @@ mod session;
 mod task;
 mod timestamp;
 mod totals;
+mod validation_now;
 mod waiting;
 mod word;
 
@@ -55,7 +56,7 @@ pub use facts::{
     CommandRun, FACTS_VERSION, Facts, Failing, FileChange, FileStatus, Statement, Summarized, ToolUse,
 };
 pub use hex::hex;
-pub use hint::{Hint, hint_command, hint_command_of};
+pub use hint::{Hint, hint_command, hint_command_of, last_words};
 pub use ids::{ObjectId, SessionId};
 pub use if_there::IfThere;
 pub use ignored::{DependencyState, IgnoredState, MAX_IGNORED_NAMES};
@@ -88,6 +89,7 @@ pub use totals::{
     IterationFacts, Need, NeedKind, SessionFacts, SessionPart, SessionTotals, Summary, TaskStates,
     WaitingTask,
 };
+pub use validation_now::ValidationNow;
 pub use waiting::Waiting;
 pub use word::Word;
 

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::{
     Cost, Durations, Exits, FailureClass, FlagCode, GoneHow, LOST, LogEntry, Outcome, RecordKind, SessionId,
-    StopReason, TaskName, Timestamp, Tokens,
+    StopReason, TaskName, Timestamp, Tokens, ValidationNow,
 };
 
 /// Longest answer that a line repeats, in characters.
@@ -40,6 +40,9 @@ pub struct Summary {
     pub flagged: Vec<FlaggedTask>,
     /// The session that is shown; null if there is none.
     pub session: Option<SessionPart>,
+    /// What the newest validation said, and whether that holds; left out if none ran.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub validation: Option<Box<ValidationNow>>,
 }
 
 impl Summary {

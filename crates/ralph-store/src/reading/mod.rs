@@ -14,3 +14,4 @@ pub(super) mod search;
 pub(super) mod session_log;
 pub(super) mod sessions;
 pub(super) mod unreadable;
+mod validated;

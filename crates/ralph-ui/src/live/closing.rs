@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 
 use super::header::USUAL;
 use crate::ending::{BEGAN_RED, attempts_and_failures, cut_short, left_open, verdict};
-use crate::needs::{answered, changed_and_committed, flagged, need_sign, others, show_command, waiters};
+use crate::needs::{
+    answered, changed_and_committed, flagged, need_sign, others, show_command, validation, waiters,
+};
 use crate::style::{
     Look, Screen, clock_span, columns, counted, grouped, in_runs, listed, one_line, task_title,
 };
@@ -29,10 +31,12 @@ pub fn lines(session: &Session, closing: &Closing, is_validated: bool, screen: S
     let span = session.ended_at.map_or(0, |at| session.worked_ms(at));
     first.extend((span >= 1000).then(|| clock_span(span) + &in_runs(session.runs)));
     let mut lines = Vec::new();
-    if session.began_red(totals.succeeded) {
+    let began_red = session.began_red(totals.succeeded);
+    if began_red {
         lines.extend(screen.painted(Look::Warn, "", BEGAN_RED));
     }
     lines.extend(screen.paint_lines(look, &screen.parts("", &first)));
+    lines.extend(validation(&closing.summary, began_red, "", screen));
     lines.extend(screen.hanging("", &attempts_and_failures(totals, &closing.summary)));
     lines.extend(screen.paint_lines(Look::Dim, &screen.parts("", &cut_short(totals))));
     if session.loop_type != USUAL {

@@ -6,8 +6,8 @@ use indexmap::IndexMap;
 use minijinja::{Value, context};
 
 use crate::ending::{self, capital};
-use crate::local_time::{clock, describe_remote_run};
-use crate::needs::{flag_words, gone_commands, never_left_out, waiters};
+use crate::local_time::{clock, describe_remote_run, local};
+use crate::needs::{files_and_lines, flag_words, gone_commands, never_left_out, waiters};
 use crate::status::waiting_words;
 use crate::style::{
     brief_duration, counted, cut, dollars, grouped, in_runs, joined, minutes, phase_title, short, times,
@@ -16,8 +16,8 @@ use ralph_core::history::clusters::message;
 use ralph_core::judge::is_test_file;
 use ralph_core::progress::first_sentence;
 use ralph_core::record::{
-    Cost, DiffStat, FailureClass, FlagCode, Need, NeedKind, Outcome, RALPH_ELSEWHERE, Status, StopReason,
-    TaskStates, hint_command_of, join_truncated,
+    Cost, DiffStat, FailureClass, FileChange, FlagCode, Need, NeedKind, Outcome, RALPH_ELSEWHERE, Status,
+    StopReason, TaskName, TaskStates, hint_command_of, join_truncated, last_words, quoted_for_shell,
 };
 
 use super::attempts::given_up;
@@ -138,7 +138,13 @@ pub(super) fn facts(report: &Report) -> Value {
     let idle = idle.chain([(away >= 60_000).then(|| format!("without {} stopped", minutes(away)))]);
     let own = report.summary.solved_attempts.iter().filter(|(id, _)| *id == report.session.id);
     let solved = own.count();
+    let validation = report.summary.validation.as_ref().map(|now| {
+        let since = now.since().unwrap_or_else(|| format!("as of {}", local(report.made_at)));
+        let more = joined([now.details(), Some(since)], " · ").map(|more| words(&more));
+        context! { verb => now.verb(), more, is_red => !now.passes }
+    });
     context! {
+        validation,
         cost => cost.unwrap_or_else(|| "unknown".to_owned()),
         failed_usd => failed_usd.map(dollars),
         lost_usd => lost_usd.map(dollars),
@@ -335,9 +341,64 @@ pub(super) fn words(text: &str) -> String {
     cut(&one_line(text), MAX_CHARS)
 }
 
+/// Where all is done and nothing needs anybody: what to look at, in this order. Tests decide whether the rest is right.
+pub(super) fn review(report: &Report) -> Vec<Value> {
+    let is_over = report.session.status != Status::Running && report.states().total() > 0;
+    let Some(changes) = report.changes.as_ref().filter(|_| is_over && report.states().left() == 0) else {
+        return Vec::new();
+    };
+    if !report.needs().is_empty() || changes.files.is_empty() {
+        return Vec::new();
+    }
+    let (tests, code): (Vec<_>, Vec<_>) =
+        changes.files.iter().map(|file| &file.change).partition(|change| is_test_file(&change.path));
+    let stat = |files: &[&FileChange]| {
+        files_and_lines(DiffStat::of(files.iter().map(|file| (file.added, file.removed))))
+    };
+    let none: Vec<u32> = Vec::new();
+    let mut rows = Vec::new();
+    if !tests.is_empty() {
+        let more = format!("{} that agents wrote or changed", stat(&tests));
+        rows.push(context! { what => "Tests", more, links => &none, href => "#tests", link => "open" });
+    }
+    let failed = report.iterations.iter().filter(|one| one.record.outcome == Outcome::Failure);
+    let wrong: BTreeSet<&TaskName> = failed.filter_map(|one| one.record.task.as_ref()).collect();
+    for row in report.tasks.iter().filter(|row| wrong.contains(&row.name)).take(MAX_NAMES) {
+        let own = report
+            .iterations
+            .iter()
+            .map(|one| &one.record)
+            .filter(|one| one.task.as_ref() == Some(&row.name));
+        let failed = own.clone().filter(|one| one.outcome == Outcome::Failure);
+        let cause = failed.clone().next_back().map(message).unwrap_or_default();
+        let more = format!("was wrong {}: {}", times(failed.count()), words(&cause));
+        let links: Vec<u32> = own.map(|one| one.iteration).collect();
+        rows.push(context! { what => one_line(&row.name), more, links, href => "", link => "" });
+    }
+    if !code.is_empty() {
+        let mut largest = code.clone();
+        largest.sort_by_key(|change| std::cmp::Reverse(change.added.unwrap_or_default()));
+        let names: Vec<String> = largest.iter().take(2).map(|change| one_line(&change.path)).collect();
+        let more = format!("{}, largest: {}", stat(&code), names.join(", "));
+        rows.push(context! { what => "Code", more, links => &none, href => "#files", link => "open" });
+    }
+    rows
+}
+
+/// The way of what is done to the main branch, and to who looks at it.
+pub(super) fn way(report: &Report) -> Vec<String> {
+    let is_open = report.uncommitted.is_some_and(|files| files > 0);
+    let merge = report.session.branch.as_ref().filter(|_| report.session.lane.is_some());
+    let merge = merge.map(|branch| format!("git merge {}", quoted_for_shell(branch)));
+    let commit = is_open.then(|| "git add --all && git commit".to_owned());
+    let request = format!("{RALPH_ELSEWHERE} report --session {} --markdown", report.session.id);
+    merge.or(commit).into_iter().chain([request]).collect()
+}
+
 /// What else is worth a look.
 pub(super) fn also(report: &Report) -> Vec<Value> {
     let mut items = Vec::new();
+    let is_reviewed = !review(report).is_empty();
     let claims = report.session_totals().false_claims.clone();
     if !claims.is_empty() {
         let were = if claims.len() == 1 { "was" } else { "were" };
@@ -350,12 +411,17 @@ pub(super) fn also(report: &Report) -> Vec<Value> {
         let own = task.iteration.filter(|_| task.session == report.session.id);
         let more = format!("is done, but look: {}", words(&flag_words(task)));
         let what = format!("⚑ {}", one_line(&task.task));
-        let gone = gone_commands(RALPH_ELSEWHERE, &report.summary, &task.task, None);
-        let command = match task.iteration {
-            _ if task.flags == [FlagCode::Gone] => gone.into_iter().next(),
-            number => number.map(|number| format!("{RALPH_ELSEWHERE} diff {}:{number}", task.session)),
+        let commands = if task.flags == [FlagCode::Gone] {
+            let gone = gone_commands(RALPH_ELSEWHERE, &report.summary, &task.task, None);
+            gone.into_iter().map(|command| ("", Some(command))).collect()
+        } else {
+            let diff =
+                task.iteration.map(|number| format!("{RALPH_ELSEWHERE} diff {}:{number}", task.session));
+            let [accept, reopen] = last_words(RALPH_ELSEWHERE, Some(&report.summary.feature), &task.task);
+            let commands = [("", diff), ("right so:", Some(accept)), ("else:", Some(reopen))];
+            commands.into_iter().filter(|(_, command)| command.is_some()).collect::<Vec<_>>()
         };
-        items.push(context! { what, more, command, links => own.into_iter().collect::<Vec<_>>() });
+        items.push(context! { what, more, commands, links => own.into_iter().collect::<Vec<_>>() });
     }
     if flagged.len() > most {
         let more = format!("done and flagged: {RALPH_ELSEWHERE} log --flagged");
@@ -370,7 +436,14 @@ pub(super) fn also(report: &Report) -> Vec<Value> {
     for (count, noun, more, links, href, link) in [
         (secrets.len(), "attempt", "had secrets, which were taken out of the record:", secrets, "", ""),
         (hints, "hint", "of yours: no prompt took it", Vec::new(), "", ""),
-        (tests, "test file", "written or changed by the agent:", Vec::new(), "#tests", "review first"),
+        (
+            if is_reviewed { 0 } else { tests },
+            "test file",
+            "written or changed by the agent:",
+            Vec::new(),
+            "#tests",
+            "review first",
+        ),
         (learnings.len(), "learning", "for the next night:", Vec::new(), "#learned", "show"),
     ] {
         if count > 0 {

@@ -11,9 +11,11 @@ use minijinja::value::Serde;
 use minijinja::{Environment, UndefinedBehavior, Value, context};
 
 use crate::ending::{attempts, cost};
+use crate::local_time::local;
 use crate::needs::files_and_lines;
 use crate::style::{counted, cut, duration, grouped, in_runs};
-use ralph_core::record::{RALPH_ELSEWHERE, join_truncated};
+use ralph_core::judge::is_test_file;
+use ralph_core::record::{DiffStat, RALPH_ELSEWHERE, join_truncated};
 
 use super::harmless::one_line;
 use super::{Report, State, TaskRow};
@@ -44,11 +46,13 @@ pub fn write_markdown(out: &mut impl Write, report: &Report) -> Result<()> {
         course => headline.course.as_str(),
         feature => cell(&session.feature),
         session => session.id.as_str(),
+        validation => report.summary.validation.as_ref().map(|now| cell(&now.words_at(&local(report.made_at)))),
         attempts => attempts(&report.session_totals()),
         span => duration(headline.worked_ms) + &in_runs(session.runs),
         worked => totals.duration_ms.agent.map(duration),
         checked => totals.duration_ms.validation.map(duration),
         changes => report.changes.as_ref().map(|changes| files_and_lines(changes.stat())),
+        tests => test_changes(report),
         tokens => totals.tokens.total().map(grouped),
         cost => cost(&report.session_totals().cost),
         clean => session.clean.as_ref().map(|check| cell(&check.line())),
@@ -58,6 +62,15 @@ pub fn write_markdown(out: &mut impl Write, report: &Report) -> Result<()> {
     };
     let text = environment.render_str(SUMMARY, values).context("write the summary")?;
     Ok(writeln!(out, "{}", text.trim_end())?)
+}
+
+/// `12 files +78 −0`: what of the changes is in tests, which a reviewer reads first.
+fn test_changes(report: &Report) -> Option<String> {
+    let files = report.changes.iter().flat_map(|changes| &changes.files).map(|file| &file.change);
+    let tests =
+        files.filter(|change| is_test_file(&change.path)).map(|change| (change.added, change.removed));
+    let stat = DiffStat::of(tests);
+    (stat.files > 0).then(|| format!("{}: review them first", files_and_lines(stat)))
 }
 
 /// A line for each task, and how many there are beside the first.

@@ -118,6 +118,8 @@ fn values(report: &Report, limits: Limits) -> Value {
         now => first_screen::now(report),
         needs => first_screen::cards(report),
         answered => first_screen::answered(report),
+        review => first_screen::review(report),
+        way => first_screen::way(report),
         resume => first_screen::resume(report).filter(|_| !asks),
         done => format!("{} of {}", states.done, states.total()),
         phases => first_screen::phases(report),

@@ -149,6 +149,8 @@ pub struct SessionDetail {
     pub session: Session,
     /// How much it changed; `None` without snapshots.
     pub changes: Option<DiffStat>,
+    /// How much of that is in tests.
+    pub tests: DiffStat,
     /// The newest learnings, each with the iteration that it is of.
     pub learnings: Vec<(u32, String)>,
     /// The folder of the work tree, where its files can be opened.

@@ -241,6 +241,7 @@ impl Backend for Sample {
                 Answer::Session(Box::new(SessionDetail {
                     session,
                     changes,
+                    tests: DiffStat { files: 12, added: 78, removed: 0 },
                     learnings,
                     top: Some("/work".to_owned()),
                 }))

@@ -11,7 +11,8 @@ use crate::tui::model::{Feature, Night};
 use crate::tui::page::Section;
 use crate::tui::row::{Look, Row};
 use ralph_core::record::{
-    Artifact, ArtifactStatus, FailureCause, Need, NeedKind, RALPH, Session, Status, join_truncated,
+    Artifact, ArtifactStatus, DiffStat, FailureCause, Need, NeedKind, RALPH, Session, Status, ValidationNow,
+    join_truncated,
 };
 
 use super::words::{attempts_of, brief, fact, state_of, usd, wait_for};
@@ -40,12 +41,40 @@ pub fn sections(scene: &Scene<'_>) -> Vec<Section> {
         let number = format!("#{number}");
         Row::of(Look::Dim, format!("{number:>5}  ")).and(Look::Plain, brief(words)).indented(7)
     });
+    let reviewed = review(scene);
     vec![
         Section::plain(head),
-        Section::plain(facts(scene)),
+        Section::plain(reviewed.clone()),
+        Section::plain(facts(scene, !reviewed.is_empty())),
         Section::titled(Row::of(Look::Bold, "Causes"), causes.collect()),
         Section::titled(Row::of(Look::Bold, "Learned"), learned.collect()),
     ]
+}
+
+/// Where all is done and nothing needs anybody: what to look at, in this order.
+fn review(scene: &Scene<'_>) -> Vec<Row> {
+    let summary = &scene.feature.summary;
+    let stat = |stat: DiffStat| Some(files_and_lines(stat)).filter(|_| stat.files > 0);
+    let detail = scene.detail().filter(|_| scene.live.is_none() && summary.tasks.left() == 0);
+    let Some((changes, tests)) = detail.and_then(|detail| Some((stat(detail.changes?)?, stat(detail.tests))))
+    else {
+        return Vec::new();
+    };
+    if !summary.needs_you.is_empty() {
+        return Vec::new();
+    }
+    let tests = tests.map(|words| fact("Tests", format!("{words} by agents: review them first")));
+    let claims = false_claims(&scene.night.totals.false_claims);
+    let claims = claims.map(|words| fact("Claims", Row::of(Look::Claim, words)));
+    let code = fact("All", changes).with_right(Row::of(Look::Accent, "d").and(Look::Dim, " diff"));
+    let page = fact("Next", format!("{RALPH} report --markdown"))
+        .with_right(Row::of(Look::Accent, "O").and(Look::Dim, " page"));
+    [Row::of(Look::Bold, "Review, in this order")]
+        .into_iter()
+        .chain(tests)
+        .chain(claims)
+        .chain([code, page])
+        .collect()
 }
 
 fn cause(cause: &FailureCause, needs: &[Need]) -> Row {
@@ -61,7 +90,7 @@ fn cause(cause: &FailureCause, needs: &[Need]) -> Row {
     Row::of(look, format!("  {words} ")).with_right(right)
 }
 
-fn facts(scene: &Scene<'_>) -> Vec<Row> {
+fn facts(scene: &Scene<'_>, is_reviewed: bool) -> Vec<Row> {
     let (night, detail) = (scene.night, scene.detail());
     let session = detail.map(|detail| &detail.session);
     let totals = &night.totals;
@@ -71,9 +100,10 @@ fn facts(scene: &Scene<'_>) -> Vec<Row> {
     let tokens = &totals.tokens;
     let cuts = cut_short(totals);
     let clean = session.and_then(|session| session.clean.as_ref());
-    let facts: [(&str, Option<Row>); 10] = [
+    let facts: [(&str, Option<Row>); 11] = [
         // Of the usual loop it is the task list, which is done or not as its tasks are.
         ("Artifact", session.filter(|session| session.loop_type != USUAL).map(|one| artifact(&one.artifact))),
+        ("Validation", scene.feature.summary.validation.as_deref().map(validation)),
         ("Attempts", Some(attempts_of(night).into())),
         ("Cut short", (!cuts.is_empty()).then(|| cuts.join("; ").into())),
         ("Claims", false_claims(&totals.false_claims).map(|words| Row::of(Look::Claim, words))),
@@ -84,7 +114,13 @@ fn facts(scene: &Scene<'_>) -> Vec<Row> {
         ("Clean", clean.map(|check| brief(&check.line()).into())),
         ("Agent", session.map(agent)),
     ];
-    facts.into_iter().filter_map(|(name, row)| Some(fact(name, row?))).collect()
+    let facts = facts.into_iter().filter(|(name, _)| !is_reviewed || !matches!(*name, "Claims" | "Changed"));
+    facts.filter_map(|(name, row)| Some(fact(name, row?))).collect()
+}
+
+/// `passes now: 32 tests, 2 at the start`
+fn validation(now: &ValidationNow) -> Row {
+    Row::of(if now.passes { Look::Plain } else { Look::Warn }, brief(&now.words()))
 }
 
 fn artifact(artifact: &Artifact) -> Row {

@@ -1,0 +1,119 @@
+//! The newest validation of a feature.
+
+use ralph_core::record::{
+    FailureClass, FlagCode, LeftOut, LogEntry, Outcome, Session, SessionId, TestCounts, ValidationNow,
+};
+
+use super::listing::{Listing, SessionRows};
+use crate::Store;
+
+/// A validation that ran on the files of a record's snapshot, and is over.
+struct Validated<'l> {
+    rows: SessionRows<'l>,
+    entry: LogEntry,
+    passes: bool,
+    tests: TestCounts,
+    cause: Option<String>,
+}
+
+impl Listing {
+    /// Returns what the newest validation of a feature said; `None` if none ran. `is_as_in` says whether the files are as a record of
+    /// the session that began so has them; what its snapshot leaves out is known of attempts. `shown` is the session that is looked
+    /// at.
+    pub fn validation_now(
+        &self,
+        store: &Store,
+        feature: &str,
+        shown: Option<&SessionId>,
+        is_as_in: impl Fn(&LogEntry, &LogEntry, Option<&[LeftOut]>) -> Option<bool>,
+    ) -> Option<ValidationNow> {
+        let mut found: Vec<Validated<'_>> = Vec::new();
+        for rows in self.sessions().rev().filter(|session| session.feature == feature) {
+            let is_older = |known: &Validated<'_>| {
+                known.passes && rows.tip().is_some_and(|tip| tip.ended_at <= known.entry.ended_at)
+            };
+            if !found.iter().any(is_older) {
+                found.extend(newest_of(store, rows));
+            }
+        }
+        found.sort_by_key(|one| one.entry.ended_at);
+        let (newest, passing) = (found.last()?, found.iter().rfind(|one| one.passes));
+        let look = |one: &Validated<'_>| {
+            let record = one.entry.iteration.and_then(|_| store.readable_iteration(&one.entry));
+            let first = one.rows.first()?.entry().ok()?;
+            is_as_in(&first, &one.entry, record.map(|record| record.left_out).as_deref())
+        };
+        // What failed is often taken back: then the files are as the last success left them.
+        let (one, is_now) = match (look(newest), passing.filter(|_| !newest.passes)) {
+            (is_now, Some(passing)) if is_now != Some(true) && look(passing) == Some(true) => {
+                (passing, Some(true))
+            }
+            (is_now, _) => (newest, is_now),
+        };
+        let Validated { rows, entry, passes, tests, cause } = one;
+        let before = || rows.rows().take_while(|row| row.commit != entry.commit.as_str());
+        let number =
+            entry.iteration.or_else(|| before().filter_map(|row| row.entry().ok()?.iteration).last());
+        let start = rows.rows().find(|row| row.kind.begins()).and_then(|row| row.entry().ok());
+        let start = start.and_then(|start| store.readable_session(&start));
+        Some(ValidationNow {
+            passes: *passes,
+            is_now,
+            session: entry.session.clone(),
+            iteration: number,
+            is_resumption: number.is_some() && entry.iteration.is_none(),
+            tests: *tests,
+            passed_at_start: start.and_then(|start| counts(&start)?.passed),
+            cause: cause.clone(),
+            is_elsewhere: shown.is_some_and(|shown| *shown != entry.session),
+        })
+    }
+}
+
+/// Returns the newest validation of a session, and the newest before it that passed.
+fn newest_of<'l>(store: &Store, rows: SessionRows<'l>) -> Vec<Validated<'l>> {
+    let mut found: Vec<Validated<'l>> = Vec::new();
+    let mut is_acceptance = false;
+    for entry in rows.rows().rev().filter_map(|row| row.entry().ok()) {
+        if found.last().is_some_and(|last| last.passes) {
+            break;
+        }
+        // What an acceptance goes on with repeats the start, and ran nothing.
+        let is_repeated = std::mem::take(&mut is_acceptance) && entry.kind.begins();
+        let is_reopening = entry.outcome == Some(Outcome::Reopened);
+        is_acceptance = is_reopening || entry.flags.contains(&FlagCode::Accepted);
+        let one = if is_repeated { None } else { validated(store, rows, entry) };
+        found.extend(one.filter(|one| one.passes || found.is_empty()));
+    }
+    found
+}
+
+/// Returns the validation that ran on the files of a record's snapshot, if one did.
+fn validated<'l>(store: &Store, rows: SessionRows<'l>, entry: LogEntry) -> Option<Validated<'l>> {
+    if entry.kind.begins() {
+        let session = store.readable_session(&entry)?;
+        let baseline = session.baseline.as_ref()?;
+        let tests = counts(&session).unwrap_or_default();
+        let (passes, cause) = (baseline.passed(), baseline.failure().map(str::to_owned));
+        return Some(Validated { rows, entry, passes, tests, cause });
+    }
+    // A check looks at a clean checkout, and what is given up is validated before its changes are taken back.
+    let ran = matches!(entry.outcome?, Outcome::Success | Outcome::Failure);
+    let code = entry.exit.validation.filter(|_| ran)?;
+    let tests = entry.tests.unwrap_or_default();
+    // A success may have failures that were there before, or nothing to run yet.
+    let is_success = entry.outcome == Some(Outcome::Success);
+    let passes = code == 0 || is_success && tests.failed.is_none_or(|failed| failed == 0);
+    let is_question = entry.failure_class.is_some_and(FailureClass::is_question);
+    let own = entry.cause.clone().filter(|_| !is_question);
+    let cause = (!passes).then(|| own.unwrap_or_else(|| format!("exit code {code}")));
+    Some(Validated { rows, entry, passes, tests, cause })
+}
+
+/// Returns the tests of the validation before the first attempt of a start.
+fn counts(session: &Session) -> Option<TestCounts> {
+    let baseline = session.baseline.as_ref().and_then(|baseline| baseline.tests.as_deref());
+    let trusted = session.trusted.as_ref().and_then(|state| state.tests.as_deref());
+    let tests = baseline.or(trusted)?;
+    Some(TestCounts { passed: tests.passed, failed: tests.failed, skipped: tests.skipped })
+}

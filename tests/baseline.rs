@@ -197,6 +197,13 @@ fn a_validation_that_fails_as_before_the_first_attempt_is_no_tasks_fault() {
     assert_eq!(session.end()["stop_reason"], "validation_unusable");
     let status = scene.ralph("status").code(0).text();
     assert!(status.starts_with("the validation failed before the first attempt\n"), "{status}");
+    assert!(status.contains("\n  ! the validation is broken: "), "{status}");
+    assert!(status.contains("next: specify ralph resume --validate 'THE RIGHT COMMAND'"), "{status}");
+    let summary = scene.ralph("status --json").json()["summary"].take();
+    assert_eq!(
+        (&summary["needs_you"][0]["why"], &summary["tasks"]["fails"]),
+        (&json!("validation"), &json!(0))
+    );
     scene.ralph("report --markdown").code(0).stdout_has("The validation failed before the first attempt");
     // Where there is one task, it is tried twice.
     let alone = counting(RED);

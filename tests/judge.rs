@@ -193,9 +193,10 @@ fn a_task_that_is_refused_twice_for_the_same_script_is_given_up_and_a_person_may
     let scene = scene(work);
     scene.write("src/v", "1\n").write("check.sh", format!("cat src/v || exit 1\n{RUNNER}")).commit("Sources");
     let ended = run(&scene, "--task T001").code(5);
-    ended.stdout_has("T001 passes only with its change of check.sh, twice: a person decides").stdout_has(
-        "12 tests by the new script; the old one fails (-cat src/v || exit 1, +cat lib/v || exit 1)",
-    );
+    let ended =
+        ended.stdout_has("T001 passes only with its change of check.sh, twice: a person decides").stdout_has(
+            "12 tests by the new script; the old one fails (-cat src/v || exit 1, +cat lib/v || exit 1)",
+        );
     let session = scene.session();
     let (first, second) = (session.iteration(1), session.iteration(2));
     assert_eq!(
@@ -203,7 +204,15 @@ fn a_task_that_is_refused_twice_for_the_same_script_is_given_up_and_a_person_may
         (&json!("judge"), &json!("judge"))
     );
     assert_eq!(session.iteration(3)["outcome"], "skipped");
-    scene.ralph("status").code(0).stdout_has("the old one fails (-cat src/v || exit 1");
+    let commands = ["specify ralph accept T001\n", "specify ralph hint --task T001 'TEXT'\n"];
+    let ended = ended.stdout_has("\n? T001  One").stdout_has(&format!("\n  → {}", commands[0]));
+    ended.stdout_has(&format!("  → {}", commands[1]));
+    let status = scene.ralph("status").code(0).stdout_has("the old one fails (-cat src/v || exit 1");
+    status
+        .stdout_has("\n  ? T001  asks for acceptance: ")
+        .stdout_has("next: specify ralph accept T001, then ");
+    let summary = scene.ralph("status --json").json()["summary"].take();
+    assert_eq!((&summary["needs_you"][0]["why"], &summary["tasks"]["asks"]), (&json!("accept"), &json!(1)));
     scene.ralph("report --markdown").code(0).stdout_has("+cat lib/v || exit 1");
     scene.ralph("accept T001").code(0).stdout_has("T001 is done, accepted by Ada Lovelace");
     scene.ralph("fsck").code(0);

@@ -11,6 +11,9 @@ use super::style::{Look, Screen, columns, counted, grouped, listed, one_line};
 /// Most tasks that have a line, and most names in a list.
 const MAX_TASKS: usize = 4;
 
+/// With which `resume` goes on where the validation is broken.
+pub const ANOTHER_VALIDATION: &str = " --validate 'THE RIGHT COMMAND'";
+
 /// Longest line of commands, in columns: it is not wrapped.
 const MAX_COLUMNS: usize = 80;
 const MAX_NAMED: usize = 10;
@@ -79,7 +82,8 @@ pub fn rows(summary: &Summary, newest: Option<&SessionId>, screen: Screen) -> Ve
     let mut rows = Vec::new();
     for need in all.iter().take(MAX_NAMED) {
         rows.extend(row(need, "  ", screen));
-        rows.extend(gone_rows(summary, need, newest, "  "));
+        let commands = need_commands(RALPH, summary, need, newest);
+        rows.extend(commands.iter().map(|command| format!("    → {command}")));
     }
     let more = all.len().saturating_sub(MAX_NAMED);
     rows.extend((more > 0).then(|| format!("  and {} more", grouped(more as u64))));
@@ -98,16 +102,29 @@ pub fn others(summary: &Summary, newest: Option<&SessionId>, screen: Screen) -> 
     let mut rows = Vec::new();
     for need in summary.needs_you.iter().filter(is_other).take(MAX_NAMED) {
         rows.extend(row(need, "", screen));
-        rows.extend(gone_rows(summary, need, newest, ""));
+        let commands = need_commands(RALPH, summary, need, newest);
+        rows.extend(commands.iter().map(|command| format!("  → {command}")));
     }
     rows
 }
 
-/// Returns the commands of a need that is work which is gone.
-fn gone_rows(summary: &Summary, need: &Need, newest: Option<&SessionId>, indent: &str) -> Vec<String> {
-    let task = need.task.as_deref().filter(|_| need.why == NeedKind::Gone);
-    let commands = task.into_iter().flat_map(|task| gone_commands(RALPH, summary, task, newest));
-    commands.map(|command| format!("{indent}  → {command}")).collect()
+/// Returns the commands of a need that is settled by a word of a person's: work that is gone, and what asks for acceptance.
+pub fn need_commands(
+    program: OwnCommand,
+    summary: &Summary,
+    need: &Need,
+    newest: Option<&SessionId>,
+) -> Vec<String> {
+    match (need.why, need.task.as_deref()) {
+        (NeedKind::Gone, Some(task)) => gone_commands(program, summary, task, newest).collect(),
+        (NeedKind::Accept, Some(task)) => {
+            let feature = newest.is_none().then_some(summary.feature.as_str());
+            let [accept, _] = last_words(program, feature, task);
+            let session = newest.is_none().then_some(&need.session);
+            vec![accept, hint_command_of(program, session, task)]
+        }
+        _ => Vec::new(),
+    }
 }
 
 /// Returns a row for each task that asked and has an answer: `→ T009  answered "mail.example.org": its next prompt has it`.
@@ -207,6 +224,9 @@ fn row(need: &Need, indent: &str, screen: Screen) -> Vec<String> {
     let (name, words) = match (need.why, &need.task) {
         (NeedKind::Asks, Some(task)) => (Some(task), format!("asks: {}", cause.unwrap_or_default())),
         (NeedKind::Policy, Some(task)) => (Some(task), cause.unwrap_or_else(|| "is refused".to_owned())),
+        (NeedKind::Accept, Some(task)) => {
+            (Some(task), format!("asks for acceptance: {}", cause.unwrap_or_default()))
+        }
         (NeedKind::Fails, Some(task)) => (Some(task), cause.unwrap_or_else(|| "given up".to_owned())),
         (NeedKind::Gone, _) => (None, cause.unwrap_or_else(|| need.subject())),
         _ => (None, cause.map_or_else(|| need.subject(), |cause| format!("{}: {cause}", need.subject()))),
@@ -218,7 +238,7 @@ fn row(need: &Need, indent: &str, screen: Screen) -> Vec<String> {
 /// The look and the sign of what needs somebody: what asks, and what fails.
 pub fn need_sign(why: NeedKind) -> (Look, &'static str) {
     match why {
-        NeedKind::Asks | NeedKind::Policy => (Look::Warn, "?"),
+        NeedKind::Asks | NeedKind::Policy | NeedKind::Accept => (Look::Warn, "?"),
         NeedKind::Fails | NeedKind::Gone => (Look::Bad, "✘"),
         NeedKind::Agent | NeedKind::Validation | NeedKind::Git | NeedKind::Files => (Look::Bad, "!"),
     }
@@ -241,6 +261,8 @@ pub fn waiters(summary: &Summary, task: &str) -> Option<String> {
 pub fn next_commands(session: Option<&SessionId>, summary: &Summary, resume_flags: &str) -> Vec<String> {
     let asks = summary.needs_you.iter().find(|need| need.why.waits_for_hint());
     let fails = summary.needs_you.iter().find(|need| need.why == NeedKind::Fails);
+    let is_broken = summary.needs_you.iter().any(|need| need.why == NeedKind::Validation);
+    let validate = if is_broken { ANOTHER_VALIDATION } else { "" };
     let first = match (asks.and_then(|need| need.task.as_deref()), fails) {
         (Some(task), _) => Some(hint_command_of(RALPH, session, task)),
         (None, Some(Need { task: Some(task), iteration: Some(iteration), session: of, .. })) => {
@@ -249,10 +271,17 @@ pub fn next_commands(session: Option<&SessionId>, summary: &Summary, resume_flag
                 Some(_) => format!("{RALPH} show {of}:{iteration}"),
             })
         }
-        (None, _) => None,
+        (None, _) => {
+            let accept = summary.needs_you.iter().find(|need| need.why == NeedKind::Accept);
+            accept.and_then(|need| {
+                need_commands(RALPH, summary, need, session.is_none().then_some(&need.session))
+                    .into_iter()
+                    .next()
+            })
+        }
     };
     let id = session.map_or(String::new(), |session| format!(" {session}"));
-    first.into_iter().chain([format!("{RALPH} resume{id}{resume_flags}")]).collect()
+    first.into_iter().chain([format!("{RALPH} resume{id}{resume_flags}{validate}")]).collect()
 }
 
 /// Returns the command that shows the last attempt at a task.

@@ -173,7 +173,7 @@ pub fn lines(features: &[&Summary], rows: &[NightRow], screen: Screen) -> Vec<St
 fn need_line(need: &Need, of: &WaitingNeed, screen: Screen) -> String {
     let (look, mark) = need_sign(need.why);
     let what = match need.why {
-        NeedKind::Asks | NeedKind::Policy | NeedKind::Fails | NeedKind::Gone => {
+        NeedKind::Asks | NeedKind::Policy | NeedKind::Accept | NeedKind::Fails | NeedKind::Gone => {
             need.task.clone().unwrap_or_default()
         }
         _ => need.subject(),

@@ -218,11 +218,13 @@ impl Need {
             (NeedKind::Validation, _) => "the validation is broken".to_owned(),
             (NeedKind::Git, _) => "git".to_owned(),
             (NeedKind::Files, _) => LOST.to_owned(),
-            (NeedKind::Asks | NeedKind::Policy | NeedKind::Fails | NeedKind::Gone, None) => {
-                "a task".to_owned()
-            }
+            (
+                NeedKind::Asks | NeedKind::Policy | NeedKind::Accept | NeedKind::Fails | NeedKind::Gone,
+                None,
+            ) => "a task".to_owned(),
             (NeedKind::Policy, Some(task)) => format!("{task} is refused"),
             (NeedKind::Asks, Some(task)) => format!("{task} asks"),
+            (NeedKind::Accept, Some(task)) => format!("{task} asks for acceptance"),
             (NeedKind::Fails, Some(task)) => task.clone(),
             (NeedKind::Gone, Some(task)) => format!("{task}'s work is gone"),
         }
@@ -236,6 +238,8 @@ pub enum NeedKind {
     Asks,
     /// A task that the provider of the agent refuses.
     Policy,
+    /// A task that passes only with its change of the validation's own files: a person says whether that is right.
+    Accept,
     /// A task that was given up.
     Fails,
     /// The work of a task that is done is gone, and no task asked for that.
@@ -259,9 +263,14 @@ impl NeedKind {
             Self::Files => 2,
             Self::Git => 3,
             Self::Gone => 4,
-            Self::Asks | Self::Policy => 5,
+            Self::Asks | Self::Policy | Self::Accept => 5,
             Self::Fails => 6,
         }
+    }
+
+    /// Returns true if the loop gave the task up.
+    pub fn is_given_up(self) -> bool {
+        matches!(self, Self::Fails | Self::Accept)
     }
 
     /// Returns true if a hint brings the task on.

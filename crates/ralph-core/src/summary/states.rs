@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, HashMap};
 use tasklist::{Item, TaskList};
 
 use crate::record::{
-    AnsweredTask, FailureClass, Hint, IterationFacts, Need, NeedKind, Outcome, SessionFacts, SessionId,
-    TaskName, TaskStates, Timestamp, WaitingTask,
+    AnsweredTask, FailureClass, FlagCode, Hint, IterationFacts, Need, NeedKind, Outcome, SessionFacts,
+    SessionId, TaskName, TaskStates, Timestamp, WaitingTask,
 };
 
 /// What the records say of the tasks of a list.
@@ -61,7 +61,8 @@ impl<'a> TaskRecords<'a> {
     fn need(&self, item: &Item) -> Option<NeedKind> {
         let last = *self.verdicts.get(item.name.as_str()).filter(|_| !item.done)?;
         if last.1.outcome == Outcome::Skipped {
-            return Some(NeedKind::Fails);
+            let asks = last.1.flags.contains(&FlagCode::Judge);
+            return Some(if asks { NeedKind::Accept } else { NeedKind::Fails });
         }
         let why = match last.1.failure_class {
             Some(class) if class.is_policy() => NeedKind::Policy,
@@ -104,14 +105,16 @@ impl<'a> TaskRecords<'a> {
                 _ if item.done => &mut states.done,
                 Some(NeedKind::Fails) => &mut states.fails,
                 Some(_) => &mut states.asks,
-                None => match list.waits_for(item, |other| self.need(other) == Some(NeedKind::Fails)) {
-                    None => &mut states.open,
-                    Some(other) => {
-                        let (task, dependency) = (item.name.clone(), other.name.clone());
-                        waiting.push(WaitingTask { task, dependency });
-                        &mut states.waits
+                None => {
+                    match list.waits_for(item, |other| self.need(other).is_some_and(NeedKind::is_given_up)) {
+                        None => &mut states.open,
+                        Some(other) => {
+                            let (task, dependency) = (item.name.clone(), other.name.clone());
+                            waiting.push(WaitingTask { task, dependency });
+                            &mut states.waits
+                        }
                     }
-                },
+                }
             };
             *count += 1;
         }

@@ -4,7 +4,10 @@ use anyhow::Result;
 
 use ralph_core::config::FailedChanges;
 use ralph_core::progress::cause;
-use ralph_core::record::{Event, ExitReason, ObjectId, Outcome, Phase, Task, Validation, join_truncated};
+use ralph_core::record::{
+    Event, Evidence, ExitReason, Flag, FlagCode, ObjectId, Outcome, Phase, Task, Validation, join_files,
+    join_truncated,
+};
 use ralph_store::{Begin, Slot, names};
 
 use super::super::control::waiting_hints::hints_of;
@@ -59,6 +62,12 @@ impl Running<'_> {
         }
         let failures = self.past.history.failures_in_a_row(&task.name);
         iteration.cause = Some(cause::of_skip(failures, self.past.memory.last_cause(&task.name)));
+        if let Some(paths) = self.judging.needs_its_script(&task.name).map(<[String]>::to_vec) {
+            // No attempt can bring it on: a person says whether the new script is right.
+            let text = format!("passes only with its change of {}", join_files(&paths, MAX_NAMED_COMMITS));
+            let flags = vec![Flag { code: FlagCode::Judge, text, paths }];
+            iteration.evidence = Some(Box::new(Evidence { flags, ..Evidence::default() }));
+        }
         let commit = self.recorder.iteration(&slot, &iteration, "")?;
         self.count_recorded(&iteration, commit)
     }

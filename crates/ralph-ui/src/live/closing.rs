@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use super::header::USUAL;
 use crate::ending::{BEGAN_RED, attempts_and_failures, cut_short, left_open, verdict};
 use crate::needs::{
-    answered, changed_and_committed, flagged, need_sign, others, show_command, validation, waiters,
+    answered, changed_and_committed, flagged, need_commands, need_sign, others, show_command, validation,
+    waiters,
 };
 use crate::style::{
     Look, Screen, clock_span, columns, counted, grouped, in_runs, listed, one_line, task_title,
@@ -85,7 +86,9 @@ fn needing(task: &NotDone, closing: &Closing, screen: Screen) -> Vec<String> {
     let none = Unfinished::default();
     let unfinished = closing.unfinished.iter().find(|known| known.task == task.task).unwrap_or(&none);
     let asks = task.asks && !task.is_skipped;
-    let (look, mark) = need_sign(if asks { NeedKind::Asks } else { NeedKind::Fails });
+    let need = closing.summary.needs_you.iter().find(|need| need.task.as_ref() == Some(&task.task));
+    let given_up = need.map_or(NeedKind::Fails, |need| need.why);
+    let (look, mark) = need_sign(if asks { NeedKind::Asks } else { given_up });
     let cost = task.cost_usd.map_or(String::new(), |usd| format!("{:>8}", Cost::of(usd).to_string()));
     let mut tail = format!("  {}{cost}", counted(u64::from(task.attempts), "attempt"));
     if screen.width == usize::MAX {
@@ -97,11 +100,7 @@ fn needing(task: &NotDone, closing: &Closing, screen: Screen) -> Vec<String> {
     let mut lines = vec![format!("{} {name}  {title}{tail}", screen.paint(look, mark))];
     let cause = task.cause.as_deref().map_or(String::new(), one_line);
     let same = if unfinished.is_same && !asks { ", the same each time" } else { "" };
-    let is_policy = closing
-        .summary
-        .needs_you
-        .iter()
-        .any(|need| need.why == NeedKind::Policy && need.task.as_ref() == Some(&task.task));
+    let is_policy = given_up == NeedKind::Policy;
     let cause =
         if asks && !is_policy { format!("The agent asks: {cause}") } else { format!("{cause}{same}") };
     lines.extend(screen.painted(look, "  ", &cause));
@@ -113,7 +112,10 @@ fn needing(task: &NotDone, closing: &Closing, screen: Screen) -> Vec<String> {
     lines.extend(facts.iter().flatten().flat_map(|words| screen.hanging("  ", words)));
     let command =
         if asks { hint_command(RALPH, &task.task) } else { show_command(&task.task, task.iteration) };
-    lines.push(format!("  → {command}"));
+    let newest = closing.summary.session.as_ref().map(|part| &part.id);
+    let own = need.map(|need| need_commands(RALPH, &closing.summary, need, newest)).unwrap_or_default();
+    let commands = if own.is_empty() { vec![command] } else { own };
+    lines.extend(commands.iter().map(|command| format!("  → {command}")));
     lines
 }
 

@@ -7,7 +7,9 @@ use minijinja::{Value, context};
 
 use crate::ending::{self, capital};
 use crate::local_time::{clock, describe_remote_run, local};
-use crate::needs::{files_and_lines, flag_words, gone_commands, never_left_out, waiters};
+use crate::needs::{
+    ANOTHER_VALIDATION, files_and_lines, flag_words, gone_commands, need_commands, never_left_out, waiters,
+};
 use crate::status::waiting_words;
 use crate::style::{
     brief_duration, counted, cut, dollars, grouped, in_runs, joined, minutes, phase_title, short, times,
@@ -76,7 +78,8 @@ pub(super) fn more(report: &Report, needs: &[&Need]) -> String {
         }
         several => Some(format!("{} given up", spelled(several, "task"))),
     };
-    let is_other = |need: &&&Need| need.task.is_none() || need.why == NeedKind::Gone;
+    let is_other =
+        |need: &&&Need| need.task.is_none() || matches!(need.why, NeedKind::Gone | NeedKind::Accept);
     let others = needs.iter().filter(is_other).map(|need| need.subject());
     let parts: Vec<String> = [asks, refused, fails].into_iter().flatten().chain(others).collect();
     let elsewhere = report.running.elsewhere.as_ref();
@@ -175,9 +178,12 @@ fn card(report: &Report, need: &Need) -> Value {
     let cause = need.cause.as_deref().map(words).unwrap_or_default();
     let resume = resume(report);
     let Some(task) = need.task.as_ref().filter(|_| need.why != NeedKind::Gone) else {
-        let gone =
-            need.task.iter().flat_map(|task| gone_commands(RALPH_ELSEWHERE, &report.summary, task, None));
-        let resume = resume.filter(|_| matches!(need.why, NeedKind::Agent | NeedKind::Validation));
+        let gone = need_commands(RALPH_ELSEWHERE, &report.summary, need, None);
+        let resume = match need.why {
+            NeedKind::Agent => resume,
+            NeedKind::Validation => resume.map(|resume| resume + ANOTHER_VALIDATION),
+            _ => None,
+        };
         let command = gone.into_iter().next().or(resume);
         return context! {
             class => "bad", tag => format!("! {}", capital(&need.subject())), err => error(None, cause), command, last => need.iteration, to_last => TO_DIFF, meta => "", undone => "",
@@ -212,6 +218,7 @@ fn card(report: &Report, need: &Need) -> Value {
     let unfinished: Vec<_> = files.filter(|file| file.is_unfinished && file.tasks.contains(task)).collect();
     let lines: u64 = unfinished.iter().filter_map(|file| file.change.added).sum();
     let hint = hint_command_of(RALPH_ELSEWHERE, Some(&report.session.id), task);
+    let accept = need_commands(RALPH_ELSEWHERE, &report.summary, need, None).into_iter().next();
     let shown = attempts.iter().map(|one| {
         let spent = joined([Some(brief_duration(time(one))), one.record.cost().shown()], " ");
         let said = Some(first_sentence(&one.record.facts.final_message)).filter(|said| !said.is_empty());
@@ -220,8 +227,8 @@ fn card(report: &Report, need: &Need) -> Value {
         context! { n => one.record.iteration, spent, what => what.map(|what| words(&what)) }
     });
     context! {
-        class => if is_question { "ask" } else { "bad" },
-        tag => if is_question { "? Question" } else { "✘ Fails" },
+        class => if is_question || accept.is_some() { "ask" } else { "bad" },
+        tag => if is_question { "? Question" } else if accept.is_some() { "? Asks for acceptance" } else { "✘ Fails" },
         task, rest, undone, last, to_last => if is_idle { "Attempt" } else { TO_DIFF },
         meta => joined([Some(times), cost, waits], " · "),
         title => report.tasks.iter().find(|row| row.name == *task).map(|row| one_line(&row.text)),
@@ -233,7 +240,7 @@ fn card(report: &Report, need: &Need) -> Value {
         folder => unfinished.first().map(|file| file.change.path.rsplit_once('/').map_or(file.change.path.as_str(), |(folder, _)| folder)),
         command => match resume.filter(|_| is_question) {
             Some(resume) => format!("{hint} &&\n{resume}"),
-            None => hint,
+            None => accept.unwrap_or(hint),
         },
     }
 }
@@ -315,6 +322,7 @@ pub(super) fn phases(report: &Report) -> Vec<Value> {
             match (needs.get(name.as_str()), waiting.get(name.as_str())) {
                 _ if is_done(task) => ("", String::new()),
                 (Some(NeedKind::Asks), _) => ("q", format!("{name} asks")),
+                (Some(NeedKind::Accept), _) => ("q", format!("{name} asks for acceptance")),
                 (Some(NeedKind::Policy), _) => ("q", format!("{name} is refused by the provider")),
                 (Some(_), _) => ("x", format!("{name} fails")),
                 (None, Some(dependency)) => ("w", format!("{name} waits for {dependency}")),

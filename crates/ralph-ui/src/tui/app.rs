@@ -310,7 +310,7 @@ impl App {
             Panel::Needs => match self.needs().get(self.need) {
                 Some(Need {
                     task: Some(task),
-                    why: NeedKind::Asks | NeedKind::Policy | NeedKind::Fails,
+                    why: NeedKind::Asks | NeedKind::Policy | NeedKind::Accept | NeedKind::Fails,
                     ..
                 }) => Subject::Task(task.clone()),
                 Some(_) => Subject::Need(self.need),

@@ -157,6 +157,7 @@ pub fn need(scene: &Scene<'_>, place: usize) -> Vec<Section> {
         | NeedKind::Files
         | NeedKind::Asks
         | NeedKind::Policy
+        | NeedKind::Accept
         | NeedKind::Fails
         | NeedKind::Gone => None,
     };
@@ -226,7 +227,7 @@ pub fn need_rows(scene: &Scene<'_>, need: &Need, width: u16) -> Vec<Row> {
     let (look, sign) = need_sign(need.why);
     let row = Row::of(look, format!("{sign} "));
     let is_asking = need.why.waits_for_hint();
-    let Some(task) = need.task.as_deref().filter(|_| is_asking || need.why == NeedKind::Fails) else {
+    let Some(task) = need.task.as_deref().filter(|_| is_asking || need.why.is_given_up()) else {
         let row = row.and(Look::Bold, brief(&need.subject()));
         return vec![row.and(Look::Plain, format!("  {cause}"))];
     };

@@ -54,9 +54,9 @@ fn work_that_a_task_had_to_remove_is_first_under_look_until_a_person_says_it_is_
     assert_eq!(scene.read("src/model.rs"), MODEL);
     scene.ralph("status").code(0).stdout_lacks("is gone");
     scene.ralph("restore --undo").code(0);
-    scene.ralph("status").code(0).stdout_has(words);
+    scene.ralph("status").code(0).stdout_has(words).stdout_lacks("undid T001");
     scene.ralph("accept T001").code(0);
-    scene.ralph("status").code(0).stdout_lacks("is gone");
+    scene.ralph("status").code(0).stdout_lacks("is gone").stdout_lacks("undid T001");
     scene.ralph("accept T001").code(3).stderr_has("T001 was accepted already");
     for check in ["fsck", "rebuild --check"] {
         scene.ralph(check).code(0);

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use tasklist::TaskList;
 
-use crate::record::{FlagCode, FlaggedTask, IterationFacts, Outcome, SessionFacts, SessionId};
+use crate::record::{FlagCode, FlaggedTask, GoneWork, IterationFacts, Outcome, SessionFacts, SessionId};
 
 /// The records of a feature in their order, and what of them takes away the reasons of flags.
 struct Reasons<'a> {
@@ -101,6 +101,13 @@ pub(super) fn flagged(sessions: &[SessionFacts<'_>], list: &TaskList) -> Vec<Fla
     let mut flagged: Vec<FlaggedTask> = flagged.collect();
     flagged.sort_by_key(|task| task.flags.iter().map(|code| gravity(*code)).min());
     flagged
+}
+
+/// Returns true if a task is flagged for nothing but that it undid others, all of which are gone: that says it.
+pub(super) fn is_said(flagged: &FlaggedTask, work_gone: &[GoneWork]) -> bool {
+    let undone = flagged.text.as_deref().map(named).unwrap_or_default();
+    let is_gone = |name: &&str| work_gone.iter().any(|gone| gone.task == *name);
+    flagged.flags == [FlagCode::Undid] && !undone.is_empty() && undone.iter().all(is_gone)
 }
 
 /// Returns the attempts all of whose flags have lost their reason, in order.

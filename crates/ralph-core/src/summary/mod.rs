@@ -58,7 +58,9 @@ pub fn summarize(
     summary.tried_since = records.tried_since();
     // Nothing graver is flagged.
     summary.flagged = work_gone.iter().filter(|work| !is_need(work)).map(gone::flag).collect();
-    summary.flagged.extend(flags::flagged(sessions, list));
+    summary
+        .flagged
+        .extend(flags::flagged(sessions, list).into_iter().filter(|task| !flags::is_said(task, &work_gone)));
     summary.work_gone = work_gone;
     (summary.causes, summary.solved_attempts) = causes::of(sessions);
     summary

@@ -140,7 +140,7 @@ fn with_a_command_of_which_the_program_is_not_there() {
     case(&scene, "--agent-command /nonexist/foo", "there is no program /nonexist/foo", "--agent-command");
     case(&scene, "--agent-command no-such-agent", "no program `no-such-agent` on the PATH", "install it");
     let run = scene.ralph(["--agent-command", "no-such-agent; no-such-agent -p"]).code(6);
-    run.stdout_has("the agent could not be used").stdout_has("not_installed");
+    run.stdout_has("is not installed").stdout_has("not_installed");
     assert_eq!(scene.session().trailers("Ralph-Outcome"), ["interrupted", "interrupted"]);
 }
 

@@ -649,7 +649,7 @@ fn an_agent_without_a_key_ends_the_session_after_a_second_look() {
         "cat <<'END'\n{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":true,\"api_error_status\":401,\
          \"result\":\"Invalid API key\"}\nEND\nexit 1\n",
     );
-    scene.ralph("").code(6).stdout_has("the agent could not be used");
+    scene.ralph("").code(6).stdout_has(" is not logged in");
     assert_eq!(outcomes(&scene), ["interrupted", "interrupted"]);
 }
 

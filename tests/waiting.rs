@@ -186,7 +186,14 @@ fn what_no_second_try_mends_ends_the_session_with_a_remedy() {
         scene.agents_like_claude(&[("fake", &fails(fields))]);
         scene.validate("touch validated");
         let run = scene.ralph("--skip-after 1").code(6);
-        run.stdout_has(" · the agent could not be used · 1 needs you")
+        let what = match class {
+            "auth" => "fake is not logged in",
+            "billing" => "fake has no credit",
+            _ => "the agent could not be used",
+        };
+        run.stdout_has(&format!("0 of 1 task done · {what}"))
+            .stdout_lacks("1 needs you")
+            .stdout_lacks("\n0 attempts")
             .stdout_has(&format!("fake ({class}): trying once more in "))
             .stdout_has(&format!("fake cannot be used ({class}: It failed.)"))
             .stdout_has(remedy);

@@ -133,11 +133,25 @@ impl Running<'_> {
             return Ok(found);
         };
         let since = self.changed_between(last, now)?;
+        // Attempts of earlier sessions left lines, too. What is there by now counts once, however often it was written anew.
+        let logs = store.logs_of(&self.session.feature)?;
+        let all =
+            logs.iter().flat_map(SessionLog::iterations).filter(|one| one.task.as_deref() == Some(task));
+        let all: Vec<_> = all.collect();
+        let done = all.iter().rposition(|one| one.outcome == Some(Outcome::Success)).map_or(0, |at| at + 1);
+        let left = all[done..].iter().filter(|one| one.outcome == Some(Outcome::Failure));
         let mut added: BTreeMap<Vec<u8>, u64> = BTreeMap::new();
-        for after in failed.iter().filter_map(|record| record.snapshot.as_ref()) {
+        for after in left.filter_map(|one| one.snapshot.as_ref()) {
             let Some(before) = store.snapshot_before(after)? else { continue };
-            for file in self.changed_between(&before, after)? {
-                *added.entry(file.path).or_default() += file.added.unwrap_or_default();
+            let own = self.changed_between(&before, after)?;
+            if own.iter().all(|file| added.contains_key(&file.path)) {
+                continue;
+            }
+            // Since the first attempt that changed the file.
+            for file in self.changed_between(&before, now)? {
+                if own.iter().any(|one| one.path == file.path) {
+                    added.entry(file.path).or_insert(file.added.unwrap_or_default());
+                }
             }
         }
         added.retain(|path, _| since.iter().all(|later| later.path != *path));

@@ -3,8 +3,8 @@
 use indexmap::IndexMap;
 
 use ralph_core::record::{
-    Closing, Cost, CostTotals, CutShort, EndedBy, FailureClass, Interruption, Limit, NotDone, Outcome,
-    Session, SessionTotals, Status, StopReason, Summary, TaskName, TaskStates,
+    Closing, Cost, CostTotals, CutShort, EndedBy, FailureClass, Interruption, Limit, Need, NeedKind, NotDone,
+    Outcome, Session, SessionTotals, Status, StopReason, Summary, TaskName, TaskStates,
 };
 
 use super::local_time::clock;
@@ -151,20 +151,30 @@ pub fn cost_without(cost: &CostTotals) -> Option<String> {
 
 /// Returns the verdict on a session in parts: how far it came, what stopped it, and how much needs somebody.
 pub fn verdict(session: &Session, closing: &Closing) -> Vec<String> {
-    let needs = closing.summary.needs_you.len();
+    let needs = &closing.summary.needs_you;
+    let unusable = needs.iter().find(|need| need.why == NeedKind::Agent);
     let clean = session.clean.as_ref().and_then(|check| check.words());
     let clean = clean.map_or(String::new(), |words| format!(", {words}"));
     let counts = done(session.tasks_done, session.tasks_done + session.tasks_remaining);
     let mut parts = vec![format!("{counts}{clean}")];
     // What needs somebody is why it is stuck.
-    let is_said = needs > 0 && session.stop_reason == Some(StopReason::Stuck);
-    parts.extend(
-        stop(session, stuck(left_open(&closing.not_done, &closing.summary)).as_deref()).filter(|_| !is_said),
-    );
-    parts.extend(count_words(&closing.summary.needs_you));
+    let is_said = !needs.is_empty() && session.stop_reason == Some(StopReason::Stuck);
+    let stop = stop(session, stuck(left_open(&closing.not_done, &closing.summary)).as_deref());
+    parts.extend(unusable.map(|need| unusable_words(need, session)).or(stop).filter(|_| !is_said));
+    parts.extend(count_words(needs).filter(|_| needs.len() > usize::from(unusable.is_some())));
     let flagged = closing.summary.flagged.len();
     parts.extend((flagged > 0).then(|| format!("{} flagged", grouped(flagged as u64))));
     parts
+}
+
+/// `claude is not logged in`: what keeps the agent of a session from working, in a few words.
+fn unusable_words(need: &Need, session: &Session) -> String {
+    let words = need.cause.as_deref().and_then(|cause| cause.split(": ").next()?.strip_prefix("agent "));
+    let words = words.filter(|words| words.starts_with("is ") || words.starts_with("has "));
+    words.map_or_else(
+        || "the agent could not be used".to_owned(),
+        |words| one_line(&format!("{} {words}", session.agent)),
+    )
 }
 
 /// Returns the tasks that were tried in vain and have no answer for their next prompt.

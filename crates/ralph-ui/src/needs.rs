@@ -1,12 +1,12 @@
 //! What a session leaves to somebody, and what it changed, in a line or few.
 
 use ralph_core::record::{
-    Changes, DiffStat, FlagCode, FlaggedTask, Need, NeedKind, OwnCommand, RALPH, SessionId, Summary,
-    hint_command_of, join_truncated, last_words, quoted_for_shell,
+    Changes, Cost, DiffStat, FlagCode, FlaggedTask, Need, NeedKind, OwnCommand, RALPH, SessionId,
+    SessionTotals, Summary, hint_command_of, join_truncated, last_words, quoted_for_shell,
 };
 
 use super::evidence::FLAG;
-use super::style::{Look, Screen, columns, counted, grouped, listed, one_line};
+use super::style::{Look, Screen, columns, counted, grouped, joined, listed, one_line};
 
 /// Most tasks that have a line, and most names in a list.
 const MAX_TASKS: usize = 4;
@@ -96,9 +96,14 @@ pub fn rows(summary: &Summary, newest: Option<&SessionId>, screen: Screen) -> Ve
     rows
 }
 
-/// Returns the same for what is no task that is open.
-pub fn others(summary: &Summary, newest: Option<&SessionId>, screen: Screen) -> Vec<String> {
-    let is_other = |need: &&Need| need.task.is_none() || need.why == NeedKind::Gone;
+/// Returns the same for what is no task that is open, and is not said already.
+pub fn others(
+    summary: &Summary,
+    newest: Option<&SessionId>,
+    is_said: impl Fn(NeedKind) -> bool,
+    screen: Screen,
+) -> Vec<String> {
+    let is_other = |need: &&Need| (need.task.is_none() || need.why == NeedKind::Gone) && !is_said(need.why);
     let mut rows = Vec::new();
     for need in summary.needs_you.iter().filter(is_other).take(MAX_NAMED) {
         rows.extend(row(need, "", screen));
@@ -235,6 +240,20 @@ fn row(need: &Need, indent: &str, screen: Screen) -> Vec<String> {
     screen.paint_start(look, mark, screen.hanging(&format!("{indent}{mark} {name}"), &words))
 }
 
+/// What a task took in a session, of what it took in all: `3 attempts` and `$3.91`, or `3 tonight, 6 in all` and
+/// `$3.91 of $8.93`.
+pub fn scoped(task: &str, attempts: usize, usd: Option<f64>, all: &SessionTotals) -> (String, String) {
+    let all_attempts = all.task_attempts.get(task).copied().unwrap_or_default();
+    let all_usd = all.task_costs.get(task).copied();
+    if all_attempts <= attempts {
+        let cost = usd.or(all_usd).map_or(String::new(), |usd| Cost::of(usd).to_string());
+        return (counted(attempts as u64, "attempt"), cost);
+    }
+    let costs = [usd, all_usd].map(|usd| usd.map(|usd| Cost::of(usd).to_string()));
+    let attempts = format!("{} tonight, {} in all", grouped(attempts as u64), grouped(all_attempts as u64));
+    (attempts, joined(costs, " of ").unwrap_or_default())
+}
+
 /// The look and the sign of what needs somebody: what asks, and what fails.
 pub fn need_sign(why: NeedKind) -> (Look, &'static str) {
     match why {
@@ -303,6 +322,24 @@ mod tests {
         assert_eq!(files_and_lines(stat), "3 files +1,388 −32");
         assert_eq!(false_claims(&[4, 19]).as_deref(), Some("2 wrong \"done\" caught: #4, #19"));
         assert_eq!(false_claims(&[]), None);
+    }
+
+    #[test]
+    fn a_task_of_several_nights_names_what_each_figure_is_of() {
+        let all = |attempts, usd: Option<f64>| SessionTotals {
+            task_attempts: [("T1".to_owned(), attempts)].into(),
+            task_costs: usd.map(|usd| ("T1".to_owned(), usd)).into_iter().collect(),
+            ..SessionTotals::default()
+        };
+        for (own, in_all, attempts, cost) in [
+            ((3, Some(3.91)), (3, Some(3.91)), "3 attempts", "$3.91"),
+            ((3, Some(3.91)), (6, Some(8.93)), "3 tonight, 6 in all", "$3.91 of $8.93"),
+            ((0, None), (1, Some(2.0)), "0 tonight, 1 in all", "$2.00"),
+            ((1, None), (1, None), "1 attempt", ""),
+        ] {
+            let said = scoped("T1", own.0, own.1, &all(in_all.0, in_all.1));
+            assert_eq!((said.0.as_str(), said.1.as_str()), (attempts, cost));
+        }
     }
 
     #[test]

@@ -81,6 +81,9 @@ pub struct SessionTotals {
     /// What the work on each task cost.
     #[serde(skip)]
     pub task_costs: BTreeMap<TaskName, f64>,
+    /// How many attempts each task had.
+    #[serde(skip)]
+    pub task_attempts: BTreeMap<TaskName, usize>,
     #[serde(skip)]
     pub tokens: Tokens,
     #[serde(skip)]

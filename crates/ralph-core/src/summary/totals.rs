@@ -63,6 +63,7 @@ impl SessionTotals {
             }
         }
         if facts.is_attempt() {
+            *self.task_attempts.entry(task.to_owned()).or_default() += 1;
             self.asking.retain(|known| known != task);
             let asks = is_failure && facts.failure_class.is_some_and(FailureClass::is_question);
             self.asking.extend(asks.then(|| task.to_owned()));
@@ -91,6 +92,9 @@ impl SessionTotals {
         self.closed.extend(later.closed.iter().cloned());
         for (task, usd) in &later.task_costs {
             *self.task_costs.entry(task.clone()).or_default() += usd;
+        }
+        for (task, attempts) in &later.task_attempts {
+            *self.task_attempts.entry(task.clone()).or_default() += attempts;
         }
         let (cost, other) = (&mut self.cost, &later.cost);
         cost.usd = sum(cost.usd, other.usd);

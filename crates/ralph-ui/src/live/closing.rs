@@ -5,14 +5,15 @@ use std::collections::BTreeSet;
 use super::header::USUAL;
 use crate::ending::{BEGAN_RED, attempts_and_failures, cut_short, left_open, verdict};
 use crate::needs::{
-    answered, changed_and_committed, flagged, need_commands, need_sign, others, show_command, validation,
-    waiters,
+    answered, changed_and_committed, flagged, need_commands, need_sign, others, scoped, show_command,
+    validation, waiters,
 };
 use crate::style::{
     Look, Screen, clock_span, columns, counted, grouped, in_runs, listed, one_line, task_title,
 };
 use ralph_core::record::{
-    Closing, Cost, NeedKind, NotDone, RALPH, Session, SessionTotals, Status, Unfinished, hint_command,
+    Closing, Cost, NeedKind, NotDone, RALPH, Session, SessionTotals, Status, StopReason, Unfinished,
+    hint_command,
 };
 
 /// Most names that a line lists, and most tasks that need somebody.
@@ -38,13 +39,18 @@ pub fn lines(session: &Session, closing: &Closing, is_validated: bool, screen: S
     }
     lines.extend(screen.paint_lines(look, &screen.parts("", &first)));
     lines.extend(validation(&closing.summary, began_red, "", screen));
-    lines.extend(screen.hanging("", &attempts_and_failures(totals, &closing.summary)));
-    lines.extend(screen.paint_lines(Look::Dim, &screen.parts("", &cut_short(totals))));
+    // Where no agent could work, that is said once.
+    let is_unusable = session.stop_reason == Some(StopReason::AgentUnusable);
+    let is_idle = is_unusable && totals.attempts == 0;
+    if !is_idle {
+        lines.extend(screen.hanging("", &attempts_and_failures(totals, &closing.summary)));
+        lines.extend(screen.paint_lines(Look::Dim, &screen.parts("", &cut_short(totals))));
+    }
     if session.loop_type != USUAL {
         let artifact = &session.artifact;
         lines.extend(screen.hanging("", &format!("{} is {}", one_line(&artifact.path), artifact.status)));
     }
-    if let Some(changes) = closing.changes {
+    if let Some(changes) = closing.changes.filter(|changes| !is_idle || changes.stat.files > 0) {
         let words = changed_and_committed(changes);
         lines.extend(match changes.stat.files {
             0 => screen.hanging("", &words),
@@ -55,9 +61,12 @@ pub fn lines(session: &Session, closing: &Closing, is_validated: bool, screen: S
         let words = format!("not tried in a clean checkout: {RALPH} verify");
         lines.extend(screen.painted(Look::Dim, "", &words));
     }
-    lines.extend(closing.why.iter().flat_map(|why| screen.hanging("", &one_line(why))));
-    lines.extend(closing.hint.iter().flat_map(|hint| screen.hanging("hint: ", &one_line(hint))));
-    let others = others(&closing.summary, Some(&session.id), screen);
+    let (mark, indent) = if is_unusable { ("! ", "  hint: ") } else { ("", "hint: ") };
+    let why = closing.why.iter().flat_map(|why| screen.hanging(mark, &one_line(why)));
+    lines.extend(why.flat_map(|line| screen.paint_start(Look::Bad, mark.trim_end(), vec![line])));
+    lines.extend(closing.hint.iter().flat_map(|hint| screen.hanging(indent, &one_line(hint))));
+    let is_said = |why| is_unusable && closing.why.is_some() && why == NeedKind::Agent;
+    let others = others(&closing.summary, Some(&session.id), is_said, screen);
     if !others.is_empty() {
         lines.push(String::new());
         lines.extend(others);
@@ -89,8 +98,11 @@ fn needing(task: &NotDone, closing: &Closing, screen: Screen) -> Vec<String> {
     let need = closing.summary.needs_you.iter().find(|need| need.task.as_ref() == Some(&task.task));
     let given_up = need.map_or(NeedKind::Fails, |need| need.why);
     let (look, mark) = need_sign(if asks { NeedKind::Asks } else { given_up });
-    let cost = task.cost_usd.map_or(String::new(), |usd| format!("{:>8}", Cost::of(usd).to_string()));
-    let mut tail = format!("  {}{cost}", counted(u64::from(task.attempts), "attempt"));
+    let all = &closing.summary.totals;
+    let (attempts, cost) = scoped(&task.task, task.attempts as usize, task.cost_usd, all);
+    let cost = if cost.is_empty() { cost } else { format!("{cost:>8}") };
+    let cost = if cost.len() > 8 { format!("  {cost}") } else { cost };
+    let mut tail = format!("  {attempts}{cost}");
     if screen.width == usize::MAX {
         tail = tail.replace("   ", "  ");
     }

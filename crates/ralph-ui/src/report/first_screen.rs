@@ -8,7 +8,8 @@ use minijinja::{Value, context};
 use crate::ending::{self, capital};
 use crate::local_time::{clock, describe_remote_run, local};
 use crate::needs::{
-    ANOTHER_VALIDATION, files_and_lines, flag_words, gone_commands, need_commands, never_left_out, waiters,
+    ANOTHER_VALIDATION, files_and_lines, flag_words, gone_commands, need_commands, never_left_out, scoped,
+    waiters,
 };
 use crate::status::waiting_words;
 use crate::style::{
@@ -98,7 +99,9 @@ pub(super) fn more(report: &Report, needs: &[&Need]) -> String {
     if report.session.began_red(report.session_totals().succeeded) {
         sentences.insert(0, format!("{}.", capital(ending::BEGAN_RED)));
     }
-    let is_said = matches!(report.session.stop_reason, Some(StopReason::Stuck)) && !needs.is_empty();
+    let reason = report.session.stop_reason;
+    let is_fault = reason.and_then(NeedKind::of_ending).is_some();
+    let is_said = (is_fault || reason == Some(StopReason::Stuck)) && !needs.is_empty();
     let is_running = report.session.status == Status::Running;
     let stop = ending::stop(&report.session, ending::stuck(report.left_open()).as_deref());
     sentences.extend(stop.filter(|_| !is_said && !is_running).map(|stop| format!("{}.", capital(&stop))));
@@ -190,13 +193,19 @@ fn card(report: &Report, need: &Need) -> Value {
         };
     };
     let attempts = attempts_of(report, need);
-    let cost = report.summary.totals.task_costs.get(task).map(|usd| dollars(*usd));
+    let all = &report.summary.totals;
+    let usd = report.session_totals().task_costs.get(task).copied();
+    let (tries, cost) = scoped(task, attempts.len(), usd, all);
     let waits = waiters(&report.summary, task).map(|names| format!("{names} for it"));
     let is_question = need.why == NeedKind::Asks;
     let asked = attempts.iter().filter(|one| one.record.failure_class.is_some_and(FailureClass::is_question));
-    let times = match asked.count().max(1) {
+    let in_all = report.summary.tried_since.get(task).map_or(0, |(_, count)| *count);
+    let times = match asked.count() {
+        asked if is_question && in_all > asked => {
+            format!("asked {} tonight, {} in all", times(asked), times(in_all))
+        }
         asked if is_question => format!("asked {}", times(asked)),
-        _ => counted(attempts.len().max(1) as u64, "attempt"),
+        _ => tries,
     };
     let (question, rest) = match cause.split_once("? ") {
         Some((question, rest)) if is_question => (format!("{}?", capital(question)), rest.to_owned()),
@@ -230,7 +239,7 @@ fn card(report: &Report, need: &Need) -> Value {
         class => if is_question || accept.is_some() { "ask" } else { "bad" },
         tag => if is_question { "? Question" } else if accept.is_some() { "? Asks for acceptance" } else { "✘ Fails" },
         task, rest, undone, last, to_last => if is_idle { "Attempt" } else { TO_DIFF },
-        meta => joined([Some(times), cost, waits], " · "),
+        meta => joined([Some(times), Some(cost).filter(|cost| !cost.is_empty()), waits], " · "),
         title => report.tasks.iter().find(|row| row.name == *task).map(|row| one_line(&row.text)),
         question => is_question.then_some(question),
         err => error(attempts.last().copied(), cause),
@@ -449,7 +458,7 @@ pub(super) fn also(report: &Report) -> Vec<Value> {
             "test file",
             "written or changed by the agent:",
             Vec::new(),
-            "#tests",
+            "#changes",
             "review first",
         ),
         (learnings.len(), "learning", "for the next night:", Vec::new(), "#learned", "show"),

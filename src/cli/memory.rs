@@ -1,6 +1,6 @@
 //! `specify ralph memory`: what the next prompt gets of earlier iterations.
 
-use std::io::{Write, sink};
+use std::io::Write;
 
 use anyhow::{Result, bail};
 use clap::Args;
@@ -18,9 +18,10 @@ use ralph_ui::json::write_pretty;
 use ralph_ui::style::{Paint, counted, grouped, inert, one_line};
 
 use super::args::MemorySettingArgs;
+use super::pager::write_folded;
 use super::settings::Flags;
 use super::setup::Settings;
-use super::{Context, ExitCode, Json, SessionChoice, emit, print, refusal, sessions, stdout, warn};
+use super::{Context, ExitCode, Json, SessionChoice, emit, print, refusal, sessions, warn};
 
 #[derive(Debug, Args)]
 pub struct MemoryArgs {
@@ -57,8 +58,7 @@ pub fn run(args: &MemoryArgs, part: MemoryPart, context: &Context) -> Result<Exi
     }
     let settings = Settings::read(&feature, context, args.settings.flags(), &Scope::default());
     let settings = settings.map_err(refusal)?;
-    // People read it as it comes, JSON is whole at the end.
-    let mut out: Box<dyn Write> = if args.json.json { Box::new(sink()) } else { Box::new(stdout()) };
+    let mut text = Vec::new();
     let store = context.store()?;
     let choice = SessionChoice { session: args.session.clone(), feature: Some(feature.path.clone()) };
     let session = args.session.is_some().then(|| sessions::latest(store, &choice)).transpose()?;
@@ -69,9 +69,13 @@ pub fn run(args: &MemoryArgs, part: MemoryPart, context: &Context) -> Result<Exi
         let text = format!("in a loop, `{command}` summarizes older iterations; it is not run here");
         warn(&text);
     }
-    let report = write_memory((&settings, &feature), store, asked, context.paint, &mut out)?;
-    out.flush()?;
-    if args.json.json { print(|out| write_pretty(out, &report)) } else { Ok(ExitCode::Done) }
+    let report = write_memory((&settings, &feature), store, asked, context.paint, &mut text);
+    if args.json.json {
+        let report = report?;
+        return print(|out| write_pretty(out, &report));
+    }
+    print(|out| write_folded(out, &text, context))?;
+    report.map(|_| ExitCode::Done)
 }
 
 /// Returns what `memory` prints for a task of a feature, or for the next one.

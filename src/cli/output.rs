@@ -11,7 +11,8 @@ use serde::Serialize;
 
 use ralph_core::record::Refusal;
 use ralph_ui::json::write_pretty;
-use ralph_ui::style::inert;
+use ralph_ui::live::terminal_columns;
+use ralph_ui::style::{folded, inert};
 
 use super::exit_code::ExitCode;
 
@@ -164,13 +165,20 @@ pub fn report(error: &Error, stderr: &mut impl Write) -> ExitCode {
         return ExitCode::Done;
     }
     // If stderr is closed, only the exit code is left.
-    let _closed = writeln!(stderr, "error: {}", shown(&format!("{error:#}"))).is_err();
+    let _closed =
+        writeln!(stderr, "{}", for_stderr(&format!("error: {}", shown(&format!("{error:#}"))))).is_err();
     if error.downcast_ref::<Refusal>().is_some() { ExitCode::CannotStart } else { ExitCode::NotDone }
 }
 
 /// Something that the user should know and that stops nothing.
 pub fn warn(message: &str) {
-    note(format_args!("warning: {}", shown(message)));
+    note(for_stderr(&format!("warning: {}", shown(message))));
+}
+
+/// Breaks lines between words where stderr is a terminal.
+fn for_stderr(lines: &str) -> String {
+    let width = io::stderr().is_terminal().then(|| terminal_columns(io::stderr()).map(usize::from)).flatten();
+    folded(lines, width.unwrap_or(usize::MAX))
 }
 
 /// A line that is no data. If stderr is closed, the line is lost.

@@ -1,12 +1,12 @@
 //! The pager of the user, as git takes it: lists on a terminal go through it.
 
-use std::io::{IsTerminal, stdout};
+use std::io::{self, IsTerminal, Write, stdout};
 
 use anyhow::Result;
 
 use ralph_os::process::{ShutdownSignal, Tool, outside};
 use ralph_ui::live::terminal_columns;
-use ralph_ui::style::Screen;
+use ralph_ui::style::{Screen, folded};
 
 use super::output::write_lines;
 use super::{Context, ExitCode, print};
@@ -30,6 +30,11 @@ pub fn screen(context: &Context) -> Screen {
         .or_else(|| terminal_columns(stdout()).map(usize::from))
         .unwrap_or(without);
     Screen { paint: context.paint, width }
+}
+
+/// Writes a text in lines that are as wide as the terminal.
+pub fn write_folded(out: &mut impl Write, text: &[u8], context: &Context) -> io::Result<()> {
+    out.write_all(folded(&String::from_utf8_lossy(text), screen(context).width).as_bytes())
 }
 
 /// What of a text a pager shows first.

@@ -13,6 +13,7 @@ use ralph_store::{SessionLog, Store};
 use ralph_ui::stats::{write, write_captured};
 
 use super::args::ReadArgs;
+use super::pager::write_folded;
 use super::{Context, ExitCode, emit, note, sessions, summary};
 
 #[derive(Serialize)]
@@ -53,8 +54,10 @@ pub fn run(args: &ReadArgs, context: &Context) -> Result<ExitCode> {
     let groups = if args.json.json { groups(store, &logs)? } else { Groups::default() };
     let report = Report { stats, groups, later_attempts, session, state, captured, summary };
     emit(args.json, &report, |out| {
-        write(out, &report.stats, &totals)?;
-        write_captured(out, &report.captured)
+        let mut text = Vec::new();
+        write(&mut text, &report.stats, &totals)?;
+        write_captured(&mut text, &report.captured)?;
+        write_folded(out, &text, context)
     })
 }
 

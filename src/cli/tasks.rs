@@ -5,6 +5,7 @@ use camino::Utf8Path;
 
 use ralph_project::tasks;
 
+use super::pager::write_folded;
 use super::{Context, ExitCode, Json, print, refusal};
 
 pub fn run(
@@ -23,8 +24,12 @@ pub fn run(
         (feature.tasks_path, tasks)
     };
     let tasks = tasks.map_err(refusal)?;
-    print(|out| match json {
-        Json { json: true } => ralph_ui::tasks::write_json(out, &path, &tasks),
-        Json { json: false } => ralph_ui::tasks::write_human(out, &path, &tasks),
+    print(|out| {
+        if json.json {
+            return ralph_ui::tasks::write_json(out, &path, &tasks);
+        }
+        let mut text = Vec::new();
+        ralph_ui::tasks::write_human(&mut text, &path, &tasks)?;
+        Ok(write_folded(out, &text, context)?)
     })
 }

@@ -12,6 +12,7 @@ use ralph_core::record::{RALPH, Refusal};
 use ralph_ui::style::{inert, one_line, picture};
 
 use super::approvals::{Approvals, Approved};
+use super::pager::write_folded;
 use super::settings::{FILE, load_in, load_without_file};
 use super::{Context, ExitCode, Flags, Json, confirm, emit, say};
 
@@ -49,7 +50,8 @@ pub fn run(args: &TrustArgs, context: &Context) -> Result<ExitCode> {
             return writeln!(out, "{FILE} names no command: there is nothing to approve");
         }
         let not = if is_approved { "" } else { "not " };
-        writeln!(out, "{}\n{not}approved in this repository", listing(commands))
+        let text = format!("{}\n{not}approved in this repository\n", listing(commands));
+        write_folded(out, text.as_bytes(), context)
     })?;
     Ok(if is_approved { ExitCode::Done } else { ExitCode::NotDone })
 }

@@ -33,11 +33,11 @@ fn known(count: Option<u64>, word: &str) -> Option<String> {
     count.filter(|count| *count > 0).map(|count| format!("{} {word}", grouped(count)))
 }
 
-/// What ran, and what ran before: `39 passed (before: 41 passed)`.
+/// What ran, and what ran before: `39 passed; 41 passed before`.
 pub fn compared(evidence: &Evidence) -> Option<String> {
     let now = outcome(evidence.tests.as_ref()?)?;
     let before = evidence.before.as_ref().and_then(outcome).filter(|before| *before != now);
-    Some(before.map_or_else(|| now.clone(), |before| format!("{now} (before: {before})")))
+    Some(before.map_or_else(|| now.clone(), |before| format!("{now}; {before} before")))
 }
 
 /// `passed (74 tests, 39.0 s); the box was not ticked`
@@ -49,7 +49,8 @@ pub fn validation(iteration: &Iteration) -> String {
     let all = passed.filter(|passed| tests == known(Some(*passed), "passed"));
     let tests = all.map(|all| counted(all, "test")).or(tests);
     let time = iteration.duration_ms.validation.map(duration);
-    let beside = joined([tests, time], ", ").map_or(String::new(), |words| format!(" ({words})"));
+    let separator = if tests.as_ref().is_some_and(|tests| tests.contains("; ")) { "; " } else { ", " };
+    let beside = joined([tests, time], separator).map_or(String::new(), |words| format!(" ({words})"));
     let how = match (iteration.exit.validation, iteration.exit_reason) {
         (Some(0), _) => "passed".to_owned(),
         (Some(_), _) if iteration.has_no_tests() => "no tests yet".to_owned(),
@@ -66,6 +67,18 @@ pub fn validation(iteration: &Iteration) -> String {
         && !iteration.false_claim.contains(&Claim::Ticked);
     let open = if is_left_open { "; the box was not ticked" } else { "" };
     format!("{how}{beside}{open}")
+}
+
+/// Returns the lines of an output without those before the first failure that only say what passed.
+pub fn decisive(excerpt: &str) -> impl Iterator<Item = &str> {
+    const PASSED: [&str; 6] = ["PASS ", "ok ", "--- PASS", "=== RUN", "✓", "√"];
+    let says_passed = |line: &&str| {
+        let line = line.trim_start();
+        line.is_empty() || line.ends_with(" PASSED") || PASSED.iter().any(|word| line.starts_with(word))
+    };
+    // Where nothing else is said, that is it.
+    let passed = excerpt.lines().take_while(says_passed).count();
+    excerpt.lines().skip(if passed < excerpt.lines().count() { passed } else { 0 })
 }
 
 /// What the agent claimed in vain: `said done, but the validation fails; reopened`, with the names of other tasks.
@@ -105,6 +118,21 @@ mod tests {
             (Tally::default(), None),
         ] {
             assert_eq!(outcome(&tally).as_deref(), expected, "{tally:?}");
+        }
+    }
+
+    #[test]
+    fn an_excerpt_begins_with_what_failed() {
+        for (excerpt, expected) in [
+            (
+                "PASS tests/a.ts\n  ✓ adds\n\nFAIL tests/b.ts\n  PASS of something\n",
+                "FAIL tests/b.ts\n  PASS of something",
+            ),
+            ("expected 1, got 2", "expected 1, got 2"),
+            ("ok 1 - adds\nok 2 - subtracts", "ok 1 - adds\nok 2 - subtracts"),
+            ("", ""),
+        ] {
+            assert_eq!(decisive(excerpt).collect::<Vec<_>>().join("\n"), expected);
         }
     }
 

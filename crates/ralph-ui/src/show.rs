@@ -8,12 +8,12 @@ use ralph_core::record::{
 };
 
 use super::ending::{capital, interruption};
-use super::evidence::{FLAG, false_claim, validation};
+use super::evidence::{FLAG, decisive, false_claim, validation};
 use super::left_behind;
 use super::local_time::{clock_or_date, local_with_offset};
 use super::markdown::render;
 use super::style::{
-    Look, Screen, brief_duration, columns, counted, cut, grouped, joined, listed, one_line, padded,
+    Look, Screen, brief_duration, columns, counted, cut, folded, grouped, joined, listed, one_line, padded,
     sign_by_now, task_title,
 };
 
@@ -295,6 +295,7 @@ fn message(message: &str, screen: Screen) -> Vec<String> {
         return Vec::new();
     }
     let mut lines = vec![String::new(), format!("  {}", screen.paint(Look::Dim, "the agent said last"))];
+    let rendered = folded(&rendered, screen.width.saturating_sub(2));
     lines.extend(rendered.lines().take(MESSAGE_LINES).map(indented));
     let more = rendered.lines().count().saturating_sub(MESSAGE_LINES);
     if more > 0 {
@@ -331,7 +332,10 @@ fn sections(entry: &str, iteration: &Iteration, final_message: &str) -> String {
         .any(|line| !line.is_empty() && !line.starts_with("```") && Some(line) != cause);
     match iteration.exit.validation {
         Some(code) if code != 0 && says_more => {
-            text.push_str(&format!("\n**Output of the validation**:\n{excerpt}"));
+            // Behind the fence.
+            let (fence, lines) = excerpt.trim_start().split_once('\n').unwrap_or((excerpt, ""));
+            let lines = decisive(lines).collect::<Vec<_>>().join("\n");
+            text.push_str(&format!("\n**Output of the validation**:\n\n{fence}\n{lines}\n"));
         }
         Some(code) if code != 0 => {}
         _ if final_message.trim().is_empty() => text.push_str(excerpt),

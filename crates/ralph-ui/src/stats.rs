@@ -38,7 +38,7 @@ pub fn write(out: &mut impl Write, stats: &Stats, totals: &SessionTotals) -> io:
         let took = duration(duration_ms.second.unwrap_or_default());
         format!("{} of the validation, {took}", counted(stats.second_runs as u64, "second run"))
     });
-    let flags = stats.flags.iter().map(|(code, times)| Some(format!("{times} {code}")));
+    let flags = stats.flags.iter().map(|(code, times)| Some(format!("{code} {times}")));
     let facts = [
         ("tokens", tokens),
         ("cost", cost(&totals.cost)),

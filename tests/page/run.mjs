@@ -118,11 +118,13 @@ async function onPaper(browser, name, file) {
   const printed = await visit(browser, file);
   const pdf = await printed.page.pdf({ path: keep ? path.join(keep, `${name}.pdf`) : undefined, format: "A4" });
   check(pdf.length > 20_000, `${name}: printed, it is ${pdf.length} bytes`);
-  // What is packed stays so: a script unpacks it.
-  const folded = () => printed.page.$$eval("details:not([data-n])", (folds) => folds.filter((fold) => !fold.closest("[data-n]") && !fold.lastElementChild.checkVisibility()).length);
+  // What is packed stays so: a script unpacks it. Diffs, tool calls and prompts are not printed.
+  const folded = () => printed.page.$$eval("details:not([data-n])", (folds) => folds.filter((fold) => !fold.closest("[data-n], .files, .part.changes, .part.tools, .part.prompt") && !fold.lastElementChild.checkVisibility()).length);
   check(await folded() > 0, `${name}: folds on the screen`);
   await printed.page.emulateMediaType("print");
   equal(await folded(), 0, `${name}: folds that stay closed on paper`);
+  const diffs = await printed.page.$$eval("pre.diff", (diffs) => diffs.filter((diff) => diff.checkVisibility()).length);
+  equal(diffs, 0, `${name}: diffs on paper`);
   equal(printed.wrong, [], `${name}, printed`);
   await printed.page.close();
 }

@@ -2,15 +2,17 @@
 
 use std::collections::BTreeSet;
 
+use indexmap::IndexMap;
 use minijinja::value::Serde;
 use minijinja::{Value, context};
 
+use crate::evidence::FLAG;
 use crate::local_time::local;
 use crate::style::{counted, grouped, joined, tokens_told};
 use ralph_core::history::clusters::folded;
 use ralph_core::judge::is_test_file;
 use ralph_core::record::{
-    CANONICAL, FailureClass, FileStatus, Iteration, RALPH_ELSEWHERE, SandboxFacts, join_truncated,
+    CANONICAL, FailureClass, FileChange, FileStatus, Iteration, RALPH_ELSEWHERE, SandboxFacts, join_truncated,
 };
 
 use super::first_screen::words;
@@ -26,28 +28,67 @@ const MAX_NAMES: usize = 12;
 /// Longest patch of a file, in bytes of the page.
 const MAX_PATCH_BYTES: usize = 32 << 10;
 
-/// The files that changed, tests first, with at most so many bytes of their patches.
+/// The files that flags of done tasks are about, each with what is flagged; also those that are gone by now, with who deleted
+/// them.
+fn flagged(report: &Report) -> IndexMap<&str, Vec<String>> {
+    let mut found: IndexMap<&str, Vec<String>> = IndexMap::new();
+    let flagged = report.summary.flagged.iter().filter(|task| task.session == report.session.id);
+    for number in flagged.filter_map(|task| task.iteration) {
+        let Some(one) = report.iterations.iter().find(|one| one.record.iteration == number) else { continue };
+        for flag in one.record.flags() {
+            for path in &flag.paths {
+                let mut changes = one.record.facts.changes.iter();
+                let is_deleted =
+                    changes.any(|change| change.path == *path && change.status == FileStatus::Deleted);
+                let notes = found.entry(path).or_default();
+                notes.extend(is_deleted.then(|| format!("deleted in #{number}")));
+                notes.push(format!("{FLAG} {}", words(&flag.text)));
+            }
+        }
+    }
+    found
+}
+
+/// The files that changed, flagged ones first and then tests, with at most so many bytes of their patches.
 pub(super) fn changes(report: &Report, max_patches: usize) -> Option<Value> {
     let changes = report.changes.as_ref().filter(|changes| !changes.files.is_empty())?;
     let patches = changes.patch.as_ref().map(|patch| by_file(&patch.text)).unwrap_or_default();
-    let (tests, others): (Vec<&ChangedFile>, Vec<&ChangedFile>) =
-        changes.files.iter().take(MAX_FILES).partition(|file| is_test_file(&file.change.path));
+    let flags = flagged(report);
+    // What was there in between alone, or is as it was, is no change of the session.
+    let gone = flags.keys().filter(|path| changes.files.iter().all(|file| file.change.path != **path));
+    let gone = gone.map(|path| ChangedFile {
+        change: FileChange { path: (*path).to_owned(), ..FileChange::default() },
+        tasks: Vec::new(),
+        is_unfinished: false,
+    });
+    let gone: Vec<ChangedFile> = gone.collect();
+    let files = changes.files.iter().take(MAX_FILES).chain(&gone);
+    let (look, files): (Vec<&ChangedFile>, Vec<_>) =
+        files.partition(|file| flags.contains_key(file.change.path.as_str()));
+    let (tests, others) = files.into_iter().partition(|file| is_test_file(&file.change.path));
     let mut room = max_patches;
     let mut groups = Vec::new();
-    for (id, title, files) in [("tests", "Tests: review them first", tests), ("files", "Files", others)] {
+    for (id, title, files) in [
+        ("flagged", "Flagged: look at them first", look),
+        ("tests", "Tests: review them before the code", tests),
+        ("code", "Code", others),
+    ] {
         let files = files.into_iter().map(|file| {
             let whole = patches.get(file.change.path.as_str()).copied().unwrap_or_default();
             let patch = html(head(whole, room.min(MAX_PATCH_BYTES)));
             room = room.saturating_sub(patch.len());
+            let flagged = flags.get(file.change.path.as_str());
             let notes = [
-                (file.change.status == FileStatus::Deleted).then(|| "deleted".to_owned()),
+                (file.change.status == FileStatus::Deleted && flagged.is_none()).then(|| "deleted".to_owned()),
                 file.is_unfinished.then(|| "unfinished".to_owned()),
                 (!file.tasks.is_empty()).then(|| one_line(&join_truncated(&file.tasks, MAX_NAMES))),
+                flagged.map(|notes| notes.join(" · ")),
             ];
+            let is_change = gone.iter().all(|one| one.change.path != file.change.path);
             context! {
                 path => one_line(&file.change.path),
                 note => joined(notes, " · "),
-                added => file.change.added.map_or_else(|| "binary".to_owned(), |lines| format!("+{}", grouped(lines))),
+                added => is_change.then(|| file.change.added.map_or_else(|| "binary".to_owned(), |lines| format!("+{}", grouped(lines)))),
                 removed => file.change.removed.filter(|lines| *lines > 0).map(|lines| format!("−{}", grouped(lines))),
                 patch => Value::from_safe_string(patch),
             }
@@ -142,4 +183,64 @@ fn said_first(report: &Report, list: fn(&Iteration) -> &Vec<String>) -> Vec<(u32
     let all = records.flat_map(|record| list(record).iter().map(|item| (record.iteration, item)));
     let first = all.filter(|(_, item)| seen.insert(*item)).map(|(number, item)| (number, words(item)));
     first.take(MAX_CAUSES).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Changes;
+    use super::super::samples::{iterations, report};
+    use super::*;
+    use ralph_core::record::{Evidence, Flag, FlagCode, FlaggedTask};
+
+    fn groups(report: &Report) -> String {
+        let values = changes(report, 1000).unwrap();
+        let environment = minijinja::Environment::new();
+        let template = "{% for group in groups %}{{ group.id }}:{% for file in group.files %} {{ file.path }} ({{ file.note or \"\" }}){% endfor %}\n{% endfor %}";
+        environment.render_str(template, values).unwrap()
+    }
+
+    #[test]
+    fn changes_are_what_is_flagged_then_tests_then_code() {
+        let mut all = iterations("T1+ T2+");
+        for one in &mut all {
+            one.record.files_changed.clear();
+        }
+        let change =
+            |path: &str| FileChange { path: path.to_owned(), added: Some(2), ..FileChange::default() };
+        let files = ["src/a.ts", "tests/a.test.ts", "jest.config.js"].map(change).to_vec();
+        let mut plain = report(all.clone(), "- [x] T1 One\n- [x] T2 Two\n");
+        plain.changes = Some(Changes::new(files.clone(), None, &all));
+        // Without flags nothing comes before the tests.
+        assert_eq!(groups(&plain), "tests: tests/a.test.ts ()\ncode: src/a.ts () jest.config.js ()\n");
+        let record = &mut all[1].record;
+        let flag =
+            |code, text: &str, path: &str| Flag { code, text: text.to_owned(), paths: vec![path.to_owned()] };
+        let flags = vec![
+            flag(FlagCode::Undid, "undid T1", "src/b.ts"),
+            flag(FlagCode::Config, "changed jest.config.js", "jest.config.js"),
+        ];
+        record.evidence = Some(Box::new(Evidence { flags, ..Evidence::default() }));
+        // It was made and deleted in the session: no change of it.
+        record.facts.changes = vec![FileChange {
+            path: "src/b.ts".to_owned(),
+            status: FileStatus::Deleted,
+            ..FileChange::default()
+        }];
+        let session = record.session.clone();
+        let mut flagged = report(all.clone(), "- [x] T1 One\n- [x] T2 Two\n");
+        flagged.session.id = session.clone();
+        flagged.changes = Some(Changes::new(files, None, &all));
+        flagged.summary.flagged = vec![FlaggedTask {
+            task: "T2".to_owned(),
+            session,
+            iteration: Some(2),
+            flags: vec![FlagCode::Undid, FlagCode::Config],
+            text: Some("undid T1".to_owned()),
+        }];
+        assert_eq!(
+            groups(&flagged),
+            "flagged: jest.config.js (⚑ changed jest.config.js) src/b.ts (deleted in #2 · ⚑ undid T1)\n\
+             tests: tests/a.test.ts ()\ncode: src/a.ts ()\n"
+        );
+    }
 }

@@ -340,7 +340,9 @@ fn head(listed: &Listed<'_>, screen: Screen) -> Vec<String> {
     let span = listed.started_at.zip(listed.last_at).map(|(from, to)| span_of(from, to));
     let done = format!("{} of {} done", tasks.done, tasks.done + tasks.open);
     let mut parts: Vec<String> = span.into_iter().chain([done, state]).collect();
-    parts.extend(listed.needs_you.clone());
+    // What it ended with says it already, where that is all.
+    let is_said = |words: &String| words.split_once(": ").is_some_and(|(_, names)| names == listed.ended);
+    parts.extend(listed.needs_you.clone().filter(|words| !is_said(words)));
     parts.push(attempts(totals));
     parts.extend(cost(&totals.cost));
     parts.extend(listed.changes.map(files_and_lines));

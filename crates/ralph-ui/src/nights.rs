@@ -85,7 +85,9 @@ pub fn ended(end: &End, totals: &SessionTotals) -> String {
     let End { status, reason, limit, by } = *end;
     match (reason, limit) {
         _ if status == Status::Running => "running".to_owned(),
-        (Some(StopReason::LimitReached), Some(Limit::Iterations)) => "limit of attempts".to_owned(),
+        (Some(StopReason::LimitReached), Some(Limit::Iterations)) => {
+            format!("limit of {}", counted(totals.attempts as u64, "attempt"))
+        }
         (Some(StopReason::LimitReached), Some(Limit::Duration)) => "limit of time".to_owned(),
         (Some(StopReason::LimitReached), Some(Limit::Wait)) => "limit of waiting".to_owned(),
         (Some(StopReason::LimitReached), Some(limit)) => format!("limit of {limit}"),
@@ -256,6 +258,7 @@ mod tests {
     #[test]
     fn one_end_has_the_same_words_in_every_table() {
         let totals = SessionTotals {
+            attempts: 4,
             asking: vec!["T009".to_owned()],
             given_up: vec!["T006".to_owned()],
             ..SessionTotals::default()
@@ -265,7 +268,7 @@ mod tests {
             (end(StopReason::Completed, None), &nothing, "all done"),
             (end(StopReason::Stuck, None), &totals, "T009 asks, T006 fails"),
             (end(StopReason::Stuck, None), &nothing, "stopped (stuck)"),
-            (end(StopReason::LimitReached, Some(Limit::Iterations)), &totals, "limit of attempts"),
+            (end(StopReason::LimitReached, Some(Limit::Iterations)), &totals, "limit of 4 attempts"),
             (end(StopReason::LimitReached, Some(Limit::Cost)), &nothing, "limit of cost"),
             (end(StopReason::AgentUnusable, None), &nothing, "the agent cannot be used"),
             (End { status: Status::Running, reason: None, limit: None, by: None }, &nothing, "running"),
@@ -307,7 +310,7 @@ mod tests {
         };
         let rows = [
             row(2, "specs/003-search", Some(10.33), 4, "T005 fails"),
-            row(1, "specs/002-invoices", None, 0, "limit of attempts"),
+            row(1, "specs/002-invoices", None, 0, "limit of 6 attempts"),
         ];
         let mut shown = String::new();
         for width in [80, 120, usize::MAX] {

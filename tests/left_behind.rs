@@ -115,7 +115,7 @@ fn uncommitted_work_of_the_user_that_is_gone_is_said_and_the_command_brings_it_b
         scene.write("src/store.js", "one\nmine\ntwo\n").write("precious.txt", "precious\n");
         let restore = "restore 0 precious.txt src/store.js";
         let run = scene.ralph("").code(0);
-        run.stdout_has("  work tree   2 uncommitted files of yours\n")
+        run.stdout_has("  work tree   2 uncommitted files of yours: precious.txt, src/store.js\n")
             .stdout_has(&format!("! your uncommitted work is gone: precious.txt deleted, {reverted}; "))
             .stdout_has(&format!("{restore} brings them back\n"));
         let session = scene.session();

@@ -308,6 +308,7 @@ impl<'a> Running<'a> {
             given_up: self.state.given_up.clone(),
             validation_files: session.validation_files.clone(),
             user_files: self.past.left_behind.user_files(),
+            user_file_names: session.user_files.clone(),
             dropped_variables: self.plan.sandbox.as_ref().map(Sandbox::dropped).unwrap_or_default(),
             api_key: self.plan.agents[self.agents.active].api_key.clone(),
         });

@@ -57,6 +57,9 @@ pub enum Event {
         /// How many files have work of the user's that is in no commit.
         #[serde(skip_serializing_if = "is_zero")]
         user_files: usize,
+        /// Their names.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        user_file_names: Vec<String>,
         /// The variable with the key that pays for the agent, and whether there is a login beside it.
         #[serde(skip_serializing_if = "Option::is_none")]
         api_key: Option<String>,
@@ -212,6 +215,7 @@ impl Event {
                 hints,
                 given_up,
                 user_files: _,
+                user_file_names,
                 api_key,
                 dropped_variables,
                 validation_files,
@@ -231,7 +235,7 @@ impl Event {
                 }
                 let texts = [feature, agent, loop_type, artifact].into_iter();
                 let texts = texts.chain(branch).chain(agent_version).chain(validation).chain(given_up);
-                let lists = [validation_files, validation_notes, dropped_variables].into_iter().flatten();
+                let lists = [validation_files, validation_notes, dropped_variables, user_file_names].into_iter().flatten();
                 texts.chain(api_key).chain(lists).for_each(visit);
             }
             Self::StartRefused { feature, validation, baseline, message, hint } => {
@@ -446,6 +450,7 @@ mod tests {
                 hints: vec![Hint { number: 1, text: x(), tasks: vec![x()], added_at: at, session: None }],
                 given_up: vec![x()],
                 user_files: 0,
+                user_file_names: vec![x()],
                 api_key: Some(x()),
                 dropped_variables: vec![x()],
                 validation_files: vec![x()],

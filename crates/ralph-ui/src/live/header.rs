@@ -6,8 +6,9 @@ use ralph_core::record::{Event, TaskCounts};
 /// The type of loop that goes without saying.
 pub const USUAL: &str = "implement";
 
-/// Most tasks that a line names.
+/// Most tasks and most files that a line names.
 const MAX_GIVEN_UP: usize = 8;
+const MAX_USER_FILES: usize = 3;
 
 /// Most hints that a line quotes.
 const MAX_HINTS: usize = 3;
@@ -36,6 +37,7 @@ pub fn lines(event: &Event, paint: Paint, width: usize) -> Vec<String> {
         unit,
         given_up,
         user_files,
+        user_file_names,
         api_key,
         dropped_variables,
         ..
@@ -96,7 +98,9 @@ pub fn lines(event: &Event, paint: Paint, width: usize) -> Vec<String> {
     lines.push(line("stops", &stops(*max_iterations, open)));
     if *user_files > 0 {
         let files = counted(*user_files as u64, "uncommitted file");
-        lines.push(line("work tree", &format!("{files} of yours")));
+        let names =
+            listed(user_file_names, MAX_USER_FILES).map_or(String::new(), |names| format!(": {names}"));
+        lines.push(line("work tree", &format!("{files} of yours{names}")));
     }
     if let Some(names) = listed(given_up, MAX_GIVEN_UP) {
         let was = if given_up.len() == 1 { "was" } else { "were" };
@@ -164,6 +168,7 @@ pub mod tests {
             unit: None,
             given_up: Vec::new(),
             user_files: 0,
+            user_file_names: Vec::new(),
             api_key: None,
             dropped_variables: Vec::new(),
         }

@@ -161,6 +161,7 @@ const LIST_KEYS: &[(&str, &str)] = &[
     ("↑↓", "move"),
     ("⏎", "open"),
     ("a", "answer"),
+    ("x", "right so"),
     ("r", "resume"),
     ("d", "diff"),
     ("p", "prompt"),
@@ -187,9 +188,17 @@ fn key_hints(app: &App) -> Vec<(&'static str, String)> {
         (Mode::Browse, ..) => LIST_KEYS,
     };
     let is_task = matches!(app.subject, Subject::Task(_));
-    let keys = keys.iter().filter(|(key, _)| *key != "a" || is_task);
-    let keys = keys.map(|(key, does)| match (*key, app.in_flight()) {
-        ("h", Some(running)) => ("h", format!("hint for {}", shown(&running.task.name))),
+    let scene = app.scene();
+    let chosen = scene.as_ref().and_then(|scene| scene.task(&app.subject));
+    let is_acceptable = chosen.zip(scene.as_ref()).is_some_and(|(task, scene)| scene.is_acceptable(task));
+    let keys = keys.iter().filter(|(key, _)| match *key {
+        "a" => is_task && !is_acceptable,
+        "x" => is_acceptable,
+        _ => true,
+    });
+    let hinted = chosen.or(scene.as_ref().and_then(Scene::running_task));
+    let keys = keys.map(|(key, does)| match (*key, hinted) {
+        ("h", Some(task)) => ("h", format!("hint for {}", shown(task))),
         _ => (*key, (*does).to_owned()),
     });
     let mut keys: Vec<_> = keys.collect();

@@ -8,7 +8,7 @@ use crate::evidence::FLAG;
 use crate::local_time::clock;
 use crate::needs::need_sign;
 use crate::status::waiting_words;
-use crate::style::{bar, brief_duration, columns, cut, duration, minutes};
+use crate::style::{bar, brief_duration, columns, cut, duration, minutes, task_title};
 use ralph_core::record::{Interruption, NeedKind};
 
 use super::app::App;
@@ -49,7 +49,7 @@ fn now_rows(app: &App, scene: &Scene<'_>, live: &Live, width: usize) -> Vec<Row>
     let turn = usize::try_from(app.now.ms() / 100).unwrap_or(0) % SPINNER.len();
     let row = Row::of(Look::Accent, format!("{} ", SPINNER[turn]))
         .and(Look::Bold, brief(&running.task.name))
-        .and(Look::Plain, format!("  {}", brief(&running.task.text)))
+        .and(Look::Plain, format!("  {}", brief(task_title(&running.task.text))))
         .with_right(Row::of(Look::Plain, attempt).and(Look::Bold, time));
     let command = scene.detail().and_then(|detail| detail.validation()).map(brief);
     let took = scene.night.attempts.iter().rev().find_map(|one| one.entry()?.duration_ms.validation);
@@ -132,7 +132,7 @@ fn line_of(app: &App, scene: &Scene<'_>, line: Line) -> Row {
         TaskState::Done => (Look::Plain, Look::Plain),
     };
     // What it waits for stands at the right.
-    let text = item.text.split(" (depends on ").next().unwrap_or_default();
+    let text = task_title(item.text.split(" (depends on ").next().unwrap_or_default());
     let indent = "  ".repeat(item.depth.min(4) + usize::from(app.tree.phases.len() > 1));
     let failures = feature.failures_of(&item.name).min(MAX_CROSSES);
     let crosses = Row::of(Look::Bad, "✘".repeat(failures));

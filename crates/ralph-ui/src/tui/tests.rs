@@ -315,6 +315,8 @@ fn acts_are_commands_with_their_arguments_as_a_list() {
         ("Ry", vec![run(&back, None)]),
         ("R<Esc>", vec![]),
         ("3<Up>Ry", vec![run(&["restore", &twenty], None)]),
+        ("<Down>xy", vec![run(&["accept", "T019", "--feature", "specs/004-boards"], None)]),
+        ("<Down>x<Esc>", vec![]),
         ("O", vec![run(&["report", "--open", "--session", id], Some("the page is open in the browser"))]),
         ("e", vec![Effect::Open(Program::Editor, Opened::Own("specs/004-boards/spec.md".to_owned()))]),
         ("de", vec![Effect::Open(Program::Editor, Opened::Own("src/live/merge.ts".to_owned()))]),
@@ -333,6 +335,8 @@ fn acts_are_commands_with_their_arguments_as_a_list() {
         ("s", "no session runs there"),
         ("3a", "choose a task that is not done"),
         ("3R", "nothing of this is left"),
+        ("x", "nothing to accept"),
+        ("3x", "choose a task"),
     ] {
         Scene::new(morning(), (120, 36)).keys(keys).shows(words);
     }
@@ -383,6 +387,7 @@ fn what_runs_is_stopped_and_given_hints_and_never_touched() {
     }
     Scene::new(at_work(), (120, 36)).keys("r").shows("it runs already");
     Scene::new(at_work(), (120, 36)).keys("R").shows("stop the session first");
+    Scene::new(at_work(), (120, 36)).keys("x").shows("stop the session first");
     // The loop that was started with the screen is never left or stopped without asking.
     for (keys, expected) in [
         ("q", vec![]),

@@ -129,6 +129,7 @@ impl App {
             Act::Resume => self.mode = Mode::Question(self.resume()?),
             Act::Stop => self.mode = Mode::Question(self.stop()?),
             Act::Restore => self.mode = Mode::Question(self.restore()?),
+            Act::Accept => self.mode = Mode::Question(self.accept()?),
             Act::Report => {
                 let session = self.known_scene()?.night.id.as_str();
                 let arguments = ["report", "--open", "--session", session];
@@ -329,6 +330,26 @@ impl App {
         let scene = self.scene().filter(|scene| scene.live.is_some()).context("no session runs there")?;
         let answers = ways_to_stop(&scene.night.id).to_vec();
         Ok(Question { title: "Stop this session?".to_owned(), answers, otherwise: "let it run" })
+    }
+
+    /// The last word on a task: what was refused or given up is done, what is flagged was looked at.
+    fn accept(&self) -> Result<Question> {
+        ensure!(self.live().is_none(), "stop the session first (s): its agent works on these files");
+        let scene = self.known_scene()?;
+        let task =
+            scene.task(&self.subject).context("choose a task: one that was given up, or is flagged")?;
+        let item = scene.feature.list.find(task).context("the task is no longer in the list")?;
+        ensure!(
+            scene.is_acceptable(task),
+            "nothing to accept: it was not given up, and nothing of it is flagged"
+        );
+        let title = if item.done {
+            format!("{}: is what is flagged right so?", brief(task))
+        } else {
+            format!("Accept {}, and bring back its changes if they were undone?", brief(task))
+        };
+        let words = ["accept", task, "--feature", &scene.feature.path];
+        Ok(Question::confirm(title, "yes; accept --undo takes it back", Effect::run(words, None)))
     }
 
     /// Of a task, takes back what it left unfinished; of an attempt, restores the files as they were after it.

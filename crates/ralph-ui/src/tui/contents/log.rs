@@ -4,7 +4,7 @@ use std::cell::LazyCell;
 use std::collections::HashSet;
 
 use crate::local_time::clock;
-use crate::style::{counted, cut};
+use crate::style::{counted, task_title};
 use crate::tui::model::Attempt;
 use crate::tui::page::{Fold, Page, Section, reading};
 use crate::tui::row::{Look, Row};
@@ -14,9 +14,6 @@ use super::Scene;
 use super::attempt::tool_calls;
 use super::task::excerpt;
 use super::words::{brief, look_of_exit, number_of, outcome_of, time_of, usd};
-
-/// Columns of the validation's command.
-const MAX_COMMAND: usize = 24;
 
 /// Attempts whose records are read before they are looked at. Those of others are read when they are unfolded.
 const READ_AHEAD: usize = 60;
@@ -36,8 +33,6 @@ pub fn sections(scene: &Scene<'_>, old: Option<&Page>) -> Vec<Section> {
         let row = row.with_right(Row::of(Look::Accent, "runs now"));
         sections.push(Section::folded(key(running.number), row, Vec::new()));
     }
-    let command =
-        scene.detail().and_then(|detail| detail.validation()).map(|words| cut(&brief(words), MAX_COMMAND));
     for (place, attempt) in passed.iter().enumerate() {
         let is_read = place < READ_AHEAD || open.contains(&attempt.number);
         let record = if is_read { scene.record(attempt) } else { None };
@@ -47,7 +42,7 @@ pub fn sections(scene: &Scene<'_>, old: Option<&Page>) -> Vec<Section> {
         if rows.is_empty() {
             rows.push(record.map_or_else(reading, |_| Row::of(Look::Dim, "    no tool calls")));
         }
-        let title = line(scene, attempt, command.as_deref(), record);
+        let title = line(scene, attempt, record);
         sections.push(Section::folded(key(attempt.number), title, rows));
     }
     if sections.is_empty() {
@@ -64,7 +59,7 @@ pub fn sections(scene: &Scene<'_>, old: Option<&Page>) -> Vec<Section> {
     sections
 }
 
-fn line(scene: &Scene<'_>, attempt: &Attempt, command: Option<&str>, record: Option<&Iteration>) -> Row {
+fn line(scene: &Scene<'_>, attempt: &Attempt, record: Option<&Iteration>) -> Row {
     let (look, mark, words) = outcome_of(attempt);
     let exit = attempt.exit.validation.or(attempt.exit.agent);
     let exit_words = exit.map_or(String::new(), |code| code.to_string());
@@ -74,7 +69,10 @@ fn line(scene: &Scene<'_>, attempt: &Attempt, command: Option<&str>, record: Opt
     let task = brief(attempt.task.as_deref().unwrap_or(if is_check { "check" } else { "-" }));
     // What became of it, if that is no success; else what it was about.
     let title = attempt.entry().and_then(|entry| entry.title.as_deref());
-    let words = if attempt.outcome == Outcome::Success { title.map_or(words, brief) } else { words };
+    let words = match attempt.outcome {
+        Outcome::Success => title.map_or(words, |title| brief(task_title(title))),
+        _ => words,
+    };
     let left = Row::of(Look::Dim, format!("{:>5}", number_of(attempt)))
         .and(look, format!("{mark} "))
         .and(Look::Plain, format!("{task:<5} "))
@@ -83,12 +81,10 @@ fn line(scene: &Scene<'_>, attempt: &Attempt, command: Option<&str>, record: Opt
     let right = if scene.is_compact() {
         Row::of(exit_look, format!("{exit_words:>3}")).and(Look::Plain, format!(" {time:>5} {cost:>6}"))
     } else {
-        let command = command.filter(|_| attempt.exit.validation.is_some()).unwrap_or_default();
         let counts = record.map(|record| (record.files_changed.len() as u64, record.tool_calls.len() as u64));
         let (files, calls) = counts
             .map_or_else(Default::default, |(files, calls)| (counted(files, "file"), counted(calls, "call")));
-        Row::of(Look::Dim, format!("{command}  "))
-            .and(exit_look, format!("{exit_words:>3}"))
+        Row::of(exit_look, format!("{exit_words:>3}"))
             .and(Look::Plain, format!("  {time:>5}  "))
             .and(Look::Dim, format!("{files:>8} {calls:>8}"))
             .and(Look::Plain, format!("  {cost:>6}  "))

@@ -19,7 +19,7 @@ use ralph_core::record::{Iteration, ObjectId, Outcome, TaskName, Timestamp};
 use super::layout::Shape;
 use super::model::{
     Answer, Attempt, Changed, DiffTarget, Feature, InFlight, Live, Night, Overview, Place, Request,
-    SessionDetail,
+    SessionDetail, TaskState,
 };
 use super::page::{Page, Section};
 use super::row::{Look, Row};
@@ -163,6 +163,16 @@ impl<'a> Scene<'a> {
     /// Returns the task that an agent works on.
     pub fn running_task(&self) -> Option<&'a str> {
         self.in_flight().map(|running| running.task.name.as_str())
+    }
+
+    /// Returns true if a person may say that a task is right as it is: it was given up, or it is done and flagged.
+    pub fn is_acceptable(&self, task: &str) -> bool {
+        let state = self.feature.list.find(task).map(|item| self.feature.state(item, self.running_task()));
+        match state {
+            Some(TaskState::Fails) => true,
+            Some(TaskState::Done) => self.feature.flagged(task).is_some(),
+            _ => false,
+        }
     }
 
     /// Returns the task that a subject is about.

@@ -5,7 +5,7 @@ use crate::evidence::FLAG;
 use crate::live::USUAL;
 use crate::needs::{false_claims, files_and_lines, flag_words, need_sign, waiters};
 use crate::nights::{self, End, NightRow, aligned, ended, verdict, widths};
-use crate::style::{duration, in_runs, times, tokens_told};
+use crate::style::{duration, in_runs, task_title, times, tokens_told};
 use crate::tui::layout::Shape;
 use crate::tui::model::{Feature, Night};
 use crate::tui::page::Section;
@@ -233,7 +233,7 @@ pub fn need_rows(scene: &Scene<'_>, need: &Need, width: u16) -> Vec<Row> {
     };
     let row = row.and(Look::Bold, format!("{} ", brief(task)));
     let words = if need.why == NeedKind::Asks { format!("asks: {cause}") } else { cause };
-    let title = feature.list.find(task).map_or(String::new(), |item| brief(&item.text));
+    let title = feature.list.find(task).map_or(String::new(), |item| brief(task_title(&item.text)));
     let failures = feature.failures_of(task);
     let crosses = Row::of(Look::Bad, "✘".repeat(if is_asking { 0 } else { failures.min(MAX_CROSSES) }));
     let cost = usd(feature.summary.totals.task_costs.get(task).copied());

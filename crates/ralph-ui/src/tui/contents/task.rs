@@ -2,8 +2,9 @@
 
 use tasklist::Item;
 
+use crate::evidence::decisive;
 use crate::local_time::local_minute;
-use crate::needs::flag_words;
+use crate::needs::{flag_words, scoped};
 use crate::style::{columns, counted};
 use crate::tui::model::{Attempt, Night, TaskState};
 use crate::tui::page::Section;
@@ -28,18 +29,30 @@ pub fn sections(scene: &Scene<'_>, item: &Item) -> Vec<Section> {
     let times = attempts.filter(|one| one.is_attempt).count();
     let mut rows = head(scene, item, state);
     if times > 0 {
-        let cost = feature.summary.totals.task_costs.get(task);
-        let cost = cost.map_or(String::new(), |cost| format!(", {}", usd(Some(*cost))));
-        let spent = Row::of(Look::Dim, format!("{}{cost}", counted(times as u64, "attempt")));
+        let (own, all) = (&scene.night.totals, &feature.summary.totals);
+        let own_attempts = own.task_attempts.get(task).copied().unwrap_or_default();
+        let (times, cost) = scoped(task, own_attempts, own.task_costs.get(task).copied(), all);
+        let cost = if cost.is_empty() { cost } else { format!(", {cost}") };
+        let spent = Row::of(Look::Dim, times + &cost);
         rows[0] = std::mem::take(&mut rows[0]).with_right(spent);
     }
     let waiting = wait_for(feature, task, "it").filter(|_| state != TaskState::Done);
     rows.extend(waiting.map(|words| Row::of(Look::Dim, words).indented(2)));
     let mut sections = vec![Section::plain(rows)];
-    if matches!(state, TaskState::Asks | TaskState::Answered | TaskState::Fails) {
-        let acts = acts(task, state);
-        let rows = if scene.is_compact() { vec![acts] } else { vec![Row::rule(), acts, Row::rule()] };
-        sections.push(Section::plain(rows));
+    let is_acceptable = scene.is_acceptable(task);
+    if is_acceptable || matches!(state, TaskState::Asks | TaskState::Answered) {
+        let mut acts = if state == TaskState::Done { Vec::new() } else { vec![acts(scene, task, state)] };
+        // The keys below say it, too, where there is little room.
+        if is_acceptable && (acts.is_empty() || !scene.is_compact()) {
+            let does = if state == TaskState::Done { "it was looked at" } else { "it counts as done" };
+            let row = Row::of(Look::Accent, "x").and(Look::Plain, " right so ").and(Look::Dim, does);
+            acts.push(row.with_right(Row::of(Look::Accent, "d").and(Look::Plain, " diff  ")));
+        }
+        if !scene.is_compact() {
+            acts.insert(0, Row::rule());
+            acts.push(Row::rule());
+        }
+        sections.push(Section::plain(acts));
     }
     let last = scene.attempt(&Subject::Task(task.to_owned())).map(|(_, last)| last);
     let left = if item.done {
@@ -171,23 +184,24 @@ fn says(text: &str, known: Option<&str>) -> bool {
 pub fn excerpt(scene: &Scene<'_>, record: Option<&Iteration>) -> Vec<Row> {
     let most = if scene.is_compact() { MAX_EXCERPT_COMPACT } else { MAX_EXCERPT };
     let mut rows = Vec::new();
-    for line in record.iter().flat_map(|record| record.facts.excerpt.lines()).take(most) {
+    for line in record.iter().flat_map(|record| decisive(&record.facts.excerpt)).take(most) {
         Row::line(line, Look::Plain, &mut rows);
     }
     rows.into_iter().map(|row| Row::of(Look::Dim, format!("  {RULE} ")).then(row)).collect()
 }
 
 /// The keys that bring a task on.
-fn acts(task: &str, state: TaskState<'_>) -> Row {
+fn acts(scene: &Scene<'_>, task: &str, state: TaskState<'_>) -> Row {
     let (key, does) = match state {
         TaskState::Asks => ("a", " answer "),
         TaskState::Answered => ("a", " change the answer "),
         _ => ("h", " hint "),
     };
+    let resume = Row::of(Look::Accent, "r").and(Look::Plain, " resume");
     Row::of(Look::Accent, key)
         .and(Look::Plain, does)
         .and(Look::Dim, format!("for {} only; the next prompt for it has it", brief(task)))
-        .with_right(Row::of(Look::Accent, "r").and(Look::Plain, " resume"))
+        .with_right(if scene.live.is_some() { Row::new() } else { resume })
 }
 
 /// The attempts of each session, oldest first.

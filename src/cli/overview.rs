@@ -19,6 +19,7 @@ const GROUPS: [(&str, &[Entry]); 4] = [
             ("resume", "go on with an unfinished session", ""),
             ("stop", "after this attempt, or --now", ""),
             ("hint", "tell the next attempt something (--task T034)", ""),
+            ("accept", "it is done: you have the last word", "or reopen"),
         ],
     ),
     (
@@ -28,7 +29,7 @@ const GROUPS: [(&str, &[Entry]); 4] = [
             ("log", "every attempt", "--failed, --grep"),
             ("show", "one attempt: show T034, show 49", "-p patch"),
             ("tui", "all of it, live, in the terminal", ""),
-            ("report", "all of it as a page", "--open"),
+            ("report", "all of it as a page; web: live", "--open"),
         ],
     ),
     (
@@ -36,7 +37,6 @@ const GROUPS: [(&str, &[Entry]); 4] = [
         &[
             ("diff", "what an attempt, or the night, changed", ""),
             ("restore", "the files as they were after an attempt", ""),
-            ("bisect", "which attempt broke it", ""),
             ("verify", "whether it passes in a clean checkout, too", ""),
         ],
     ),
@@ -47,7 +47,7 @@ const GROUPS: [(&str, &[Entry]); 4] = [
 const SET_UP: [&str; 4] = ["init", "doctor", "config", "demo"];
 
 /// Commands that help and documents name, and no list has.
-const ALSO: [&str; 6] = ["sessions", "tasks", "shim", "man", "purge", "rebuild"];
+const ALSO: [&str; 7] = ["sessions", "bisect", "tasks", "shim", "man", "purge", "rebuild"];
 
 /// The flags of `run` that people need first.
 const FLAGS: [(&str, &str); 5] = [

@@ -4,7 +4,7 @@ use indexmap::IndexMap;
 
 use ralph_core::record::{
     ExitReason, FailureClass, FileChange, GoneHow, Iteration, Outcome, RALPH, SandboxFacts, SecondRun,
-    SessionId, StreamCounts, Timestamp, ToolCall, hint_command_of, join_truncated,
+    SessionId, StreamCounts, Timestamp, ToolCall, hint_command_of, join_truncated, last_words,
 };
 
 use super::ending::{capital, interruption};
@@ -135,6 +135,13 @@ pub fn lines(shown: &ShownAttempt<'_>, now: Timestamp, screen: Screen) -> Vec<St
     if let (Some(what), Some(task)) = (what, &iteration.task) {
         let command = hint_command_of(RALPH, shown.session, task);
         lines.push(format!("  {}{command}", padded(what, NAME)));
+    }
+    let evidence = iteration.evidence.as_ref();
+    let is_flagged = evidence.is_some_and(|one| !one.flags.is_empty() && one.accepted.is_none());
+    let flagged = iteration.task.as_ref().filter(|_| iteration.outcome == Outcome::Success && is_flagged);
+    if let (Some(task), None) = (flagged, shown.session) {
+        let words = ["right so", "not so"].into_iter().zip(last_words(RALPH, None, task));
+        lines.extend(words.map(|(what, command)| format!("  {}{command}", padded(what, NAME))));
     }
     // Each alone on its line, whole.
     let commands = left_behind::commands(RALPH, iteration, shown.session);

@@ -21,6 +21,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 from concurrent.futures import ThreadPoolExecutor, wait
 
 import baseline
@@ -51,6 +52,9 @@ class Project:
         self.repo = folder / "project"
         for path in [self.repo, folder / "home", folder / "tmp"]:
             path.mkdir(parents=True)
+        for pipe in ["hint", "heard"]:
+            os.mkfifo(folder / pipe)
+        threading.Thread(target=self.hear, daemon=True).start()
         (folder / "gitconfig").write_text(GIT_CONFIG)
         self.git("init", "--quiet", ".")
         self.write("specs/001-shop/spec.md", "# Shop\n\nPeople can order.\n")
@@ -88,7 +92,6 @@ class Project:
             "GIT_CONFIG_GLOBAL": str(self.folder / "gitconfig"),
             "GIT_CONFIG_NOSYSTEM": "1",
             "LC_ALL": "C.UTF-8",
-            "BENCH_PROGRAM": str(self.program),
             "RALPH_TEST_CLOCK": f"2026-01-{1 + hour // 24:02}T{hour % 24:02}:00:00Z",
         }
 
@@ -96,6 +99,13 @@ class Project:
         return subprocess.run(
             words, cwd=self.repo, env=self.environment(hour), capture_output=True, text=True, errors="replace"
         )
+
+    def hear(self):
+        """Says as the user what the agent of a scenario wants to be told, each time it does."""
+        while True:
+            hint = (self.folder / "hint").read_text()
+            self.run([self.program, "ralph", "hint", hint])
+            (self.folder / "heard").write_text("yes")
 
     def git(self, *words):
         run = self.run(["git", *words])

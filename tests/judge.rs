@@ -437,7 +437,7 @@ fn every_screen_shows_what_an_attempt_was_judged_by() {
         .stdout_has("\n  validation  passed (12 tests, ")
         .stdout_has(&format!("\n  flags       ⚑ {flag}\n"))
         .stdout_has("\n  reopened    T002\n");
-    scene.ralph("stats").code(0).stdout_has("flags      1 others\n");
+    scene.ralph("stats").code(0).stdout_has("flags      others 1\n");
     scene.ralph("report -o ../page.html").code(0);
     let page = std::fs::read_to_string(scene.outside("page.html")).expect("the page was written");
     assert!(page.contains(&format!("⚑ {flag}")), "{page}");

@@ -184,7 +184,7 @@ fn show_sessions(
         listed.reverse();
     }
     let features: BTreeSet<&str> = listed.iter().map(|one| one.feature.as_str()).collect();
-    let features = features.into_iter().map(|feature| summary::of_listing(context, listing, feature, None));
+    let features = features.into_iter().map(|feature| summary::of_rows(context, listing, feature, None));
     let features = features.collect::<Result<Vec<_>>>()?;
     let rows = listed.iter().map(Listed::night);
     let lines = nights::lines(
@@ -271,7 +271,7 @@ fn listed<'a>(
         if !(args.sessions || args.json.json || args.jsonl || args.oneline) {
             // The newest alone: of older ones, what was left was done later, or is left there, too.
             if newest.as_ref() == Some(id) {
-                let found = summary::of_listing(context, listing, session.feature, Some(id))?;
+                let found = summary::of_rows(context, listing, session.feature, Some(id))?;
                 needs = needs_you(&found);
                 summary = Some(found).filter(|_| is_open);
                 // What cannot be counted is left out: the rows are what was asked for.

@@ -38,6 +38,21 @@ pub fn of_listing(
     if !listing.is_of_all() {
         return of_feature(context, feature, shown);
     }
+    let summary = of_rows(context, listing, feature, shown)?;
+    Ok(Summary { validation: validation_now(context, listing, feature, shown), ..summary })
+}
+
+/// The same without what the validation says now, which needs whole records and the files.
+pub fn of_rows(
+    context: &Context,
+    listing: &Listing,
+    feature: &str,
+    shown: Option<&SessionId>,
+) -> Result<Summary> {
+    if !listing.is_of_all() {
+        let all = context.store()?.listing(|_| true, &mut Vec::new())?;
+        return of_rows(context, &all, feature, shown);
+    }
     let store = context.store()?;
     let sessions: Vec<_> = listing.sessions().rev().filter(|session| session.feature == feature).collect();
     let newest = sessions.first().and_then(|session| session.rows().rfind(Row::has_run)?.entry().ok());
@@ -45,8 +60,7 @@ pub fn of_listing(
         sessions.iter().flat_map(|session| session.rows().rev()).filter_map(|row| row.commit.parse().ok());
     let list = list(context, store, feature, commits);
     let (facts, hints) = (listing.facts_of(feature), hints(store, feature));
-    let summary = of_facts(context, feature, &facts, newest.as_ref(), &list, &hints, shown)?;
-    Ok(Summary { validation: validation_now(context, listing, feature, shown), ..summary })
+    of_facts(context, feature, &facts, newest.as_ref(), &list, &hints, shown)
 }
 
 /// Returns what the newest validation of a feature said, and whether that holds for the files here, or on the branch of its

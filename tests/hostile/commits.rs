@@ -150,10 +150,11 @@ fn files_that_rules_leave_out_are_named_in_trailer_warning_show_and_closing_line
     let run = scene.ralph("").code(0);
     assert_eq!(files_of(&scene, "HEAD"), ["code", "specs/001-login/tasks.md"]);
     assert_eq!(left_out(&scene), [".env", "big", "new%0aline.key", "unborn/", "nested"]);
-    run.stdout_has("the commit of T001 leaves out .env (credentials), big (too large), new")
+    // The start names the user's files, and nothing else does.
+    run.stdout_has("2 uncommitted files of yours: work, mine.pem\n")
+        .stdout_has("the commit of T001 leaves out .env (credentials), big (too large), new")
         .stdout_has("\n  hint: `git add` and commit them yourself, or have git ignore them")
-        .stdout_has("left out of the commits: .env, big, ")
-        .stdout_lacks("mine.pem");
+        .stdout_has("left out of the commits: .env, big, new line.key, unborn/, nested\n");
     scene.ralph("show 1").code(0).stdout_has("left out    ").stdout_has("nested (nested repository)");
     // The second commit names none of them again.
     scene.tasks("- [x] T001 One\n- [ ] T002 Two").agent_sh(&agent("echo 2 > code")).ralph("").code(0);

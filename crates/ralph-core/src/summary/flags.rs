@@ -19,8 +19,7 @@ struct Reasons<'a> {
 
 impl<'a> Reasons<'a> {
     fn of(sessions: &'a [SessionFacts<'a>]) -> Self {
-        let records = sessions.iter().flat_map(|one| one.iterations.iter().map(|facts| (&one.id, facts)));
-        let records: Vec<_> = records.collect();
+        let records: Vec<_> = super::records(sessions).collect();
         let (mut successes, mut settled) = (HashMap::new(), HashMap::new());
         for (place, (_, facts)) in records.iter().enumerate() {
             let Some(task) = facts.task.as_deref() else { continue };

@@ -9,10 +9,16 @@ use crate::record::{
 };
 
 /// Returns the tasks of the list that are done and whose work the records say is gone, in the order of the list.
-pub fn gone(sessions: &[SessionFacts<'_>], list: &TaskList) -> Vec<GoneWork> {
+pub fn work_gone(sessions: &[SessionFacts<'_>], list: &TaskList) -> Vec<GoneWork> {
+    let mut gone = recorded(sessions);
+    let done = list.tasks().filter(|item| item.done);
+    done.filter_map(|item| gone.remove(&item.name)).collect()
+}
+
+/// Returns the work that the records say is gone, whatever the boxes.
+pub fn recorded(sessions: &[SessionFacts<'_>]) -> BTreeMap<TaskName, GoneWork> {
     let mut gone: BTreeMap<TaskName, GoneWork> = BTreeMap::new();
-    let records = sessions.iter().flat_map(|one| one.iterations.iter().map(|facts| (&one.id, facts)));
-    for (session, facts) in records {
+    for (session, facts) in super::records(sessions) {
         // Done anew, opened again, or right so by a person's word.
         if facts.outcome == Outcome::Success {
             facts.closed.iter().for_each(|task| drop(gone.remove(task.as_ref())));
@@ -30,8 +36,7 @@ pub fn gone(sessions: &[SessionFacts<'_>], list: &TaskList) -> Vec<GoneWork> {
             gone.extend((*how != GoneHow::Back).then(|| (task.clone(), work)));
         }
     }
-    let done = list.tasks().filter(|item| item.done);
-    done.filter_map(|item| gone.remove(&item.name)).collect()
+    gone
 }
 
 /// Returns a need of a person's.

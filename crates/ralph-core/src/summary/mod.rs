@@ -12,14 +12,14 @@ mod totals;
 use tasklist::TaskList;
 
 use crate::record::{
-    GoneHow, GoneWork, Hint, Need, NeedKind, RALPH, Remains, SessionFacts, SessionId, SessionPart,
-    SessionTotals, Summary, lost_files, restore_command,
+    GoneHow, GoneWork, Hint, IterationFacts, Need, NeedKind, RALPH, Remains, SessionFacts, SessionId,
+    SessionPart, SessionTotals, Summary, lost_files, restore_command,
 };
 
 use states::TaskRecords;
 
 pub use flags::moot;
-pub use gone::gone as work_gone;
+pub use gone::{recorded as recorded_gone, work_gone};
 pub use not_done::not_done;
 
 /// Counts the records of all `sessions` of a feature against the present task list,
@@ -64,6 +64,13 @@ pub fn summarize(
     summary.work_gone = work_gone;
     (summary.causes, summary.solved_attempts) = causes::of(sessions);
     summary
+}
+
+/// Returns the records of all sessions in their order, each with its session.
+fn records<'a>(
+    sessions: &'a [SessionFacts<'a>],
+) -> impl Iterator<Item = (&'a SessionId, &'a IterationFacts<'a>)> {
+    sessions.iter().flat_map(|one| one.iterations.iter().map(|facts| (&one.id, facts)))
 }
 
 /// Returns the failed attempts of a feature whose tasks were done later, in order.

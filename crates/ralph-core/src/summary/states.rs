@@ -29,8 +29,7 @@ type Record<'a> = (&'a SessionId, &'a IterationFacts<'a>);
 impl<'a> TaskRecords<'a> {
     pub fn of(sessions: &'a [SessionFacts<'a>], list: &'a TaskList, hints: &'a [Hint]) -> Self {
         let (mut failures, mut verdicts, mut tried) = (HashMap::new(), HashMap::new(), HashMap::new());
-        let records = sessions.iter().flat_map(|one| one.iterations.iter().map(|facts| (&one.id, facts)));
-        for record @ (_, facts) in records {
+        for record @ (_, facts) in super::records(sessions) {
             let Some(item) = facts.task.as_deref().and_then(|task| list.find(task)) else { continue };
             let name = item.name.as_str();
             match facts.outcome {

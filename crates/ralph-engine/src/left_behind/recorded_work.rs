@@ -2,7 +2,8 @@
 
 use anyhow::Result;
 
-use ralph_core::record::{FlagCode, GoneHow, LogEntry, ObjectId, Outcome, Session, SessionId};
+use ralph_core::record::{FlagCode, LogEntry, ObjectId, Outcome, Session, SessionFacts, SessionId};
+use ralph_core::summary::recorded_gone;
 use ralph_store::{RecordReader, SessionLog, Store};
 
 use super::undone_work::UndoneWork;
@@ -25,12 +26,14 @@ pub(crate) fn recorded_work(
 ) -> Result<UndoneWork> {
     let sessions = store.logs_of(&session.feature)?;
     let entries: Vec<&LogEntry> = sessions.iter().flat_map(SessionLog::iterations).collect();
+    let facts: Vec<_> = sessions.iter().filter_map(|log| SessionFacts::of_entries(&log.entries)).collect();
+    let gone = recorded_gone(&facts).into_keys().collect();
     let mut fold = Fold {
         store,
         reader: store.reader()?,
         session: &session.id,
         own_files,
-        recorded: UndoneWork::default(),
+        recorded: UndoneWork { gone, ..UndoneWork::default() },
         last: None,
         budget: MAX_ENTRIES,
     };
@@ -65,7 +68,6 @@ impl Fold<'_> {
             self.recorded.last = entry.iteration.unwrap_or_default();
         }
         let changes = self.changes_of(entry)?;
-        self.gone_or_back(entry);
         if entry.exit.agent.is_none() && entry.closed.is_empty() {
             if entry.outcome == Some(Outcome::Skipped) {
                 self.recorded.work.taken_back_by_loop(&changes);
@@ -97,23 +99,6 @@ impl Fold<'_> {
             }
         }
         Ok(())
-    }
-
-    fn gone_or_back(&mut self, entry: &LogEntry) {
-        let gone = &mut self.recorded.gone;
-        let is_settled =
-            entry.outcome == Some(Outcome::Reopened) || entry.flags.contains(&FlagCode::Accepted);
-        gone.retain(|task| {
-            let is_meant = is_settled && entry.task.as_ref() == Some(task);
-            !entry.closed.contains(task) && !is_meant
-        });
-        for (task, how) in &entry.gone {
-            if *how == GoneHow::Back {
-                gone.remove(task)
-            } else {
-                gone.insert(task.clone())
-            };
-        }
     }
 
     /// Returns what an attempt changed. What was changed before it since the last one is taken in.

@@ -42,7 +42,7 @@ impl Running<'_> {
         ran: &Ran,
         judged: Judged,
     ) -> Result<Drafted> {
-        let texts = self.texts_of(&started);
+        let (texts, base) = (self.texts_of(&started), started.begin.tips.snapshot.clone());
         let StartedIteration { task, slot, begin, memory, environment, .. } = started;
         let Judged { verdict, before, evidence, reopened, ended_at, mut taken, undone, .. } = judged;
         let number = begin.iteration;
@@ -81,7 +81,7 @@ impl Running<'_> {
         let lost_tasks = lost.map(|task| task.name.clone()).collect();
         let counts = self.counts();
         let mut iteration =
-            compose(&mut self.recorder, begin.clone(), &self.session, counts, verdict, taken, ended_at)?;
+            compose(&mut self.recorder, begin, &self.session, counts, verdict, taken, ended_at)?;
         add_run(&mut iteration, ran);
         iteration.duration_ms.second = judged.second_ms;
         iteration.reopened = reopened;
@@ -106,7 +106,7 @@ impl Running<'_> {
         (iteration.git_state, iteration.user_files) = (git_state, user_files);
         (iteration.undone, iteration.lost_tasks) = (undone, lost_tasks);
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-        iteration.gone = self.note_work((&slot, &begin), &iteration, &agents, &before, &texts);
+        iteration.gone = self.note_work((&slot, base), &iteration, &agents, &before, &texts);
         self.note_own_changes(&ran.sealed.blobs());
         iteration.facts.changes = changes;
         iteration.memory = Some(memory);

@@ -10,7 +10,7 @@ use ralph_core::config::Until;
 use ralph_core::judge::orders_reversal;
 use ralph_core::record::{GoneHow, GoneTask, Iteration, MAX_RECORDED_FILES, ObjectId, TaskName};
 use ralph_git::worktree::{RawPath, TreeEntry};
-use ralph_store::{Begin, Slot};
+use ralph_store::Slot;
 use tasklist::TaskList;
 
 use super::done_work::Suspect;
@@ -20,10 +20,10 @@ pub(super) const MAX_COMPARED_BYTES: u64 = 1 << 20;
 
 impl Running<'_> {
     /// Takes in what an attempt changed, closed and undid. Returns the tasks of `list` whose work went or came back, in it or since
-    /// the attempt before. On another branch, or without a snapshot, nothing of that is known.
+    /// the attempt before, which left `base`. On another branch, or without a snapshot, nothing of that is known.
     pub(crate) fn note_work(
         &mut self,
-        (slot, begin): (&Slot, &Begin),
+        (slot, base): (&Slot, Option<ObjectId>),
         iteration: &Iteration,
         agents: &SnapshotTaken,
         list: &TaskList,
@@ -34,7 +34,7 @@ impl Running<'_> {
             && agents.failure.is_none()
             && self.way_back().is_none();
         let unseen = self.past.left_behind.undone.work.unseen();
-        let before = self.past.left_behind.undone.work.suspects(&unseen, &[]);
+        let (_, before) = self.past.left_behind.undone.work.suspects(&unseen, &[]);
         self.note_ended(iteration, &agents.blobs, list);
         let known = &self.past.left_behind.undone;
         let touched: BTreeSet<RawPath> =
@@ -57,14 +57,12 @@ impl Running<'_> {
         for lost in found.into_iter().filter(|lost| gone.insert(lost.task.clone())) {
             let files: Vec<String> =
                 lost.files.iter().map(|path| String::from_utf8_lossy(path).into_owned()).collect();
-            let how = match () {
-                () if before.1.iter().any(|known| known.task == lost.task) => GoneHow::Between,
-                () if orders_reversal(texts, &files, list.languages()) => GoneHow::Ordered,
-                () => GoneHow::Attempt,
-            };
-            let kept_in = match how {
-                GoneHow::Between => Some(lost.snapshot),
-                _ => begin.tips.snapshot.clone(),
+            let (how, kept_in) = if before.iter().any(|known| known.task == lost.task) {
+                (GoneHow::Between, Some(lost.snapshot))
+            } else if orders_reversal(texts, &files, list.languages()) {
+                (GoneHow::Ordered, base.clone())
+            } else {
+                (GoneHow::Attempt, base.clone())
             };
             let files = files.into_iter().take(MAX_RECORDED_FILES).collect();
             changes.push(GoneTask { task: lost.task, how, files, kept_in });

@@ -74,8 +74,11 @@ impl Running<'_> {
     fn recorded_with_changes(&self, tasks: Option<&TaskList>) -> Result<Closing> {
         let Some(log) = self.log()? else { return Ok(Closing::default()) };
         let recorded = self.recorded(&log, tasks)?;
-        let needing = recorded.not_done.iter().filter(|task| task.needs_you());
-        let unfinished = needing.map(|task| self.unfinished(&log, &task.task)).collect::<Result<_>>()?;
+        let needing: Vec<_> = recorded.not_done.iter().filter(|task| task.needs_you()).collect();
+        let is_any = !needing.is_empty();
+        let logs = if is_any { self.plan.store.logs_of(&self.session.feature)? } else { Vec::new() };
+        let unfinished = needing.iter().map(|task| self.unfinished(&log, &logs, &task.task));
+        let unfinished = unfinished.collect::<Result<_>>()?;
         let (changes, ci_files) = self.changes(&log)?.unzip();
         Ok(Closing { changes, ci_files: ci_files.unwrap_or_default(), unfinished, ..recorded })
     }
@@ -108,8 +111,8 @@ impl Running<'_> {
         Ok(Closing { not_done, false_claims, summary, ..Closing::default() })
     }
 
-    /// Returns what the failed attempts at a task came to, and what of it is still in the work tree.
-    fn unfinished(&self, log: &SessionLog, task: &str) -> Result<Unfinished> {
+    /// Returns what the failed attempts at a task came to, and what of it is still in the work tree. `logs` are all sessions.
+    fn unfinished(&self, log: &SessionLog, logs: &[SessionLog], task: &str) -> Result<Unfinished> {
         let store = self.plan.store;
         let of_task = log.iterations().filter(|entry| entry.task.as_deref() == Some(task));
         let records = store.read_iterations(&of_task.cloned().collect::<Vec<_>>())?;
@@ -134,7 +137,6 @@ impl Running<'_> {
         };
         let since = self.changed_between(last, now)?;
         // Attempts of earlier sessions left lines, too. What is there by now counts once, however often it was written anew.
-        let logs = store.logs_of(&self.session.feature)?;
         let all =
             logs.iter().flat_map(SessionLog::iterations).filter(|one| one.task.as_deref() == Some(task));
         let all: Vec<_> = all.collect();

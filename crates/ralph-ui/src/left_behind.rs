@@ -2,7 +2,7 @@
 
 use ralph_core::record::{
     GoneHow, Iteration, LOST, MAX_LISTED_FILES, OwnCommand, RALPH, SessionId, UserFileChange, join_files,
-    lost_files, quoted_for_shell, restore_command, undone_command,
+    lost_files, restore_command, undone_command, work_of_command,
 };
 
 /// `! your uncommitted work is gone: a.js reverted; specify ralph restore 0 a.js brings it back`
@@ -26,9 +26,8 @@ pub fn commands(program: OwnCommand, iteration: &Iteration, session: Option<&Ses
     let undone = undone_command(program, &iteration.undone, session);
     // What is gone is among what it undid, but for what went before it.
     let gone = iteration.gone.iter().filter(|gone| gone.how == GoneHow::Between);
-    let of =
-        session.map_or(String::new(), |_| format!(" --feature {}", quoted_for_shell(&iteration.feature)));
-    let gone = gone.map(|gone| format!("{program} restore --work-of {}{of}", quoted_for_shell(&gone.task)));
+    let feature = session.map(|_| iteration.feature.as_str());
+    let gone = gone.map(|gone| work_of_command(program, feature, &gone.task));
     undone.into_iter().chain(gone).chain(restore_command(program, &iteration.user_files, session)).collect()
 }
 

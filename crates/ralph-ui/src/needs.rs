@@ -2,7 +2,7 @@
 
 use ralph_core::record::{
     Changes, Cost, DiffStat, FlagCode, FlaggedTask, Need, NeedKind, OwnCommand, RALPH, SessionId,
-    SessionTotals, Summary, hint_command_of, join_truncated, last_words, quoted_for_shell,
+    SessionTotals, Summary, hint_command_of, join_truncated, last_words, work_of_command,
 };
 
 use super::evidence::FLAG;
@@ -120,10 +120,10 @@ pub fn need_commands(
     need: &Need,
     newest: Option<&SessionId>,
 ) -> Vec<String> {
+    let feature = newest.is_none().then_some(summary.feature.as_str());
     match (need.why, need.task.as_deref()) {
-        (NeedKind::Gone, Some(task)) => gone_commands(program, summary, task, newest).collect(),
+        (NeedKind::Gone, Some(task)) => gone_commands(program, feature, task).to_vec(),
         (NeedKind::Accept, Some(task)) => {
-            let feature = newest.is_none().then_some(summary.feature.as_str());
             let [accept, _] = last_words(program, feature, task);
             let session = newest.is_none().then_some(&need.session);
             vec![accept, hint_command_of(program, session, task)]
@@ -155,8 +155,8 @@ pub fn flagged(summary: &Summary, newest: Option<&SessionId>, indent: &str, scre
         let lead = format!("{indent}{FLAG} {name}");
         rows.extend(screen.painted(Look::Warn, &lead, &flag_words(task)));
         if is_gone {
-            let commands = gone_commands(RALPH, summary, &task.task, newest);
-            rows.extend(commands.map(|command| format!("{indent}  → {command}")));
+            let commands = gone_commands(RALPH, feature, &task.task);
+            rows.extend(commands.iter().map(|command| format!("{indent}  → {command}")));
             continue;
         }
         let diff = task.iteration.map(|number| diff_command(&task.session, number, newest));
@@ -199,20 +199,9 @@ pub fn flag_words(task: &FlaggedTask) -> String {
 }
 
 /// Returns the commands about work that is gone: one brings it back, one says that it is right so.
-pub fn gone_commands<'a>(
-    program: OwnCommand,
-    summary: &Summary,
-    task: &'a str,
-    newest: Option<&SessionId>,
-) -> impl Iterator<Item = String> + use<'a> {
-    let gone = summary.work_gone.iter().find(|gone| gone.task == task);
-    // The session that commands mean by themselves says of which feature the task is.
-    let is_newest = newest.is_some() && summary.session.as_ref().map(|part| &part.id) == newest;
-    let of =
-        if is_newest { String::new() } else { format!(" --feature {}", quoted_for_shell(&summary.feature)) };
-    let task = quoted_for_shell(task);
-    let back = gone.map(|_| format!("{program} restore --work-of {task}{of}"));
-    back.into_iter().chain([format!("{program} accept {task}{of}")])
+pub fn gone_commands(program: OwnCommand, feature: Option<&str>, task: &str) -> [String; 2] {
+    let [accept, _] = last_words(program, feature, task);
+    [work_of_command(program, feature, task), accept]
 }
 
 /// Returns the command that shows what an attempt changed. `newest` is the session that it means by itself.

@@ -60,6 +60,12 @@ pub fn last_words(program: OwnCommand, feature: Option<&str>, task: &str) -> [St
     ["accept", "reopen"].map(|word| format!("{program} {word}{feature} {}", shell_word(task)))
 }
 
+/// Returns the command that brings back the work of a task which was taken back: of a feature, where it does not mean it by itself.
+pub fn work_of_command(program: OwnCommand, feature: Option<&str>, task: &str) -> String {
+    let feature = feature.map_or(String::new(), |path| format!(" --feature {}", shell_word(path)));
+    format!("{program} restore --work-of {}{feature}", shell_word(task))
+}
+
 /// Returns the name of a task or the path of a feature as one word for a shell.
 fn shell_word(name: &str) -> String {
     // `#7` would be a comment.

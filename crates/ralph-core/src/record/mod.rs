@@ -56,7 +56,7 @@ pub use facts::{
     CommandRun, FACTS_VERSION, Facts, Failing, FileChange, FileStatus, Statement, Summarized, ToolUse,
 };
 pub use hex::hex;
-pub use hint::{Hint, hint_command, hint_command_of, last_words};
+pub use hint::{Hint, hint_command, hint_command_of, last_words, work_of_command};
 pub use ids::{ObjectId, SessionId};
 pub use if_there::IfThere;
 pub use ignored::{DependencyState, IgnoredState, MAX_IGNORED_NAMES};

@@ -412,10 +412,9 @@ pub(super) fn way(report: &Report) -> Vec<String> {
     merge.or(commit).into_iter().chain([request]).collect()
 }
 
-/// What else is worth a look.
-pub(super) fn also(report: &Report) -> Vec<Value> {
+/// What else is worth a look; of tests, `is_reviewed` says that they are named already.
+pub(super) fn also(report: &Report, is_reviewed: bool) -> Vec<Value> {
     let mut items = Vec::new();
-    let is_reviewed = !review(report).is_empty();
     let claims = report.session_totals().false_claims.clone();
     if !claims.is_empty() {
         let were = if claims.len() == 1 { "was" } else { "were" };
@@ -429,7 +428,7 @@ pub(super) fn also(report: &Report) -> Vec<Value> {
         let more = format!("is done, but look: {}", words(&flag_words(task)));
         let what = format!("⚑ {}", one_line(&task.task));
         let commands = if task.flags == [FlagCode::Gone] {
-            let gone = gone_commands(RALPH_ELSEWHERE, &report.summary, &task.task, None);
+            let gone = gone_commands(RALPH_ELSEWHERE, Some(&report.summary.feature), &task.task);
             gone.into_iter().map(|command| ("", Some(command))).collect()
         } else {
             let diff =

@@ -100,7 +100,7 @@ pub fn page(report: &Report, limits: Limits, medium: Medium<'_>) -> Result<Strin
 
 /// What stands around the rows of attempts.
 fn values(report: &Report, limits: Limits) -> Value {
-    let needs = report.needs();
+    let (needs, review) = (report.needs(), first_screen::review(report));
     let states = report.states();
     let asks = needs.iter().any(|need| need.why.waits_for_hint());
     context! {
@@ -118,12 +118,12 @@ fn values(report: &Report, limits: Limits) -> Value {
         now => first_screen::now(report),
         needs => first_screen::cards(report),
         answered => first_screen::answered(report),
-        review => first_screen::review(report),
+        review => &review,
         way => first_screen::way(report),
         resume => first_screen::resume(report).filter(|_| !asks),
         done => format!("{} of {}", states.done, states.total()),
         phases => first_screen::phases(report),
-        also => first_screen::also(report),
+        also => first_screen::also(report, !review.is_empty()),
         strip => strip(report),
         changes => panels::changes(report, limits.max_patches()),
         failures => panels::failures(report),

@@ -134,6 +134,9 @@ pub struct App {
     pub message: Vec<Row>,
     pub size: Rect,
     pub now: Timestamp,
+    /// What was there of the outputs of the attempt that runs, and since when there is no more.
+    heard: Option<(u32, [Option<u64>; 4])>,
+    heard_at: Timestamp,
     pub own_loop: OwnLoop,
     /// True if the loop that was started here was ever seen to run a session.
     pub has_begun: bool,
@@ -163,6 +166,8 @@ impl App {
             message: Vec::new(),
             size,
             now,
+            heard: None,
+            heard_at: now,
             own_loop,
             has_begun: false,
         }
@@ -179,6 +184,11 @@ impl App {
 
     pub fn in_flight(&self) -> Option<&InFlight> {
         self.live()?.in_flight.as_ref()
+    }
+
+    /// Returns how long there was no output of the attempt that runs, as far as it was seen, in milliseconds.
+    pub fn silent_ms(&self) -> u64 {
+        self.heard.map_or(0, |_| self.heard_at.ms_until(self.now))
     }
 
     /// Returns what the log is filtered by.
@@ -240,6 +250,10 @@ impl App {
             }
         }
         self.renew();
+        let lengths = self.in_flight().map(|running| (running.number, running.lengths));
+        if self.heard != lengths {
+            (self.heard, self.heard_at) = (lengths, self.now);
+        }
         let is_live = self.live().is_some();
         let has_ended = was_live && !is_live;
         let is_news = was_live != is_live && self.follows;

@@ -23,6 +23,9 @@ use super::widgets::{list, panel, text};
 /// Most cells that stand for tasks of a phase, one each.
 const CELLS: usize = 8;
 
+/// An agent without output for so long may hang.
+const SILENT_MS: u64 = 5 * 60_000;
+
 /// What turns, a step each tenth of a second.
 const SPINNER: [&str; 8] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧"];
 
@@ -60,10 +63,21 @@ fn now_rows(app: &App, scene: &Scene<'_>, live: &Live, width: usize) -> Vec<Row>
         let doing = brief(running.doing.as_ref().unwrap_or(&running.agent));
         [("agent", doing)].into_iter().chain(command.map(|command| ("then", command + &took))).collect()
     };
+    let is_silent = app.silent_ms() >= SILENT_MS;
+    let limit = scene.detail().and_then(|detail| detail.setting("idle-timeout")?.as_str());
+    let limit = limit.filter(|_| !running.is_validating());
+    let limit = limit.map_or(String::new(), |limit| format!(", stopped at {}", brief(limit)));
+    // In the place of what would come then: the panel has no more lines.
+    let silent = is_silent.then(|| {
+        let words = format!("no output for {}{limit}", minutes(app.silent_ms()));
+        Row::of(Look::Warn, format!("  {words}"))
+    });
+    let shown = if silent.is_some() { 1 } else { below.len() };
     let below = below
         .into_iter()
+        .take(shown)
         .map(|(name, words)| Row::of(Look::Dim, format!("  {name:<6} ")).and(Look::Plain, words));
-    [row].into_iter().chain(below).collect()
+    [row].into_iter().chain(silent).chain(below).collect()
 }
 
 /// What only the user can settle.

@@ -281,6 +281,22 @@ fn run(words: &[&str], said: Option<&str>) -> Effect {
 }
 
 #[test]
+fn an_agent_without_output_for_minutes_is_said_to_be_silent() {
+    let mut scene = Scene::new(at_work(), (120, 36));
+    let now = scene.app.now;
+    scene.app.tick(Timestamp::from_ms(now.ms() + 4 * 60_000));
+    assert!(!scene.picture().contains("no output for"), "an agent may think for some minutes");
+    scene.app.tick(Timestamp::from_ms(now.ms() + 12 * 60_000));
+    scene.shows("no output for 12 min");
+    // Seen anew, with more of it.
+    let mut overview = scene.app.overview.clone();
+    let live = overview.live.values_mut().next().unwrap();
+    live.in_flight.as_mut().unwrap().lengths[0] = Some(999_999);
+    scene.app.looked(overview);
+    assert!(!scene.picture().contains("no output for"));
+}
+
+#[test]
 fn acts_are_commands_with_their_arguments_as_a_list() {
     let id = session_id(1);
     let id = id.as_str();

@@ -9,9 +9,9 @@ use crossterm::event::{Event, KeyEventKind};
 use ratatui::layout::Rect;
 
 use crate::needs::count_words;
-use ralph_core::record::{Need, NeedKind, SessionId, TaskName, Timestamp};
+use ralph_core::record::{FlaggedTask, Need, NeedKind, SessionId, TaskName, Timestamp};
 
-use super::contents::{self, Cache, Scene, Subject, View, beside_rows, need_rows};
+use super::contents::{self, Cache, Scene, Subject, View, answered_row, need_rows};
 use super::layout::{Areas, Panel, Shape};
 use super::model::{Answer, DiffTarget, Feature, File, InFlight, Live, Night, Overview, Request};
 use super::page::{Page, top_to_show};
@@ -115,9 +115,11 @@ pub struct App {
     pub left: Panel,
     pub view: View,
     pub subject: Subject,
-    /// The line of what needs the user, and the rows of each.
+    /// The line of what needs the user, and the rows of each, with those that are answered.
     pub need: usize,
     pub need_rows: Vec<Vec<Row>>,
+    /// The line of what is flagged.
+    pub flag: usize,
     pub tree: Tree,
     pub page: Page,
     shown: Option<Shown>,
@@ -154,6 +156,7 @@ impl App {
             subject: Subject::Night,
             need: 0,
             need_rows: Vec::new(),
+            flag: 0,
             tree: Tree::default(),
             page: Page::default(),
             shown: None,
@@ -203,10 +206,13 @@ impl App {
         self.night().map_or(&[], |(feature, _)| &feature.summary.needs_you)
     }
 
-    /// Returns the task of a row below what needs somebody.
-    fn beside_needs(&self, row: usize) -> Option<&TaskName> {
-        let (feature, _) = self.night()?;
-        feature.beside_needs().nth(row.checked_sub(feature.summary.needs_you.len())?)
+    pub fn flagged(&self) -> &[FlaggedTask] {
+        self.night().map_or(&[], |(feature, _)| &feature.summary.flagged)
+    }
+
+    /// Returns the panels that are there.
+    pub fn panels(&self) -> Vec<Panel> {
+        Panel::all(self.live().is_some(), !self.flagged().is_empty())
     }
 
     pub fn scene(&self) -> Option<Scene<'_>> {
@@ -278,14 +284,16 @@ impl App {
 
     /// Goes to what is to be seen first: what runs, else what needs the user, else the session.
     fn arrive(&mut self) {
-        (self.view, self.need) = (View::Detail, 0);
+        (self.view, self.need, self.flag) = (View::Detail, 0, 0);
         self.subject = Subject::Night;
         self.focus(if self.live().is_some() {
             Panel::Now
-        } else if self.need_rows.is_empty() {
-            Panel::Night
-        } else {
+        } else if !self.need_rows.is_empty() {
             Panel::Needs
+        } else if !self.flagged().is_empty() {
+            Panel::Look
+        } else {
+            Panel::Night
         });
     }
 
@@ -298,13 +306,13 @@ impl App {
         }
         self.need_rows = self.scene().map_or_else(Vec::new, |scene| {
             let needs = self.needs().iter().map(|need| need_rows(&scene, need, self.size.width));
-            needs.chain(beside_rows(scene.feature)).collect()
+            needs.chain(scene.feature.summary.answered.iter().map(|task| vec![answered_row(task)])).collect()
         });
         self.need = self.need.min(self.need_rows.len().saturating_sub(1));
-        if self.live().is_none() {
-            for panel in [&mut self.left, &mut self.panel] {
-                *panel = if *panel == Panel::Now { Panel::Needs } else { *panel };
-            }
+        self.flag = self.flag.min(self.flagged().len().saturating_sub(1));
+        let panels = self.panels();
+        for panel in [&mut self.left, &mut self.panel] {
+            *panel = if panels.contains(panel) { *panel } else { Panel::Needs };
         }
     }
 
@@ -328,11 +336,16 @@ impl App {
                     ..
                 }) => Subject::Task(task.clone()),
                 Some(_) => Subject::Need(self.need),
-                None => match self.beside_needs(self.need) {
-                    Some(task) => Subject::Task(task.clone()),
-                    None => Subject::Night,
-                },
+                None => {
+                    let answered = self.night().map_or(&[][..], |(feature, _)| &feature.summary.answered);
+                    let answered = answered.get(self.need.saturating_sub(self.needs().len()));
+                    answered.map_or(Subject::Night, |answered| Subject::Task(answered.task.clone()))
+                }
             },
+            Panel::Look => {
+                let flagged = self.flagged().get(self.flag);
+                flagged.map_or(Subject::Night, |flagged| Subject::Task(flagged.task.clone()))
+            }
             Panel::Tasks => match (self.tree.selected(), self.night()) {
                 (Some(Line::Task(place)), Some((feature, _))) => {
                     Subject::Task(feature.list.items[place].name.clone())
@@ -415,11 +428,11 @@ impl App {
     }
 
     pub fn areas(&self) -> Areas {
-        let needs = self.need_rows.iter().map(Vec::len);
+        let lines = (self.need_rows.iter().map(Vec::len).sum(), self.flagged().len());
         // Rows of attempts and sessions have more to say than fits beside the lists.
         let is_full = matches!(self.view, View::Log | View::Nights);
         let panels = (self.panel, self.left);
-        Areas::of(self.size, panels, self.live().is_some(), needs.sum(), is_full)
+        Areas::of(self.size, panels, self.live().is_some(), lines, is_full)
     }
 
     /// Puts on the screen what the cursors are on.

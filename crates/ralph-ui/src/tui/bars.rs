@@ -161,6 +161,7 @@ const LIST_KEYS: &[(&str, &str)] = &[
     ("↑↓", "move"),
     ("⏎", "open"),
     ("a", "answer"),
+    ("R", "bring back"),
     ("x", "right so"),
     ("r", "resume"),
     ("d", "diff"),
@@ -168,7 +169,7 @@ const LIST_KEYS: &[(&str, &str)] = &[
     ("o", "output"),
     ("L", "log"),
     ("/", "find"),
-    ("1-3", "panel"),
+    ("1-4", "panel"),
 ];
 
 /// The keys of use: what has no room is not shown.
@@ -191,14 +192,20 @@ fn key_hints(app: &App) -> Vec<(&'static str, String)> {
     let scene = app.scene();
     let chosen = scene.as_ref().and_then(|scene| scene.task(&app.subject));
     let is_acceptable = chosen.zip(scene.as_ref()).is_some_and(|(task, scene)| scene.is_acceptable(task));
+    let is_gone = scene.as_ref().is_some_and(|scene| {
+        scene.feature.summary.work_gone.iter().any(|gone| Some(gone.task.as_str()) == chosen)
+    });
     let keys = keys.iter().filter(|(key, _)| match *key {
         "a" => is_task && !is_acceptable,
+        "R" => is_gone,
         "x" => is_acceptable,
         _ => true,
     });
     let hinted = chosen.or(scene.as_ref().and_then(Scene::running_task));
     let keys = keys.map(|(key, does)| match (*key, hinted) {
         ("h", Some(task)) => ("h", format!("hint for {}", shown(task))),
+        // Without the detail, which has no number.
+        ("1-4", _) => (["1-3", "1-4", "1-5"][app.panels().len().clamp(4, 6) - 4], (*does).to_owned()),
         _ => (*key, (*does).to_owned()),
     });
     let mut keys: Vec<_> = keys.collect();

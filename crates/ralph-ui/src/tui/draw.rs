@@ -32,6 +32,7 @@ pub fn draw(frame: &mut Frame<'_>, app: &App, paint: Paint) {
                 match panel {
                     Panel::Now => panels::now(frame, app, scene, area),
                     Panel::Needs => panels::needs(frame, app, scene, area),
+                    Panel::Look => panels::look(frame, app, scene, area),
                     Panel::Tasks if areas.is_summary => panels::summary(frame, app, scene, area),
                     Panel::Tasks => panels::tasks(frame, app, scene, area),
                     Panel::Night => panels::night(frame, app, scene, area),

@@ -16,17 +16,29 @@ const NIGHT: u16 = 9;
 pub enum Panel {
     Now,
     Needs,
+    /// The tasks that are done and flagged.
+    Look,
     Tasks,
     Night,
     Detail,
 }
 
 impl Panel {
-    const ALL: [Self; 5] = [Self::Now, Self::Needs, Self::Tasks, Self::Night, Self::Detail];
+    const ALL: [Self; 6] = [Self::Now, Self::Needs, Self::Look, Self::Tasks, Self::Night, Self::Detail];
 
     /// Returns the panels that are there, in their order. All but the last have numbers.
-    pub fn all(is_live: bool) -> &'static [Self] {
-        if is_live { &Self::ALL } else { &Self::ALL[1..] }
+    pub fn all(is_live: bool, has_flags: bool) -> Vec<Self> {
+        let is_there = |panel: &Self| match panel {
+            Self::Now => is_live,
+            Self::Look => has_flags,
+            _ => true,
+        };
+        Self::ALL.into_iter().filter(is_there).collect()
+    }
+
+    /// Returns true if what it has is listed above a summary of the rest, where there is little room.
+    fn is_first(self) -> bool {
+        matches!(self, Self::Now | Self::Needs | Self::Look)
     }
 }
 
@@ -56,7 +68,7 @@ fn column<const N: usize>(area: Rect, lines: [Option<u16>; N]) -> [Rect; N] {
 }
 
 /// The places of the panels, in their order.
-type Panels = [Rect; 5];
+type Panels = [Rect; 6];
 
 /// The places on the screen, with their borders. What has no room has no area.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,20 +81,28 @@ pub struct Areas {
 }
 
 impl Areas {
-    /// Lays out a screen with a number of lines that need the user, for the panel that has the keys and the list that was
-    /// used last. The detail has the whole screen if it `is_full`.
-    pub fn of(size: Rect, (panel, left): (Panel, Panel), is_live: bool, needs: usize, is_full: bool) -> Self {
+    /// Lays out a screen with a number of lines that need the user and of flags, for the panel that has the keys and the
+    /// list that was used last. The detail has the whole screen if it `is_full`.
+    pub fn of(
+        size: Rect,
+        (panel, left): (Panel, Panel),
+        is_live: bool,
+        (needs, flags): (usize, usize),
+        is_full: bool,
+    ) -> Self {
         let [header, body, keys] = column(size, [Some(1), None, Some(1)]);
-        let needs = u16::try_from(needs.max(1)).unwrap_or(u16::MAX).saturating_add(2);
+        let with_border = |lines: usize| u16::try_from(lines).unwrap_or(u16::MAX).saturating_add(2);
+        let needs = with_border(needs.max(1));
+        let look = if flags > 0 { with_border(flags).min((body.height / 4).max(3)) } else { 0 };
         let shape = Shape::of(size);
         let panels = match shape {
-            _ if body.height < 3 => [Rect::ZERO; 5],
+            _ if body.height < 3 => [Rect::ZERO; 6],
             _ if is_full => only(body, Panel::Detail),
-            Shape::Narrow => narrow(body, panel, needs),
-            Shape::Stacked => stacked(body, panel, is_live, needs),
-            Shape::Wide => wide(body, left, is_live, needs),
+            Shape::Narrow => narrow(body, panel, needs, look),
+            Shape::Stacked => stacked(body, panel, is_live, needs, look),
+            Shape::Wide => wide(body, left, is_live, needs, look),
         };
-        let is_summary = shape != Shape::Wide && matches!(panel, Panel::Now | Panel::Needs);
+        let is_summary = shape != Shape::Wide && panel.is_first();
         Self { header, panels, keys, is_summary }
     }
 
@@ -96,48 +116,61 @@ impl Areas {
     }
 }
 
-fn wide(body: Rect, left: Panel, is_live: bool, needs: u16) -> Panels {
+fn wide(body: Rect, left: Panel, is_live: bool, needs: u16, look: u16) -> Panels {
     let width = (body.width * 5 / 12).clamp(50, 74);
     let [list, detail] = Layout::horizontal([Constraint::Length(width), Constraint::Fill(1)]).areas(body);
     let now = if is_live { NOW } else { 0 };
     let needs = needs.min((body.height / 3).max(3));
-    let rest = body.height.saturating_sub(now + needs);
+    let rest = body.height.saturating_sub(now + needs + look);
     let night = match rest {
         18.. => NIGHT,
         12.. => 5,
         _ if left == Panel::Night => rest.min(5),
         _ => 0,
     };
-    let [now, needs, tasks, night] = column(list, [Some(now), Some(needs), None, Some(night)]);
-    [now, needs, tasks, night, detail]
+    let lines = [Some(now), Some(needs), Some(look), None, Some(night)];
+    let [now, needs, look, tasks, night] = column(list, lines);
+    [now, needs, look, tasks, night, detail]
 }
 
-fn stacked(body: Rect, panel: Panel, is_live: bool, needs: u16) -> Panels {
+fn stacked(body: Rect, panel: Panel, is_live: bool, needs: u16, look: u16) -> Panels {
     match panel {
         Panel::Tasks | Panel::Night if body.height >= 14 => {
             let night = if panel == Panel::Night { 8 } else { 0 };
             let [tasks, night, detail] = column(body, [None, Some(night), None]);
-            [Rect::ZERO, Rect::ZERO, tasks, night, detail]
+            [Rect::ZERO, Rect::ZERO, Rect::ZERO, tasks, night, detail]
         }
-        Panel::Now | Panel::Needs if body.height >= 14 => {
+        panel if panel.is_first() && body.height >= 14 => {
             let needs = needs.min((body.height / 4).max(3));
             let now = if is_live { NOW.min(4) } else { 0 };
-            let summary = if body.height >= if is_live { 24 } else { 20 } { 8 } else { 5 };
-            let [now, needs, detail, tasks] = column(body, [Some(now), Some(needs), None, Some(summary)]);
-            [now, needs, tasks, Rect::ZERO, detail]
+            let summary = if body.height >= if is_live || look > 0 { 24 } else { 20 } { 8 } else { 5 };
+            let (needs, look) = one_of_two(body.height >= 20, panel, needs, look);
+            let lines = [Some(now), Some(needs), Some(look), None, Some(summary)];
+            let [now, needs, look, detail, tasks] = column(body, lines);
+            [now, needs, look, tasks, Rect::ZERO, detail]
         }
         _ => only(body, panel),
     }
 }
 
-fn narrow(body: Rect, panel: Panel, needs: u16) -> Panels {
-    if !matches!(panel, Panel::Now | Panel::Needs) || body.height < 12 {
+/// Where there is no room for both lists, the one that has the keys is there.
+fn one_of_two(has_room: bool, panel: Panel, needs: u16, look: u16) -> (u16, u16) {
+    match panel {
+        _ if has_room => (needs, look),
+        Panel::Look => (0, look),
+        _ => (needs, 0),
+    }
+}
+
+fn narrow(body: Rect, panel: Panel, needs: u16, look: u16) -> Panels {
+    if !panel.is_first() || body.height < 12 {
         return only(body, panel);
     }
     let now = if panel == Panel::Now { 4 } else { 0 };
-    let needs = needs.min(body.height.saturating_sub(now + 5));
-    let [now, needs, tasks] = column(body, [Some(now), Some(needs), None]);
-    [now, needs, tasks, Rect::ZERO, Rect::ZERO]
+    let (needs, look) = one_of_two(body.height >= 18, panel, needs, look);
+    let needs = needs.min(body.height.saturating_sub(now + look + 5));
+    let [now, needs, look, tasks] = column(body, [Some(now), Some(needs), Some(look), None]);
+    [now, needs, look, tasks, Rect::ZERO, Rect::ZERO]
 }
 
 fn only(body: Rect, panel: Panel) -> Panels {

@@ -402,12 +402,6 @@ impl Feature {
         self.summary.flagged.iter().find(|flagged| flagged.task == task)
     }
 
-    /// Returns the tasks that are below what needs somebody: those that are answered, then those to look at.
-    pub fn beside_needs(&self) -> impl Iterator<Item = &TaskName> {
-        let answered = self.summary.answered.iter().map(|answered| &answered.task);
-        answered.chain(self.summary.flagged.iter().map(|flagged| &flagged.task))
-    }
-
     /// Returns the sessions in which a task was tried, newest first, each with its attempts at it, oldest first.
     pub fn attempts_at<'a>(&'a self, task: &'a str) -> impl Iterator<Item = (&'a Night, Vec<&'a Attempt>)> {
         self.nights

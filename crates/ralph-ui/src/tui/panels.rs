@@ -12,7 +12,7 @@ use crate::style::{bar, brief_duration, columns, cut, duration, minutes, task_ti
 use ralph_core::record::{Interruption, NeedKind};
 
 use super::app::App;
-use super::contents::{MAX_CROSSES, Scene, Subject, attempts_of, brief};
+use super::contents::{MAX_CROSSES, Scene, Subject, attempts_of, brief, flag_row};
 use super::layout::Panel;
 use super::model::{Feature, Live, Night, TaskState};
 use super::row::{Look, Row};
@@ -84,10 +84,7 @@ fn now_rows(app: &App, scene: &Scene<'_>, live: &Live, width: usize) -> Vec<Row>
 pub fn needs(frame: &mut Frame<'_>, app: &App, scene: &Scene<'_>, area: Rect) {
     let needs = app.needs();
     let look = if needs.is_empty() { Look::Dim } else { Look::Warn };
-    let flagged = scene.feature.summary.flagged.len();
-    let look_at = if flagged > 0 { format!("{flagged} to look at") } else { String::new() };
-    let title = Row::of(Look::Bold, "Needs you ").and(look, needs.len().to_string());
-    let titles = [title, Row::of(Look::Warn, look_at)];
+    let titles = [Row::of(Look::Bold, "Needs you ").and(look, needs.len().to_string()), Row::new()];
     let (items, chosen) = if app.need_rows.is_empty() {
         (vec![vec![Row::of(Look::Dim, nothing_needed(scene))]], None)
     } else {
@@ -95,6 +92,15 @@ pub fn needs(frame: &mut Frame<'_>, app: &App, scene: &Scene<'_>, area: Rect) {
     };
     let is_focused = app.panel == Panel::Needs;
     list(frame, area, is_focused, titles, items, chosen, (app.need, app.need_rows.len()));
+}
+
+/// What is done and flagged.
+pub fn look(frame: &mut Frame<'_>, app: &App, scene: &Scene<'_>, area: Rect) {
+    let flagged = &scene.feature.summary.flagged;
+    let items: Vec<Vec<Row>> = flagged.iter().map(|task| vec![flag_row(task)]).collect();
+    let titles = [Row::of(Look::Bold, "Look ").and(Look::Warn, flagged.len().to_string()), Row::new()];
+    let chosen = (app.left == Panel::Look).then_some(app.flag);
+    list(frame, area, app.panel == Panel::Look, titles, items, chosen, (app.flag, flagged.len()));
 }
 
 fn nothing_needed(scene: &Scene<'_>) -> String {

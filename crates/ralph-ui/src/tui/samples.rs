@@ -10,9 +10,9 @@ use tasklist::TaskList;
 
 use ralph_core::record::samples::{iteration, log_entries, session};
 use ralph_core::record::{
-    AgentEvent, Claim, DiffStat, Durations, Evidence, Exits, Facts, FailureClass, FileChange, Iteration,
-    LogEntry, ObjectId, Outcome, RecordKind, SessionFacts, SessionId, SessionTotals, Status, StopReason,
-    Task, TestCounts, Timestamp, ToolCall, ToolKind,
+    AgentEvent, Claim, DiffStat, Durations, Evidence, Exits, Facts, FailureClass, FileChange, FlagCode,
+    FlaggedTask, Iteration, LogEntry, ObjectId, Outcome, RecordKind, SessionFacts, SessionId, SessionTotals,
+    Status, StopReason, Task, TestCounts, Timestamp, ToolCall, ToolKind,
 };
 use ralph_core::summary::summarize;
 use ralph_store::SharedRow;
@@ -153,6 +153,23 @@ pub fn morning() -> Sample {
                  T021+ T022+ T034?:1.32 T035+ T034?:2.02";
     let night = ended(entries(1, "specs/004-boards", words), StopReason::Stuck);
     Sample::of(vec![feature("specs/004-boards", &[night], LIST)])
+}
+
+/// The same with two tasks that are done and flagged.
+pub fn flagged() -> Sample {
+    let mut sample = morning();
+    let task = |name: &str, iteration, code, text: &str| FlaggedTask {
+        task: name.to_owned(),
+        session: session_id(1),
+        iteration: Some(iteration),
+        flags: vec![code],
+        text: Some(text.to_owned()),
+    };
+    Arc::make_mut(&mut sample.overview.features[0]).summary.flagged = vec![
+        task("T005", 7, FlagCode::Asserts, "1 assertion fewer: tests/base.test.ts"),
+        task("T006", 8, FlagCode::Config, "changed jest.config.js, which decides what runs"),
+    ];
+    sample
 }
 
 /// The same night while T019 is tried a third time.

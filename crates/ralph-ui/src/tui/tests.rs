@@ -19,7 +19,9 @@ use super::draw::draw;
 use super::keys::{KEY_HELP, act};
 use super::layout::Panel;
 use super::model::{Backend, Request};
-use super::samples::{LIST, START, Sample, at_work, commit, ended, entries, feature, morning, session_id};
+use super::samples::{
+    LIST, START, Sample, at_work, commit, ended, entries, feature, flagged, morning, session_id,
+};
 use crate::style::{Paint, columns};
 use ralph_core::record::{StopReason, Timestamp};
 
@@ -170,6 +172,35 @@ fn views_of_a_task_and_of_its_attempts() {
     assert_snapshot!("log", pictures(morning, "L<Down><Space>", &[(120, 36), (80, 24)]));
     assert_snapshot!("tasks", pictures(morning, "2<Down><Enter><Down>", &[(120, 30), (80, 24), (56, 24)]));
     assert_snapshot!("detail_opened", pictures(morning, "<Enter>", &[(80, 24), (56, 24)]));
+}
+
+#[test]
+fn what_is_flagged_has_a_panel_of_its_own() {
+    let sizes = [(120, 40), (80, 24), (56, 20), (200, 50), (80, 18)];
+    assert_snapshot!("look", pictures(flagged, "2", &sizes));
+    let mut scene = Scene::new(flagged(), (120, 36));
+    assert_eq!(scene.app.panel, Panel::Needs, "what needs somebody is first");
+    scene.keys("2").shows("x right so");
+    assert_eq!((scene.app.panel, &scene.app.subject), (Panel::Look, &Subject::Task("T005".to_owned())));
+    scene.keys("jxy");
+    assert_eq!(scene.effects, [run(&["accept", "T006", "--feature", "specs/004-boards"], None)]);
+    assert_eq!(scene.keys("d").app.view, View::Diff);
+    scene.keys("<Esc><Enter>").shows("changed jest.config.js, which decides what runs");
+    assert_eq!(scene.app.panel, Panel::Detail);
+    assert_eq!(scene.keys("3").app.panel, Panel::Tasks);
+    assert_eq!(scene.keys("4").app.panel, Panel::Night);
+    // Once all is settled, the panel is gone, and so is its number.
+    scene.keys("2").backend = morning();
+    scene.look();
+    assert_eq!(scene.app.panel, Panel::Needs);
+    assert!(!scene.picture().contains("Look"), "{}", scene.picture());
+    assert_eq!(scene.keys("2").app.panel, Panel::Tasks);
+    // Where only flags are left, they come first.
+    let done = ended(entries(1, "specs/004-boards", "T001+"), StopReason::Completed);
+    let mut good = Sample::of(vec![feature("specs/004-boards", &[done], "- [x] T001 One\n")]);
+    let flags = flagged().overview.features[0].summary.flagged.clone();
+    std::sync::Arc::make_mut(&mut good.overview.features[0]).summary.flagged = flags;
+    assert_eq!(Scene::new(good, (80, 24)).app.panel, Panel::Look);
 }
 
 fn saying(text: &str) -> Sample {

@@ -93,11 +93,11 @@ impl App {
             Act::Right | Act::Open => self.open_chosen(),
             Act::Left | Act::Back => self.back(),
             Act::OtherPanel(step) => {
-                let all = Panel::all(self.live().is_some());
+                let all = self.panels();
                 let at = all.iter().position(|panel| *panel == self.panel).unwrap_or(0);
                 self.focus(all[(all.len() + at).saturating_add_signed(step) % all.len()]);
             }
-            Act::Panel(number) => match Panel::all(self.live().is_some()).get(number) {
+            Act::Panel(number) => match self.panels().get(number) {
                 Some(Panel::Detail) | None => {}
                 Some(panel) => {
                     self.view = View::Detail;
@@ -190,6 +190,10 @@ impl App {
             Panel::Needs => {
                 self.need =
                     self.need.saturating_add_signed(lines).min(self.need_rows.len().saturating_sub(1));
+            }
+            Panel::Look => {
+                let last = self.flagged().len().saturating_sub(1);
+                self.flag = self.flag.saturating_add_signed(lines).min(last);
             }
             Panel::Tasks => self.tree.move_to(self.tree.place.saturating_add_signed(lines)),
             Panel::Night if step == Step::Start => {

@@ -25,7 +25,7 @@ use super::page::{Page, Section};
 use super::row::{Look, Row};
 
 pub use log::{attempt_of, is_match};
-pub use night::{MAX_CROSSES, beside_rows, need_rows};
+pub use night::{MAX_CROSSES, answered_row, flag_row, need_rows};
 pub use output::rows_of_text;
 pub use words::{attempts_of, brief, state_of, usd};
 

@@ -11,8 +11,8 @@ use crate::tui::model::{Feature, Night};
 use crate::tui::page::Section;
 use crate::tui::row::{Look, Row};
 use ralph_core::record::{
-    Artifact, ArtifactStatus, DiffStat, FailureCause, Need, NeedKind, RALPH, Session, Status, ValidationNow,
-    join_truncated,
+    AnsweredTask, Artifact, ArtifactStatus, DiffStat, FailureCause, FlaggedTask, Need, NeedKind, RALPH,
+    Session, Status, ValidationNow, join_truncated,
 };
 
 use super::words::{attempts_of, brief, fact, state_of, usd, wait_for};
@@ -207,17 +207,19 @@ fn night_row(scene: &Scene<'_>, feature: &Feature, night: &Night) -> NightRow {
     NightRow::new(&night.id, &feature.path, night.started_at, status, &night.totals, night.tasks, ended)
 }
 
-/// What is said below the needs: of tasks that are answered, and of those to look at.
-pub fn beside_rows(feature: &Feature) -> impl Iterator<Item = Vec<Row>> {
-    let row = |(look, sign), task: &str, words: &str| {
-        let row = Row::of(look, format!("{sign} ")).and(Look::Bold, format!("{} ", brief(task)));
-        vec![row.and(Look::Plain, format!(" {}", brief(words)))]
-    };
-    let summary = &feature.summary;
-    let answered = summary.answered.iter();
-    let answered = answered.map(move |task| row((Look::Accent, "→"), &task.task, &task.words()));
-    let flagged = summary.flagged.iter();
-    answered.chain(flagged.map(move |task| row((Look::Warn, FLAG), &task.task, &flag_words(task))))
+/// What is said below the needs of a task that is answered.
+pub fn answered_row(task: &AnsweredTask) -> Row {
+    task_row((Look::Accent, "→"), &task.task, &task.words())
+}
+
+/// What is said of a task that is done and flagged.
+pub fn flag_row(task: &FlaggedTask) -> Row {
+    task_row((Look::Warn, FLAG), &task.task, &flag_words(task))
+}
+
+fn task_row((look, sign): (Look, &str), task: &str, words: &str) -> Row {
+    let row = Row::of(look, format!("{sign} ")).and(Look::Bold, format!("{} ", brief(task)));
+    row.and(Look::Plain, format!(" {}", brief(words)))
 }
 
 /// What is said of a need in a panel of a number of columns.

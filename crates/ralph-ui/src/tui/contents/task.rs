@@ -45,7 +45,7 @@ pub fn sections(scene: &Scene<'_>, item: &Item) -> Vec<Section> {
         // The keys below say it, too, where there is little room.
         if is_acceptable && (acts.is_empty() || !scene.is_compact()) {
             let does = if state == TaskState::Done { "it was looked at" } else { "it counts as done" };
-            let row = Row::of(Look::Accent, "x").and(Look::Plain, " right so ").and(Look::Dim, does);
+            let row = Row::of(Look::Accent, "x").and(Look::Plain, " right so  ").and(Look::Dim, does);
             acts.push(row.with_right(Row::of(Look::Accent, "d").and(Look::Plain, " diff  ")));
         }
         if !scene.is_compact() {

@@ -99,7 +99,7 @@ struct Shown {
     /// The last is true if it shows what runs.
     of: (SessionId, Subject, View, bool),
     filter: String,
-    shape: Shape,
+    width: u16,
 }
 
 /// Many fields: all that keys and answers change, and what is drawn follows from.
@@ -225,6 +225,7 @@ impl App {
             cache: &self.cache,
             now: self.now,
             shape: Shape::of(self.size),
+            width: usize::from(self.size.width),
             filter: self.filter(),
         })
     }
@@ -380,7 +381,7 @@ impl App {
     fn to_show(&self) -> Option<Shown> {
         let is_live = self.scene()?.is_live(&self.subject);
         let of = (self.session.clone()?, self.subject.clone(), self.view, is_live);
-        Some(Shown { of, filter: self.filter().to_owned(), shape: Shape::of(self.size) })
+        Some(Shown { of, filter: self.filter().to_owned(), width: self.size.width })
     }
 
     /// Takes in what was read.
@@ -438,8 +439,8 @@ impl App {
     /// Puts on the screen what the cursors are on.
     pub fn fit(&mut self) {
         let areas = self.areas();
-        let [tasks, height] = [Panel::Tasks, Panel::Detail]
-            .map(|panel| usize::from(areas.area(panel).height.saturating_sub(2)));
+        let tasks = usize::from(areas.area(Panel::Tasks).height.saturating_sub(2));
+        let height = self.detail_height();
         // Below each other, the panel that has the keys takes the room of others.
         match Shape::of(self.size) {
             Shape::Wide if tasks == 0 => {}

@@ -68,7 +68,14 @@ fn ask(frame: &mut Frame<'_>, rows: Vec<Row>) {
 
 fn detail(frame: &mut Frame<'_>, app: &App, scene: &Scene<'_>, area: Rect) {
     let titles = [scene.title(&app.subject, app.view), scene.beside_title(&app.subject, app.view)];
-    let inner = panel(frame, area, app.panel == Panel::Detail, titles);
+    let mut inner = panel(frame, area, app.panel == Panel::Detail, titles);
+    if let Some(head) = app.page.head.clone() {
+        // As wide as the lines below it, which have a place for the cursor.
+        let width = usize::from(inner.width.saturating_sub(2));
+        let head = Row::of(Look::Plain, " ").then(head.fitted(width));
+        frame.render_widget(Line::from(head), inner);
+        (inner.y, inner.height) = (inner.y + 1, inner.height.saturating_sub(1));
+    }
     let mut rows = app.screen();
     if app.page.lines.is_empty() && !app.page.is_silent() {
         rows.push((0, reading()));
@@ -116,10 +123,16 @@ fn draw_help(frame: &mut Frame<'_>, size: Rect, top: usize) {
 }
 
 impl App {
+    /// Returns how many rows of the page there is room for.
+    pub fn detail_height(&self) -> usize {
+        let beside = 2 + u16::from(self.page.head.is_some());
+        usize::from(self.areas().area(Panel::Detail).height.saturating_sub(beside))
+    }
+
     /// The rows of the page as they stand on the screen, each with the line that it is of.
     pub fn screen(&self) -> Vec<(usize, Row)> {
         let area = self.areas().area(Panel::Detail);
-        let height = usize::from(area.height.saturating_sub(2));
+        let height = self.detail_height();
         let width = usize::from(area.width.saturating_sub(4));
         let mut rows = Vec::with_capacity(height);
         for (line, (_, row)) in self.page.lines.iter().enumerate().skip(self.page.top).take(height) {
@@ -142,7 +155,7 @@ impl App {
         if area.is_empty() || matches!(self.mode, Mode::Help(_) | Mode::Question(_)) {
             return Vec::new();
         }
-        let rows = self.screen().into_iter().zip(area.y + 1..);
+        let rows = self.screen().into_iter().zip(area.y + 1 + u16::from(self.page.head.is_some())..);
         let links = rows.filter_map(|((_, row), y)| {
             let path = row.link.clone()?;
             let text = row.text();

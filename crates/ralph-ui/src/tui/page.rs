@@ -32,6 +32,8 @@ impl Step {
 /// Sections, one below the other.
 #[derive(Debug, Clone, Default)]
 pub struct Page {
+    /// The names of columns, which stay above the lines.
+    pub head: Option<Row>,
     /// Their titles and rows are among the lines.
     pub sections: Vec<Section>,
     /// What is to be seen, each line with the place of its section.

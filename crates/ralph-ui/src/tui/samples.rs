@@ -147,17 +147,20 @@ pub fn feature(path: &str, sessions: &[Vec<LogEntry>], list: &str) -> Arc<Featur
     Arc::new(Feature::new(path.to_owned(), nights.collect(), list, summary))
 }
 
+const MORNING: &str = "T001+ T002+ T003+ T004-a T004-a T004+ T005+ T006+ T017+ T018= T018+ T019-b:3.34 T019-b:4.20 T019-b:1.25 T019! \
+     T021+ T022+ T034?:1.32 T035+ T034?:2.02";
+
 /// A night with a question and a task that was given up.
 pub fn morning() -> Sample {
-    let words = "T001+ T002+ T003+ T004-a T004-a T004+ T005+ T006+ T017+ T018= T018+ T019-b:3.34 T019-b:4.20 T019-b:1.25 T019! \
-                 T021+ T022+ T034?:1.32 T035+ T034?:2.02";
-    let night = ended(entries(1, "specs/004-boards", words), StopReason::Stuck);
+    let night = ended(entries(1, "specs/004-boards", MORNING), StopReason::Stuck);
     Sample::of(vec![feature("specs/004-boards", &[night], LIST)])
 }
 
 /// The same with two tasks that are done and flagged.
 pub fn flagged() -> Sample {
-    let mut sample = morning();
+    let mut night = ended(entries(1, "specs/004-boards", MORNING), StopReason::Stuck);
+    night[6].first_flag = Some("1 assertion fewer: tests/base.test.ts".to_owned());
+    let mut sample = Sample::of(vec![feature("specs/004-boards", &[night], LIST)]);
     let task = |name: &str, iteration, code, text: &str| FlaggedTask {
         task: name.to_owned(),
         session: session_id(1),

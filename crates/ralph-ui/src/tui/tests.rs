@@ -169,7 +169,7 @@ fn views_of_a_task_and_of_its_attempts() {
     ] {
         assert_snapshot!(name, pictures(morning, keys, every));
     }
-    assert_snapshot!("log", pictures(morning, "L<Down><Space>", &[(120, 36), (80, 24)]));
+    assert_snapshot!("log", pictures(flagged, "L<Down><Space>", &[(120, 40), (80, 24), (200, 50), (56, 20)]));
     assert_snapshot!("tasks", pictures(morning, "2<Down><Enter><Down>", &[(120, 30), (80, 24), (56, 24)]));
     assert_snapshot!("detail_opened", pictures(morning, "<Enter>", &[(80, 24), (56, 24)]));
 }
@@ -395,7 +395,7 @@ fn a_check_is_a_row_of_its_own_kind_and_no_moment_to_go_back_to() {
     let night = ended(entries(1, "specs/004-boards", words), StopReason::LimitReached);
     let sample = || Sample::of(vec![feature("specs/004-boards", std::slice::from_ref(&night), LIST)]);
     let mut scene = Scene::new(sample(), (120, 36));
-    scene.keys("L").shows("     · check holds in a clean checkout").shows("   3 ✘ T034");
+    scene.keys("L").shows("     · check  holds in a clean checkout").shows("   3 ✘ T034");
     assert!(!scene.picture().contains(" 4 "), "{}", scene.picture());
     // The newest moment is the attempt before it.
     scene.keys("<Esc>3<Up>Ry");

@@ -1,22 +1,30 @@
-//! The attempts of a session one by one: command, exit, duration, files and tool calls.
+//! The attempts of a session one by one: what happened, files, tool calls, time and cost.
 
 use std::cell::LazyCell;
 use std::collections::HashSet;
 
+use crate::evidence::FLAG;
 use crate::local_time::clock;
-use crate::style::{counted, task_title};
+use crate::style::{columns, task_title};
 use crate::tui::model::Attempt;
 use crate::tui::page::{Fold, Page, Section, reading};
 use crate::tui::row::{Look, Row};
+use ralph_core::progress::first_sentence;
 use ralph_core::record::{FailureClass, Iteration, Outcome};
 
 use super::Scene;
 use super::attempt::tool_calls;
 use super::task::excerpt;
-use super::words::{brief, look_of_exit, number_of, outcome_of, time_of, usd};
+use super::words::{brief, number_of, outcome_of, time_of, usd};
 
 /// Attempts whose records are read before they are looked at. Those of others are read when they are unfolded.
 const READ_AHEAD: usize = 60;
+
+/// Most columns of the name of a task.
+const MAX_TASK: usize = 12;
+
+/// From this width on there is room for what the agents said.
+const MIN_TO_SAY: usize = 160;
 
 /// A section for each attempt that passes the filter, newest first: its calls are folded away but where they are open on
 /// the `old` page.
@@ -26,10 +34,16 @@ pub fn sections(scene: &Scene<'_>, old: Option<&Page>) -> Vec<Section> {
     let all = scene.night.attempts.iter().rev();
     let passed: Vec<&Attempt> =
         all.filter(|one| one.outcome != Outcome::Skipped && is_match(one, scene.filter)).collect();
+    let layout = Columns::of(scene);
+    // The last attempts at tasks that were given up then.
+    let pairs = scene.night.attempts.windows(2);
+    let given_up = pairs.filter(|pair| pair[1].outcome == Outcome::Skipped && pair[0].task == pair[1].task);
+    let given_up: HashSet<u32> = given_up.map(|pair| pair[0].number).collect();
     let mut sections = Vec::new();
     if let Some(running) = scene.in_flight().filter(|_| scene.filter.is_empty()) {
-        let row = Row::of(Look::Accent, format!("{:>4} ● {} ", running.number, brief(&running.task.name)));
-        let row = row.and(Look::Plain, brief(&running.task.text));
+        let lead = Row::of(Look::Accent, format!("{:>4} ● ", running.number));
+        let words = (Look::Plain, brief(task_title(&running.task.text)));
+        let row = layout.left(lead, &brief(&running.task.name), words, "");
         let row = row.with_right(Row::of(Look::Accent, "runs now"));
         sections.push(Section::folded(key(running.number), row, Vec::new()));
     }
@@ -42,7 +56,7 @@ pub fn sections(scene: &Scene<'_>, old: Option<&Page>) -> Vec<Section> {
         if rows.is_empty() {
             rows.push(record.map_or_else(reading, |_| Row::of(Look::Dim, "    no tool calls")));
         }
-        let title = line(scene, attempt, record);
+        let title = line(scene, attempt, record, &layout, given_up.contains(&attempt.number));
         sections.push(Section::folded(key(attempt.number), title, rows));
     }
     if sections.is_empty() {
@@ -59,38 +73,85 @@ pub fn sections(scene: &Scene<'_>, old: Option<&Page>) -> Vec<Section> {
     sections
 }
 
-fn line(scene: &Scene<'_>, attempt: &Attempt, record: Option<&Iteration>) -> Row {
-    let (look, mark, words) = outcome_of(attempt);
-    let exit = attempt.exit.validation.or(attempt.exit.agent);
-    let exit_words = exit.map_or(String::new(), |code| code.to_string());
-    let exit_look = exit.map_or(Look::Dim, look_of_exit);
-    let time = time_of(attempt);
+/// How the rows of a session are laid out.
+struct Columns {
+    task: usize,
+    /// Of what happened, where what the agent said has a column behind it.
+    words: Option<usize>,
+}
+
+impl Columns {
+    fn of(scene: &Scene<'_>) -> Self {
+        let all = scene.night.attempts.iter();
+        let task = all.map(|one| columns(&task_of(one))).max().unwrap_or(0).clamp(4, MAX_TASK);
+        // The border and the cursor, the number and the mark, and what stands at the right.
+        let beside = 13 + task + columns(&cells(scene, [""; 5]));
+        let words = scene.width.saturating_sub(beside) * 3 / 5;
+        Self { task, words: (scene.width >= MIN_TO_SAY).then_some(words) }
+    }
+
+    fn left(&self, lead: Row, task: &str, (look, words): (Look, String), said: &str) -> Row {
+        let row = lead.and(Look::Plain, format!("{task:<0$}  ", self.task));
+        let words = Row::of(look, words);
+        match self.words {
+            Some(width) => row.then(words.cut(width).padded(width + 2)).and(Look::Dim, said),
+            None => row.then(words),
+        }
+    }
+}
+
+/// The names of the columns; `None` where no attempt is listed.
+pub fn head(scene: &Scene<'_>, page: &Page) -> Option<Row> {
+    page.sections.iter().find(|section| attempt_of(section).is_some())?;
+    let lead = Row::from(format!("  {:>4}   ", "#"));
+    let row =
+        Columns::of(scene).left(lead, "task", (Look::Plain, "what happened".to_owned()), "the agent said");
+    let row = Row::of(Look::Dim, row.text());
+    Some(row.with_right(Row::of(Look::Dim, cells(scene, ["files", "calls", "time", "cost", "end"]))))
+}
+
+/// Files, calls, time, cost and the time of day, as far as there is room.
+fn cells(scene: &Scene<'_>, [files, calls, time, cost, end]: [&str; 5]) -> String {
+    if scene.is_compact() {
+        format!("{time:>6} {cost:>6}")
+    } else {
+        format!("{files:>6} {calls:>6}  {time:>5} {cost:>7}  {end:>5}")
+    }
+}
+
+/// `T006 3`
+fn task_of(attempt: &Attempt) -> String {
     let is_check = attempt.outcome == Outcome::Checked;
     let task = brief(attempt.task.as_deref().unwrap_or(if is_check { "check" } else { "-" }));
-    // What became of it, if that is no success; else what it was about.
-    let title = attempt.entry().and_then(|entry| entry.title.as_deref());
-    let words = match attempt.outcome {
-        Outcome::Success => title.map_or(words, |title| brief(task_title(title))),
-        _ => words,
+    let number = attempt.entry().and_then(|entry| entry.attempt).filter(|one| attempt.is_attempt && *one > 1);
+    number.map_or_else(|| task.clone(), |number| format!("{task} {number}"))
+}
+
+fn line(
+    scene: &Scene<'_>,
+    attempt: &Attempt,
+    record: Option<&Iteration>,
+    layout: &Columns,
+    is_given_up: bool,
+) -> Row {
+    let (look, mark, words) = outcome_of(attempt);
+    let entry = attempt.entry();
+    // What became of it, if that is no success; else what is flagged, or what it was about.
+    let flag = entry.and_then(|entry| entry.first_flag.as_deref());
+    let title = entry.and_then(|entry| entry.title.as_deref());
+    let words = match (attempt.outcome, flag, title) {
+        (Outcome::Success, Some(flag), _) => (Look::Warn, brief(&format!("{FLAG} {flag}"))),
+        (Outcome::Success, None, Some(title)) => (Look::Plain, brief(task_title(title))),
+        _ => (if attempt.is_failed() { look } else { Look::Plain }, words),
     };
-    let left = Row::of(Look::Dim, format!("{:>5}", number_of(attempt)))
-        .and(look, format!("{mark} "))
-        .and(Look::Plain, format!("{task:<5} "))
-        .and(if attempt.is_failed() { look } else { Look::Plain }, words);
-    let cost = usd(attempt.cost_usd);
-    let right = if scene.is_compact() {
-        Row::of(exit_look, format!("{exit_words:>3}")).and(Look::Plain, format!(" {time:>5} {cost:>6}"))
-    } else {
-        let counts = record.map(|record| (record.files_changed.len() as u64, record.tool_calls.len() as u64));
-        let (files, calls) = counts
-            .map_or_else(Default::default, |(files, calls)| (counted(files, "file"), counted(calls, "call")));
-        Row::of(exit_look, format!("{exit_words:>3}"))
-            .and(Look::Plain, format!("  {time:>5}  "))
-            .and(Look::Dim, format!("{files:>8} {calls:>8}"))
-            .and(Look::Plain, format!("  {cost:>6}  "))
-            .and(Look::Dim, clock(attempt.ended_at))
-    };
-    left.with_right(right)
+    let said = record.map(|record| brief(&first_sentence(&record.facts.final_message))).unwrap_or_default();
+    let lead = Row::of(Look::Dim, format!("{:>5}", number_of(attempt))).and(look, format!("{mark} "));
+    let counts = record.map(|record| [record.files_changed.len(), record.tool_calls.len()]);
+    let [files, calls] = counts.map_or_else(Default::default, |counts| counts.map(|count| count.to_string()));
+    let (time, cost, end) = (time_of(attempt), usd(attempt.cost_usd), clock(attempt.ended_at));
+    let right = Row::of(Look::Bad, if is_given_up { "  given up" } else { "" });
+    let right = right.and(Look::Plain, cells(scene, [&files, &calls, &time, &cost, &end]));
+    layout.left(lead, &task_of(attempt), words, &said).with_right(right)
 }
 
 fn key(number: u32) -> String {

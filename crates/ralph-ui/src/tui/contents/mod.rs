@@ -134,6 +134,8 @@ pub struct Scene<'a> {
     pub cache: &'a Cache,
     pub now: Timestamp,
     pub shape: Shape,
+    /// Of the whole screen, in columns.
+    pub width: usize,
     /// What the log is filtered by.
     pub filter: &'a str,
 }
@@ -361,7 +363,11 @@ fn diff_target_of(
 pub fn page(scene: &Scene<'_>, subject: &Subject, view: View, old: Option<&Page>) -> Page {
     let is_live = scene.is_live(subject);
     let sticks = is_live && matches!(view, View::Detail | View::Output);
-    Page::new(sections(scene, subject, view, old), sticks, old)
+    let mut page = Page::new(sections(scene, subject, view, old), sticks, old);
+    if view == View::Log {
+        page.head = log::head(scene, &page);
+    }
+    page
 }
 
 fn sections(scene: &Scene<'_>, subject: &Subject, view: View, old: Option<&Page>) -> Vec<Section> {

@@ -32,6 +32,7 @@ use super::environment::environment;
 use super::given_up::given_up;
 use super::iteration::ignored_state;
 use super::judging::{Judging, narrow};
+use super::lane::require_lane_setup;
 use super::left_behind::{LeftBehind, PreviousSession, UndoneWork, UserFiles, recorded_work};
 use super::memory::Memory;
 use super::plan::Plan;
@@ -241,7 +242,7 @@ impl<'a> Running<'a> {
     ) -> Result<(Opening<'l>, BaselineRun)> {
         let at = if earlier.is_some() { self.plan.clock.now() } else { self.session.started_at };
         // Of a record that cannot be read nothing is known.
-        self.require_lane_setup()?;
+        require_lane_setup(&self.plan, &self.recorder, &self.identity)?;
         let previous = PreviousSession::of(self.plan.store, self.plan.work_tree).unwrap_or_default();
         let mut opening = self.recorder.open(earlier, at)?;
         if earlier.is_none() {

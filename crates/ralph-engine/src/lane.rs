@@ -17,9 +17,9 @@ use ralph_os::platform::repo_path;
 use ralph_os::process::create_private_dir;
 use ralph_project::feature::{FEATURE_FILE, Feature};
 use ralph_project::project_files::MAX_DOCUMENT_BYTES;
-use ralph_store::{Begin, Conflict, Slot};
+use ralph_store::{Begin, Conflict, Identity, Slot};
 
-use super::commits::message::CommitSubject;
+use super::commits::message::{CommitSubject, subject};
 use super::iteration_context::validation_cause;
 use super::judge::{self, Verdict};
 use super::lane_dependencies::{Dependency, is_printed, lacking, lacking_words};
@@ -65,97 +65,9 @@ impl Running<'_> {
         if self.plan.config.settings.lanes_setup.is_some() {
             self.judging.unseen.last = None;
         }
-        Ok(self.set_up_lane()?.map(|Refusal { message, hint }| {
+        Ok(set_up_lane(&self.plan, &self.recorder, &self.identity)?.map(|Refusal { message, hint }| {
             Ending::stuck(message, format!("{}, then `{RALPH} resume {id}`", hint.unwrap_or_default()))
         }))
-    }
-
-    /// Runs `lanes.setup` if it did not run for what its files hold now. Returns why it failed, or why nothing that it made can be
-    /// used.
-    pub(super) fn set_up_lane(&self) -> Result<Option<Refusal>> {
-        let settings = &self.plan.config.settings;
-        let (Some(lane), Some(command)) = (self.plan.work_tree.lane(), settings.lanes_setup.clone()) else {
-            return Ok(None);
-        };
-        let mut state = command.clone();
-        for name in &settings.lanes_setup_files {
-            let read = self.plan.feature.files.read(&self.plan.project_root.join(name), MAX_DOCUMENT_BYTES);
-            state.push_str(&format!("\0{name}\0{}", String::from_utf8_lossy(&read.unwrap_or_default())));
-        }
-        let state = self.identity.fingerprint("lane setup", &state);
-        if lane.setup_note().as_ref() == Some(&state) {
-            return Ok(None);
-        }
-        // An installer would follow a link that the tip has now.
-        if let Some(why) = self.leak_of_lane()? {
-            return Ok(Some(why));
-        }
-        let slot = Slot::within(&self.spool.scratch());
-        let environment = self.plan.environment(&self.session.id, "", 0, 0);
-        let context = self.plan.validation_context(&slot, &environment, self.marker());
-        let ran = validate::run(&command, &context, self.plan.interrupt)?;
-        if !ran.exit.is_success() {
-            let (redactor, root) = (self.recorder.redactor(), &self.plan.project_root);
-            let (words, _) = validation_cause(&slot, &ran, redactor, root)?.unwrap_or_default();
-            let why = format!("`{command}` (lanes.setup) exited {}: {words}", ran.exit.code);
-            let hint = format!("set `lanes.setup` to what works on {}", lane.branch);
-            return Ok(Some(Refusal::new(why).with_hint(hint)));
-        }
-        let unusable = self.leak_of_lane()?;
-        if unusable.is_none() {
-            lane.note_setup(&state)?;
-        }
-        Ok(unusable)
-    }
-
-    /// Refuses a start in a lane that is not apart from the user's files, or whose setup fails.
-    pub(super) fn require_lane_setup(&self) -> Result<()> {
-        let unusable = if self.plan.work_tree.lane().is_some() { self.leak_of_lane()? } else { None };
-        match unusable.map_or_else(|| self.set_up_lane(), |why| Ok(Some(why)))? {
-            None => Ok(()),
-            Some(why) => Err(why.into()),
-        }
-    }
-
-    /// Returns what would have commands in the lane run what is in the user's files.
-    fn leak_of_lane(&self) -> Result<Option<Refusal>> {
-        let (plan, settings) = (&self.plan, &self.plan.config.settings);
-        let users = &plan.users_tree;
-        let of_agents = plan.agents.iter().filter_map(|candidate| {
-            let name = candidate.agent.name();
-            let line = match plan.config.agents.get(name)?.command.as_ref()? {
-                AgentCommand::Line(line) => line.clone(),
-                AgentCommand::Words(words) => words.join(" "),
-            };
-            Some((format!("agents.{name}.command"), line))
-        });
-        let of_project = [
-            ("validation.command", settings.validation_command.as_ref()),
-            ("lanes.setup", settings.lanes_setup.as_ref()),
-        ];
-        let of_project =
-            of_project.into_iter().filter_map(|(key, line)| Some((key.to_owned(), line?.clone())));
-        for (key, line) in of_project.chain(of_agents) {
-            if let Some(named) = users.named_by(&line, &plan.project_root) {
-                let message =
-                    format!("`{key}` names {named}, which leads to your files and not to the lane's");
-                let hint = "commands run in the lane's folder of the project: name files from there";
-                return Ok(Some(Refusal::new(message).with_hint(hint)));
-            }
-        }
-        let Some(unusable) = users.leak(plan.work_tree)? else { return Ok(None) };
-        let hint = match &unusable {
-            Unusable::TrackedLink { path, .. } => {
-                format!(
-                    "what is installed there would change other files: `git rm {}`",
-                    quoted_for_shell(path)
-                )
-            }
-            Unusable::Leads { .. } => format!(
-                "have `lanes.setup` install it from the lane's own files; `{RALPH} clean --lanes` removes what is there"
-            ),
-        };
-        Ok(Some(Refusal::new(format!("in the lane {}", unusable.words())).with_hint(hint)))
     }
 
     /// Names what the lane lacks where the validation fails in it.
@@ -275,62 +187,163 @@ impl Running<'_> {
         })
     }
 
-    /// Writes the commit that has the result of a success: its parent is the tip, whatever the agent committed. `None`
-    /// outside of a lane.
-    pub(super) fn commit_result(
+    /// Writes the commit that has the result of a success. `None` outside of a lane.
+    pub(super) fn publish(
         &self,
         done: &CommitSubject<'_>,
         base: Option<&ObjectId>,
         evidence: &Evidence,
     ) -> Result<Option<ObjectId>> {
-        let (Some(_), Some(base), (Some(tree), _)) =
-            (self.plan.work_tree.lane(), base, self.recorder.last_contents())
+        let (plan, recorder) = (&self.plan, &self.recorder);
+        let (Some(_), Some(base), (Some(tree), _)) = (plan.work_tree.lane(), base, recorder.last_contents())
         else {
             return Ok(None);
         };
-        let (feature, work_tree) = (self.plan.feature, self.recorder.work_tree());
-        let noted = self.plan.project_root.join(FEATURE_FILE);
-        let [tasks, progress, noted] =
-            [&feature.tasks_path, &feature.progress_path, &noted].map(|path| work_tree.relative(path));
-        let index = self.spool.scratch().join("result-index");
-        let objects = done.slot.objects();
-        create_private_dir(&objects)?;
-        let private_index = PrivateIndex { index: &index, objects: &objects, max_file: u64::MAX };
-        // From the snapshot: line ends are as git keeps them.
-        let after = work_tree.snapshot_file(private_index, tree, &tasks)?.filter(CommittedFile::is_plain);
-        let list = work_tree.committed_file(base, &tasks)?.map(|list| CommittedFile {
-            bytes: list_to_publish(list.bytes, after.map(|after| after.bytes), done.closed),
-            ..list
-        });
-        let mut files =
-            vec![(tasks.as_str(), list), (progress.as_str(), work_tree.committed_file(base, &progress)?)];
-        if work_tree.committed_file(base, &noted)?.is_none() {
-            files.push((noted.as_str(), None));
-        }
-        let tree = work_tree.tree_with(private_index, tree, &files)?;
-        let message = self.result_message(done, evidence);
-        let is_signed = self.plan.config.settings.branch_sign;
-        work_tree.commit_tree(private_index, &tree, base, &message, is_signed).map(Some)
+        let subject = subject(plan, recorder, done.tasks, Some(&done.task.name), &done.task.text);
+        let passed = Some(evidence).filter(|_| plan.config.settings.has_validation());
+        let message = result_message(&subject, done, passed);
+        commit_result(plan, recorder, done.slot, base, [tree, tree], done.closed, &message).map(Some)
     }
+}
 
-    fn result_message(&self, done: &CommitSubject<'_>, evidence: &Evidence) -> String {
-        let subject = self.subject(done.tasks, Some(&done.task.name), &done.task.text);
-        let mut message = format!("{subject}\n\n");
-        for task in done.closed {
-            message.push_str(&format!("Ralph-Task: {task}\n"));
-        }
-        message
-            .push_str(&format!("Ralph-Session: {}\nRalph-Iteration: {}\n", self.session.id, done.iteration));
-        if self.plan.config.settings.has_validation() {
-            message.push_str("Ralph-Check: passed\n");
-        }
-        if let Some(tests) = &evidence.tests {
-            let [passed, failed, skipped] = [tests.passed, tests.failed, tests.skipped]
-                .map(|count| count.map_or("-".to_owned(), |count| count.to_string()));
-            message.push_str(&format!("Ralph-Tests: passed={passed} failed={failed} skipped={skipped}\n"));
-        }
-        message
+/// Runs `lanes.setup` if it did not run for what its files hold now. Returns why it failed, or why nothing that it made can be
+/// used.
+fn set_up_lane(plan: &Plan<'_>, recorder: &Recorder<'_>, identity: &Identity) -> Result<Option<Refusal>> {
+    let settings = &plan.config.settings;
+    let (Some(lane), Some(command)) = (plan.work_tree.lane(), settings.lanes_setup.clone()) else {
+        return Ok(None);
+    };
+    let mut state = command.clone();
+    for name in &settings.lanes_setup_files {
+        let read = plan.feature.files.read(&plan.project_root.join(name), MAX_DOCUMENT_BYTES);
+        state.push_str(&format!("\0{name}\0{}", String::from_utf8_lossy(&read.unwrap_or_default())));
     }
+    let state = identity.fingerprint("lane setup", &state);
+    if lane.setup_note().as_ref() == Some(&state) {
+        return Ok(None);
+    }
+    // An installer would follow a link that the tip has now.
+    if let Some(why) = leak_of_lane(plan)? {
+        return Ok(Some(why));
+    }
+    let slot = Slot::within(&recorder.spool().scratch());
+    let session = &recorder.place().session;
+    let environment = plan.environment(session, "", 0, 0);
+    let context = plan.validation_context(&slot, &environment, plan.marker(session, recorder.spool()));
+    let ran = validate::run(&command, &context, plan.interrupt)?;
+    if !ran.exit.is_success() {
+        let (redactor, root) = (recorder.redactor(), &plan.project_root);
+        let (words, _) = validation_cause(&slot, &ran, redactor, root)?.unwrap_or_default();
+        let why = format!("`{command}` (lanes.setup) exited {}: {words}", ran.exit.code);
+        let hint = format!("set `lanes.setup` to what works on {}", lane.branch);
+        return Ok(Some(Refusal::new(why).with_hint(hint)));
+    }
+    let unusable = leak_of_lane(plan)?;
+    if unusable.is_none() {
+        lane.note_setup(&state)?;
+    }
+    Ok(unusable)
+}
+
+/// Refuses a start in a lane that is not apart from the user's files, or whose setup fails.
+pub(super) fn require_lane_setup(
+    plan: &Plan<'_>,
+    recorder: &Recorder<'_>,
+    identity: &Identity,
+) -> Result<()> {
+    let unusable = if plan.work_tree.lane().is_some() { leak_of_lane(plan)? } else { None };
+    match unusable.map_or_else(|| set_up_lane(plan, recorder, identity), |why| Ok(Some(why)))? {
+        None => Ok(()),
+        Some(why) => Err(why.into()),
+    }
+}
+
+/// Returns what would have commands in the lane run what is in the user's files.
+fn leak_of_lane(plan: &Plan<'_>) -> Result<Option<Refusal>> {
+    let settings = &plan.config.settings;
+    let users = &plan.users_tree;
+    let of_agents = plan.agents.iter().filter_map(|candidate| {
+        let name = candidate.agent.name();
+        let line = match plan.config.agents.get(name)?.command.as_ref()? {
+            AgentCommand::Line(line) => line.clone(),
+            AgentCommand::Words(words) => words.join(" "),
+        };
+        Some((format!("agents.{name}.command"), line))
+    });
+    let of_project = [
+        ("validation.command", settings.validation_command.as_ref()),
+        ("lanes.setup", settings.lanes_setup.as_ref()),
+    ];
+    let of_project = of_project.into_iter().filter_map(|(key, line)| Some((key.to_owned(), line?.clone())));
+    for (key, line) in of_project.chain(of_agents) {
+        if let Some(named) = users.named_by(&line, &plan.project_root) {
+            let message = format!("`{key}` names {named}, which leads to your files and not to the lane's");
+            let hint = "commands run in the lane's folder of the project: name files from there";
+            return Ok(Some(Refusal::new(message).with_hint(hint)));
+        }
+    }
+    let Some(unusable) = users.leak(plan.work_tree)? else { return Ok(None) };
+    let hint = match &unusable {
+        Unusable::TrackedLink { path, .. } => {
+            format!("what is installed there would change other files: `git rm {}`", quoted_for_shell(path))
+        }
+        Unusable::Leads { .. } => format!(
+            "have `lanes.setup` install it from the lane's own files; `{RALPH} clean --lanes` removes what is there"
+        ),
+    };
+    Ok(Some(Refusal::new(format!("in the lane {}", unusable.words())).with_hint(hint)))
+}
+
+/// Writes the commit that has a result: its parent is the tip `base`, whatever the agent committed. It has the files of the first
+/// tree, and the task list as it is in the second, with the marks of `base` but for those of `changed`.
+pub(super) fn commit_result(
+    plan: &Plan<'_>,
+    recorder: &Recorder<'_>,
+    slot: &Slot,
+    base: &ObjectId,
+    [tree, listed]: [&ObjectId; 2],
+    changed: &[TaskName],
+    message: &str,
+) -> Result<ObjectId> {
+    let (feature, work_tree) = (plan.feature, recorder.work_tree());
+    let noted = plan.project_root.join(FEATURE_FILE);
+    let [tasks, progress, noted] =
+        [&feature.tasks_path, &feature.progress_path, &noted].map(|path| work_tree.relative(path));
+    let index = recorder.spool().scratch().join("result-index");
+    let objects = slot.objects();
+    create_private_dir(&objects)?;
+    let private_index = PrivateIndex { index: &index, objects: &objects, max_file: u64::MAX };
+    // From the snapshot: line ends are as git keeps them.
+    let after = work_tree.snapshot_file(private_index, listed, &tasks)?.filter(CommittedFile::is_plain);
+    let list = work_tree.committed_file(base, &tasks)?.map(|list| CommittedFile {
+        bytes: list_to_publish(list.bytes, after.map(|after| after.bytes), changed),
+        ..list
+    });
+    let mut files =
+        vec![(tasks.as_str(), list), (progress.as_str(), work_tree.committed_file(base, &progress)?)];
+    if work_tree.committed_file(base, &noted)?.is_none() {
+        files.push((noted.as_str(), None));
+    }
+    let tree = work_tree.tree_with(private_index, tree, &files)?;
+    work_tree.commit_tree(private_index, &tree, base, message, plan.config.settings.branch_sign)
+}
+
+/// Returns the message of a result. `passed` is what the validation came to that passed with it.
+pub(super) fn result_message(subject: &str, done: &CommitSubject<'_>, passed: Option<&Evidence>) -> String {
+    let mut message = format!("{subject}\n\n");
+    for task in done.closed {
+        message.push_str(&format!("Ralph-Task: {task}\n"));
+    }
+    message.push_str(&format!("Ralph-Session: {}\nRalph-Iteration: {}\n", done.session, done.iteration));
+    if passed.is_some() {
+        message.push_str("Ralph-Check: passed\n");
+    }
+    if let Some(tests) = passed.and_then(|evidence| evidence.tests.as_ref()) {
+        let [passed, failed, skipped] = [tests.passed, tests.failed, tests.skipped]
+            .map(|count| count.map_or("-".to_owned(), |count| count.to_string()));
+        message.push_str(&format!("Ralph-Tests: passed={passed} failed={failed} skipped={skipped}\n"));
+    }
+    message
 }
 
 /// Writes spec-kit's note of the feature into a lane: it belongs to a checkout, so that no commit has it. One that is tracked

@@ -105,6 +105,10 @@ impl<'a> Recorder<'a> {
         &self.place
     }
 
+    pub fn spool(&self) -> &Spool {
+        &self.spool
+    }
+
     pub fn work_tree(&self) -> &WorkTree {
         self.work_tree.work_tree()
     }

@@ -13,7 +13,7 @@ use ralph_os::process::create_private_dir;
 
 use super::git_commit::CommitPlan;
 use super::left_out;
-use super::message::{CommitSubject, ITERATION_TRAILER, MAX_NAMED, display_paths};
+use super::message::{CommitSubject, ITERATION_TRAILER, MAX_NAMED, commit_message, display_paths};
 use super::pending::PendingCommit;
 use crate::running::{Ending, Running};
 use crate::snapshot_taken::SnapshotTaken;
@@ -151,7 +151,7 @@ impl Running<'_> {
         if has_changes {
             let trailers = left_out::trailers(&left_out.iter().collect::<Vec<_>>());
             let (trailers, _) = self.recorder.redactor().redact_text(&trailers);
-            let text = self.commit_message(done, &work.waiting) + &trailers;
+            let text = commit_message(&self.plan, &self.recorder, done, &work.waiting) + &trailers;
             std::fs::write(&plan.message, text).with_context(|| format!("write {}", plan.message))?;
             StagedEntries::write(&user_staged, &scratch.join(USER_STAGED_FILE))?;
             StagedEntries::write(&now, &scratch.join(STAGED_FILE))?;

@@ -15,8 +15,10 @@ use ralph_os::process::{Tool, create_private_dir};
 use ralph_project::feature::Feature;
 use ralph_store::{Slot, Store};
 
-use super::git_commit::{CommitPlan, GitCommit};
-use super::message::{CommitSubject, MAX_NAMED};
+use super::git_commit::{CommitPlan, GitCommit, run_git_commit};
+use super::message::{CommitSubject, MAX_NAMED, commit_message};
+use crate::plan::Plan;
+use crate::recorder::Recorder;
 use crate::running::Running;
 
 /// Maximum number of iterations of the feature that are looked through.
@@ -232,18 +234,10 @@ impl Running<'_> {
     /// Makes the commit of a task of an earlier session. Returns why git refuses it.
     fn commit_of_earlier(
         &mut self,
-        work: &DoneWork,
+        DoneWork { record, files }: &DoneWork,
         slot: &Slot,
         list: &TaskList,
     ) -> Result<Result<ObjectId, String>> {
-        let DoneWork { record, files } = work;
-        let work_tree = self.recorder.work_tree().clone();
-        let base = work_tree.head()?;
-        let user_staged = work_tree.staged(base.as_ref())?;
-        let scratch = self.spool.scratch();
-        create_private_dir(&scratch)?;
-        let (index, message) = (scratch.join("commit-index"), scratch.join("commit-message"));
-        work_tree.prepare_entries(&index, base.as_ref(), files)?;
         let name = record.task.clone().unwrap_or_default();
         let text = record.task_text.clone().unwrap_or_default();
         let unlisted = Task { name: name.clone(), id: None, text, phase: None, story: None };
@@ -259,21 +253,39 @@ impl Running<'_> {
             slot,
             environment: &environment,
         };
-        let text = self.commit_message(&done, &[]);
-        std::fs::write(&message, text)?;
-        let paths = files.keys().cloned().collect();
-        let plan = CommitPlan { work_tree: work_tree.clone(), index, message, base: base.clone(), paths };
-        match self.run_git_commit(&plan, &done)? {
-            GitCommit::Made => {}
-            GitCommit::Failed { reason, .. } => return Ok(Err(reason)),
-            GitCommit::Waited(program) => return Ok(Err(format!("`git commit` waited for {program}"))),
-        }
-        let Some(commit) = work_tree.head()?.filter(|commit| Some(commit) != base.as_ref()) else {
-            return Ok(Err("git reported success, but HEAD did not move".to_owned()));
-        };
-        work_tree.update_user_index(base.as_ref(), &commit, &user_staged)?;
-        Ok(Ok(commit))
+        let message = commit_message(&self.plan, &self.recorder, &done, &[]);
+        commit_files(&self.plan, &mut self.recorder, files, &message, &done)
     }
+}
+
+/// Commits `files` as they are there, and nothing else of the work tree or of the index. Returns why git refuses it.
+pub(crate) fn commit_files(
+    plan: &Plan<'_>,
+    recorder: &mut Recorder<'_>,
+    files: &BTreeMap<RawPath, Option<TreeEntry>>,
+    text: &str,
+    done: &CommitSubject<'_>,
+) -> Result<Result<ObjectId, String>> {
+    let work_tree = recorder.work_tree().clone();
+    let base = work_tree.head()?;
+    let user_staged = work_tree.staged(base.as_ref())?;
+    let scratch = recorder.spool().scratch();
+    create_private_dir(&scratch)?;
+    let (index, message) = (scratch.join("commit-index"), scratch.join("commit-message"));
+    work_tree.prepare_entries(&index, base.as_ref(), files)?;
+    std::fs::write(&message, text)?;
+    let paths = files.keys().cloned().collect();
+    let commit = CommitPlan { work_tree: work_tree.clone(), index, message, base: base.clone(), paths };
+    match run_git_commit(plan, recorder, &commit, done)? {
+        GitCommit::Made => {}
+        GitCommit::Failed { reason, .. } => return Ok(Err(reason)),
+        GitCommit::Waited(program) => return Ok(Err(format!("`git commit` waited for {program}"))),
+    }
+    let Some(commit) = work_tree.head()?.filter(|commit| Some(commit) != base.as_ref()) else {
+        return Ok(Err("git reported success, but HEAD did not move".to_owned()));
+    };
+    work_tree.update_user_index(base.as_ref(), &commit, &user_staged)?;
+    Ok(Ok(commit))
 }
 
 /// Returns the command by which a person commits the work of a task.

@@ -16,6 +16,8 @@ use ralph_os::process::{Activity, Child, Limits};
 
 use super::message::{CommitSubject, ITERATION_TRAILER, MAX_NAMED, display_paths};
 use super::pending::PendingCommit;
+use crate::plan::Plan;
+use crate::recorder::Recorder;
 use crate::running::Running;
 use crate::settings::validation_limits;
 
@@ -68,7 +70,7 @@ impl Running<'_> {
         user_staged: &StagedEntries,
         done: &CommitSubject<'_>,
     ) -> Result<ObjectId> {
-        let mut ended = self.run_git_commit(plan, done)?;
+        let mut ended = run_git_commit(&self.plan, &mut self.recorder, plan, done)?;
         let mut changed = Vec::new();
         if let GitCommit::Failed { reason, may_try_again: true, .. } = &ended {
             let looked = self.changed_by_hook(work, plan, user_staged, done);
@@ -80,7 +82,7 @@ impl Running<'_> {
                 if !has_changes {
                     bail!("{reason}; the hook took the changes back, the snapshot of the iteration has them");
                 }
-                ended = self.run_git_commit(plan, done)?;
+                ended = run_git_commit(&self.plan, &mut self.recorder, plan, done)?;
             }
         }
         let commit = self.plan.work_tree.head()?.filter(|commit| Some(commit) != plan.base.as_ref());
@@ -149,60 +151,62 @@ impl Running<'_> {
         });
         Ok(changed)
     }
+}
 
-    pub(super) fn run_git_commit(
-        &mut self,
-        plan: &CommitPlan,
-        done: &CommitSubject<'_>,
-    ) -> Result<GitCommit> {
-        let (argv, variables) = plan.work_tree.commit_command(&plan.index, &plan.message);
-        let scratch = self.spool.scratch();
-        let trace = scratch.join("commit-trace");
-        fs::remove_file(&trace).if_there().with_context(|| format!("remove {trace}"))?;
-        let patience = self.plan.clock.real(MAX_WAIT);
-        let child = Child {
-            argv,
-            directory: plan.work_tree.top().to_owned(),
-            environment: done.environment.iter().cloned().chain(variables).collect(),
-            defaults: vec![(TRACE_VARIABLE.to_owned(), trace.to_string())],
-            removed: vec!["GIT_TRACE2_PARENT_SID".to_owned()],
-            stdin: None,
-            stdout: scratch.join("commit-stdout"),
-            stderr: scratch.join("commit-stderr"),
-            marker: self.marker(),
-            // Hooks may run the tests.
-            limits: Limits { idle: Some(patience), ..validation_limits(&self.plan.config.settings) },
-            fence: self.plan.fence(),
-        };
-        let mut activity = Activity::of(&child.marker, patience);
-        let ended = child.run_with_hooks(self.plan.interrupt, &mut || activity.pulse());
-        let exit = ended.context("run `git commit`")?.exit;
-        if trace_lines(&trace).is_some_and(|mut lines| lines.any(|line| line.contains("\"hook_name\""))) {
-            self.recorder.doubt();
-        }
-        if exit.code == 0 {
-            return Ok(GitCommit::Made);
-        }
-        if exit.reason == Some(ExitReason::IdleTimeout) {
-            return Ok(GitCommit::Waited(waiting_for(&trace, activity.innermost())));
-        }
-        // Hooks print errors on either stream.
-        let output = [&child.stderr, &child.stdout].map(|path| fs::read(path).unwrap_or_default()).concat();
-        let (output, _) = self.recorder.redactor().redact_text(&String::from_utf8_lossy(&output));
-        let last = output.lines().map(str::trim).rfind(|line| !line.is_empty());
-        let last = last.map_or(String::new(), |line| format!(": {line}"));
-        let reason = exit.reason.map_or(String::new(), |reason| format!(" ({reason})"));
-        let reason = format!("`git commit` exited {}{reason}{last}", exit.code);
-        let refusing = trace_lines(&trace).and_then(refusing_hook);
-        let of_message_hook = refusing.filter(|hook| hook == MESSAGE_HOOK).map(|_| {
-            let output: String = output.trim_end().chars().take(MAX_HOOK_CHARS).collect();
-            format!(
-                "\n{output}\nhint: the hook `{MESSAGE_HOOK}` refuses the message; set `commit-subject` to what it takes, \
-                 such as \"feat({{{{ feature }}}}): {{{{ task }}}} {{{{ text }}}}\""
-            )
-        });
-        Ok(GitCommit::Failed { reason, may_try_again: exit.reason.is_none(), of_message_hook })
+/// Runs `git commit` with hooks, and with an end if it waits for somebody.
+pub(super) fn run_git_commit(
+    plan: &Plan<'_>,
+    recorder: &mut Recorder<'_>,
+    commit: &CommitPlan,
+    done: &CommitSubject<'_>,
+) -> Result<GitCommit> {
+    let (argv, variables) = commit.work_tree.commit_command(&commit.index, &commit.message);
+    let scratch = recorder.spool().scratch();
+    let trace = scratch.join("commit-trace");
+    fs::remove_file(&trace).if_there().with_context(|| format!("remove {trace}"))?;
+    let patience = plan.clock.real(MAX_WAIT);
+    let child = Child {
+        argv,
+        directory: commit.work_tree.top().to_owned(),
+        environment: done.environment.iter().cloned().chain(variables).collect(),
+        defaults: vec![(TRACE_VARIABLE.to_owned(), trace.to_string())],
+        removed: vec!["GIT_TRACE2_PARENT_SID".to_owned()],
+        stdin: None,
+        stdout: scratch.join("commit-stdout"),
+        stderr: scratch.join("commit-stderr"),
+        marker: plan.marker(&recorder.place().session, recorder.spool()),
+        // Hooks may run the tests.
+        limits: Limits { idle: Some(patience), ..validation_limits(&plan.config.settings) },
+        fence: plan.fence(),
+    };
+    let mut activity = Activity::of(&child.marker, patience);
+    let ended = child.run_with_hooks(plan.interrupt, &mut || activity.pulse());
+    let exit = ended.context("run `git commit`")?.exit;
+    if trace_lines(&trace).is_some_and(|mut lines| lines.any(|line| line.contains("\"hook_name\""))) {
+        recorder.doubt();
     }
+    if exit.code == 0 {
+        return Ok(GitCommit::Made);
+    }
+    if exit.reason == Some(ExitReason::IdleTimeout) {
+        return Ok(GitCommit::Waited(waiting_for(&trace, activity.innermost())));
+    }
+    // Hooks print errors on either stream.
+    let output = [&child.stderr, &child.stdout].map(|path| fs::read(path).unwrap_or_default()).concat();
+    let (output, _) = recorder.redactor().redact_text(&String::from_utf8_lossy(&output));
+    let last = output.lines().map(str::trim).rfind(|line| !line.is_empty());
+    let last = last.map_or(String::new(), |line| format!(": {line}"));
+    let reason = exit.reason.map_or(String::new(), |reason| format!(" ({reason})"));
+    let reason = format!("`git commit` exited {}{reason}{last}", exit.code);
+    let refusing = trace_lines(&trace).and_then(refusing_hook);
+    let of_message_hook = refusing.filter(|hook| hook == MESSAGE_HOOK).map(|_| {
+        let output: String = output.trim_end().chars().take(MAX_HOOK_CHARS).collect();
+        format!(
+            "\n{output}\nhint: the hook `{MESSAGE_HOOK}` refuses the message; set `commit-subject` to what it takes, \
+             such as \"feat({{{{ feature }}}}): {{{{ task }}}} {{{{ text }}}}\""
+        )
+    });
+    Ok(GitCommit::Failed { reason, may_try_again: exit.reason.is_none(), of_message_hook })
 }
 
 impl PendingCommit {

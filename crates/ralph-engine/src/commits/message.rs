@@ -9,7 +9,8 @@ use ralph_core::record::{SessionId, Task, TaskName, join_files};
 use ralph_git::worktree::RawPath;
 use ralph_store::Slot;
 
-use crate::running::Running;
+use crate::plan::Plan;
+use crate::recorder::Recorder;
 use crate::units::{self, UnitTasks};
 
 /// Maximum number of paths or tasks that a message names.
@@ -35,67 +36,82 @@ pub(crate) struct CommitSubject<'a> {
     pub environment: &'a [(String, String)],
 }
 
-impl Running<'_> {
-    /// Returns the commit message: the task or the unit as its subject, the other tasks as a list, and the trailers. `waiting`
-    /// are finished tasks that were not committed yet.
-    pub(super) fn commit_message(&self, done: &CommitSubject<'_>, waiting: &[TaskName]) -> String {
-        let all: Vec<&TaskName> = waiting.iter().chain(done.closed).collect();
-        let whole = done.unit.filter(|_| all.len() > 1);
-        let mut others = all.iter().copied().filter(|name| whole.is_some() || **name != done.task.name);
-        let is_closed = done.closed.is_empty() || done.closed.contains(&done.task.name);
-        let subject = match (whole, others.clone().next()) {
-            (Some(unit), _) => {
-                self.subject(done.tasks, None, &units::title(done.tasks, &done.task.name, &unit.name))
-            }
-            // The agent completed another task than the one that it was given.
-            (None, Some(first)) if !is_closed => {
-                others.next();
-                self.subject(done.tasks, Some(first), text_of(done.tasks, first))
-            }
-            _ => self.subject(done.tasks, Some(&done.task.name), &done.task.text),
+/// Returns the commit message: the task or the unit as its subject, the other tasks as a list, and the trailers. `waiting`
+/// are finished tasks that were not committed yet.
+pub(super) fn commit_message(
+    plan: &Plan<'_>,
+    recorder: &Recorder<'_>,
+    done: &CommitSubject<'_>,
+    waiting: &[TaskName],
+) -> String {
+    let subject = |task, text: &str| subject(plan, recorder, done.tasks, task, text);
+    let all: Vec<&TaskName> = waiting.iter().chain(done.closed).collect();
+    let whole = done.unit.filter(|_| all.len() > 1);
+    let mut others = all.iter().copied().filter(|name| whole.is_some() || **name != done.task.name);
+    let is_closed = done.closed.is_empty() || done.closed.contains(&done.task.name);
+    let subject = match (whole, others.clone().next()) {
+        (Some(unit), _) => subject(None, &units::title(done.tasks, &done.task.name, &unit.name)),
+        // The agent completed another task than the one that it was given.
+        (None, Some(first)) if !is_closed => {
+            others.next();
+            subject(Some(first), text_of(done.tasks, first))
+        }
+        _ => subject(Some(&done.task.name), &done.task.text),
+    };
+    let mut message = format!("{subject}\n\n");
+    for (index, other) in others.enumerate() {
+        let lead = match (index, whole) {
+            (0, Some(_)) => "Done:\n",
+            (0, None) => "Also done:\n",
+            _ => "",
         };
-        let mut message = format!("{subject}\n\n");
-        for (index, other) in others.enumerate() {
-            let lead = match (index, whole) {
-                (0, Some(_)) => "Done:\n",
-                (0, None) => "Also done:\n",
-                _ => "",
-            };
-            let _written = writeln!(message, "{lead}- {}", title_of(done.tasks, other));
-        }
-        if !message.ends_with("\n\n") {
-            message.push('\n');
-        }
-        let (message, _) = self.recorder.redactor().redact_text(&message);
-        message
-            + &format!(
-                "{ITERATION_TRAILER}: {}:{} {}\nRalph-Feature: {}\n",
-                done.session, done.iteration, done.task.name, self.session.feature
-            )
+        let _written = writeln!(message, "{lead}- {}", title_of(done.tasks, other));
     }
+    if !message.ends_with("\n\n") {
+        message.push('\n');
+    }
+    let (message, _) = recorder.redactor().redact_text(&message);
+    with_trailers(recorder, done, message)
+}
 
-    /// Returns the subject of a commit of a task, or of a unit with this title, by the template of the user's if there is one.
-    pub(crate) fn subject(&self, tasks: &TaskList, task: Option<&TaskName>, text: &str) -> String {
-        let template = self.plan.config.settings.commit_subject.as_deref();
-        let item = task.and_then(|name| tasks.find(name));
-        let parts = SubjectParts {
-            feature: &self.plan.feature.name,
-            task: item.and_then(|item| item.id.as_deref()).unwrap_or_default(),
-            text,
-            phase: item.and_then(|item| item.phase.as_deref()).unwrap_or_default(),
-            story: item.and_then(|item| item.story.as_deref()).unwrap_or_default(),
-        };
-        // Checked at the start; one that fails for this very task gives way to the usual subject.
-        let subject = template.and_then(|template| commit_subject(template, &parts).ok());
-        let subject =
-            subject.unwrap_or_else(|| task.map_or_else(|| one_line(text), |name| titled(name, text)));
-        // Before it is cut: half a secret is not found.
-        let (subject, _) = self.recorder.redactor().redact_text(&subject);
-        if subject.chars().count() <= MAX_SUBJECT_CHARS {
-            return subject;
-        }
-        subject.chars().take(MAX_SUBJECT_CHARS - 1).chain(['…']).collect()
+/// Adds the trailers that say where the commit was made.
+pub(crate) fn with_trailers(recorder: &Recorder<'_>, done: &CommitSubject<'_>, message: String) -> String {
+    message
+        + &format!(
+            "{ITERATION_TRAILER}: {}:{} {}\nRalph-Feature: {}\n",
+            done.session,
+            done.iteration,
+            done.task.name,
+            recorder.place().feature
+        )
+}
+
+/// Returns the subject of a commit of a task, or of a unit with this title, by the template of the user's if there is one.
+pub(crate) fn subject(
+    plan: &Plan<'_>,
+    recorder: &Recorder<'_>,
+    tasks: &TaskList,
+    task: Option<&TaskName>,
+    text: &str,
+) -> String {
+    let template = plan.config.settings.commit_subject.as_deref();
+    let item = task.and_then(|name| tasks.find(name));
+    let parts = SubjectParts {
+        feature: &plan.feature.name,
+        task: item.and_then(|item| item.id.as_deref()).unwrap_or_default(),
+        text,
+        phase: item.and_then(|item| item.phase.as_deref()).unwrap_or_default(),
+        story: item.and_then(|item| item.story.as_deref()).unwrap_or_default(),
+    };
+    // Checked at the start; one that fails for this very task gives way to the usual subject.
+    let subject = template.and_then(|template| commit_subject(template, &parts).ok());
+    let subject = subject.unwrap_or_else(|| task.map_or_else(|| one_line(text), |name| titled(name, text)));
+    // Before it is cut: half a secret is not found.
+    let (subject, _) = recorder.redactor().redact_text(&subject);
+    if subject.chars().count() <= MAX_SUBJECT_CHARS {
+        return subject;
     }
+    subject.chars().take(MAX_SUBJECT_CHARS - 1).chain(['…']).collect()
 }
 
 fn title_of(tasks: &TaskList, name: &TaskName) -> String {

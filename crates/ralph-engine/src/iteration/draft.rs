@@ -68,7 +68,7 @@ impl Running<'_> {
             self.note_own_commit(commit);
         }
         let published = match verdict.outcome {
-            Outcome::Success => self.commit_result(&done, begin.head_before.as_ref(), &evidence)?,
+            Outcome::Success => self.publish(&done, begin.head_before.as_ref(), &evidence)?,
             _ => None,
         };
         if !verdict.closed.contains(&task.name)

@@ -152,6 +152,10 @@ fn sign_of(listed: &Listed<'_>, row: &Row<'_>) -> (Look, &'static str) {
 /// Of a failure its cause, of a success after failures what solved them, else what was to be done.
 fn what_happened(listed: &Listed<'_>, row: &Row<'_>) -> String {
     match row.outcome {
+        Some(Outcome::Success) if !row.is_attempt() => {
+            let words = row.first_flag().unwrap_or_default();
+            words.split(" <").next().unwrap_or_default().to_owned()
+        }
         Some(Outcome::Success) => {
             let title = row.title().filter(|title| !title.is_empty());
             let words = listed.solved.get(&row.iteration).cloned().or_else(|| Some(title?.into_owned()));

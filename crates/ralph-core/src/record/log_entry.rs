@@ -114,9 +114,20 @@ impl LogEntry {
         self.kind == RecordKind::Iteration && self.exit.agent.is_some()
     }
 
-    /// Returns how often a session was started or resumed; `entries` are those of its log.
+    /// Returns true if a person had the last word on a task.
+    pub fn is_answer(&self) -> bool {
+        self.outcome == Some(Outcome::Reopened) || self.flags.contains(&FlagCode::Accepted)
+    }
+
+    /// Returns how often a loop was started or resumed on a session; `entries` are those of its log.
     pub fn runs(entries: &[Self]) -> usize {
-        entries.iter().filter(|entry| entry.kind.begins()).count()
+        let next = entries.iter().skip(1).map(Some).chain([None]);
+        // A session goes on for an answer, too.
+        let begins = entries
+            .iter()
+            .zip(next)
+            .filter(|(entry, next)| entry.kind.begins() && !next.is_some_and(Self::is_answer));
+        begins.count()
     }
 
     /// Returns how long no loop was at work on a session, in milliseconds: before it was resumed, and after it was killed.

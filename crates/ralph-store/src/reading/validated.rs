@@ -1,7 +1,7 @@
 //! The newest validation of a feature.
 
 use ralph_core::record::{
-    FailureClass, FlagCode, LeftOut, LogEntry, Outcome, Session, SessionId, TestCounts, ValidationNow,
+    FailureClass, LeftOut, LogEntry, Outcome, Session, SessionId, TestCounts, ValidationNow,
 };
 
 use super::listing::{Listing, SessionRows};
@@ -80,8 +80,7 @@ fn newest_of<'l>(store: &Store, rows: SessionRows<'l>) -> Vec<Validated<'l>> {
         }
         // What an acceptance goes on with repeats the start, and ran nothing.
         let is_repeated = std::mem::take(&mut is_acceptance) && entry.kind.begins();
-        let is_reopening = entry.outcome == Some(Outcome::Reopened);
-        is_acceptance = is_reopening || entry.flags.contains(&FlagCode::Accepted);
+        is_acceptance = entry.is_answer();
         let one = if is_repeated { None } else { validated(store, rows, entry) };
         found.extend(one.filter(|one| one.passes || found.is_empty()));
     }

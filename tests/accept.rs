@@ -141,16 +141,113 @@ fn accepting_brings_back_what_was_taken_back_and_its_undo_takes_it_away() {
     scene.ralph("rebuild --check").code(0);
 }
 
+/// The subject of the newest commit, and the files that it changes.
+fn newest_commit(scene: &Sandbox, branch: &str) -> String {
+    scene.git(["show", "--format=%s", "--name-only", branch])
+}
+
 #[test]
-fn with_a_commit_for_each_task_the_next_start_commits_what_was_accepted() {
+fn with_a_commit_for_each_task_an_answer_is_one_too() {
     let scene = given_up(LOOSENING);
     scene.agent_uses_git().config("commit = \"task\"").commit("Commit tasks");
-    scene.ralph("accept T001").code(0);
+    scene.write("of-mine.txt", "a person's").write("staged.txt", "a person's");
+    scene.git("add staged.txt");
+    scene.ralph("accept T001").code(0).stdout_has("committed as ");
+    let list = "specs/001-login/tasks.md";
+    assert_eq!(newest_commit(&scene, "HEAD"), format!("T001 One\n\ncheck.sh\nnew.txt\n{list}"));
+    let status = " M specs/001-login/progress.txt\nA  staged.txt\n?? of-mine.txt";
+    assert_eq!(scene.git("status --porcelain"), status, "what is not of the task is left as it was");
+    scene.ralph("reopen T001").code(0).stdout_has("committed as ");
+    assert_eq!(newest_commit(&scene, "HEAD"), format!("Reopen T001\n\n{list}"));
+    scene.ralph("reopen --undo T001").code(0);
+    // Where git cannot commit, the answer counts all the same.
+    scene.git("checkout --quiet --detach");
+    scene.ralph("reopen T001").code(0).stderr_has("not committed: ").stderr_has("HEAD is detached");
+    assert!(scene.task_list().contains("[ ] T001"));
+    scene.ralph("fsck").code(0);
+}
+
+/// The same task, tried in a lane.
+fn given_up_in_a_lane() -> Sandbox {
+    let scene = Sandbox::new();
+    scene.tasks("- [ ] T001 One\n- [ ] T002 Two\n").agent_script(LOOSENING).config("skip-after = 1");
+    scene.write("check.sh", "test ! -e new.txt\n").commit("Ready");
+    // What the session was started with counts for its answers.
+    let run = ["run", "--lane", "--task", "T001", "--validate", "sh check.sh"];
+    scene.call(run).judged().with_baseline().run().code(5);
     scene
-        .ralph("run --task T002 -n 1")
-        .code(0)
-        .stdout_has("2 uncommitted files of T001: check.sh, new.txt; committed first");
-    assert!(scene.git("log --format=%s").contains("T001"));
+}
+
+#[test]
+fn in_a_lane_an_answer_is_a_commit_on_its_branch() {
+    let scene = given_up_in_a_lane();
+    let (head, branch) = (scene.git("rev-parse HEAD"), "ralph/001-login");
+    let list = "specs/001-login/tasks.md";
+    let accepted = scene.ralph("accept T001").code(0).stdout_has("brought back check.sh, new.txt");
+    accepted
+        .stdout_has("validation passes. T001 is done, accepted by Ada Lovelace; 1 of 2 done")
+        .stdout_has("1 commit on ralph/001-login: git merge --ff-only ralph/001-login");
+    assert_eq!(newest_commit(&scene, branch), format!("T001 One\n\ncheck.sh\nnew.txt\n{list}"));
+    let trailers = scene.git(["log", "-1", "--format=%(trailers:only)", branch]);
+    assert!(trailers.contains("Ralph-Task: T001") && trailers.contains("Ralph-Check: passed"), "{trailers}");
+    assert_eq!((scene.git("rev-parse HEAD"), scene.git("status --porcelain")), (head, String::new()));
+    let record = scene.session().iteration(3);
+    assert_eq!(record["published"], scene.git(["rev-parse", branch]));
+    assert_eq!(record["commits"], json!([record["published"]]));
+    assert_eq!((&record["lane"], &record["branch"]), (&json!(1), &json!(branch)));
+    let status = scene.ralph("status").code(0);
+    status.stdout_has("1 of 2 done").stdout_lacks(" runs");
+    scene.ralph("log").stdout_has("accepted by Ada Lovelace");
+    scene.ralph("accept T001").code(3).stderr_has("T001 was accepted already");
+    scene.ralph("accept --undo T001").code(0).stdout_has("took away check.sh, new.txt");
+    assert_eq!(newest_commit(&scene, branch), format!("Reopen T001\n\ncheck.sh\nnew.txt\n{list}"));
+    scene.ralph("accept T001").code(0);
+    scene.ralph(["reopen", "T001", "not so"]).code(0);
+    assert_eq!(newest_commit(&scene, branch), format!("Reopen T001\n\n{list}"));
+    // A loop goes on from there.
+    scene.agent_script("[[turn]]\ndo = [{ tick = 'current' }]\n");
+    scene.call("resume -n 1").run().code(0);
+    assert!(scene.session().text(scene.session().iterations().len(), "prompt.md").contains("not so"));
+    scene.ralph("fsck").code(0);
+    scene.ralph("rebuild --check").code(0);
+}
+
+#[test]
+fn where_the_branch_of_a_lane_is_checked_out_an_answer_is_given_there() {
+    let (scene, branch) = (given_up_in_a_lane(), "ralph/001-login");
+    scene.agent_uses_git().git(["switch", "--quiet", branch]);
+    scene.ralph("accept T001").code(0).stdout_has("committed as ");
+    assert_eq!(scene.read("new.txt"), "new");
+    scene.ralph("reopen T001").code(0).stdout_has("committed as ");
+    assert!(scene.task_list().contains("[ ] T001"));
+    scene.git("switch --quiet main");
+    scene.ralph("reopen --undo T001").code(0).stdout_has("3 commits on ralph/001-login");
+    // Elsewhere only that folder can be changed.
+    let other = scene.outside("other");
+    scene.git(["worktree", "add", "--quiet", other.to_str().unwrap(), branch]);
+    let refused = scene.ralph("reopen T001").code(3);
+    refused.stderr_has("is checked out in ").stderr_has("specify ralph reopen T001");
+    scene.ralph("fsck").code(0);
+}
+
+#[test]
+fn what_is_refused_or_fails_in_a_lane_changes_nothing() {
+    let scene = Sandbox::new();
+    let agent = "[[turn]]\ndo = [{ write = { path = 'new.txt', text = 'new' } }, { tick = 'current' }]\n";
+    scene.tasks("- [ ] T001 One\n- [ ] T002 Two\n").agent_script(agent).config("skip-after = 1");
+    scene.write("check.sh", "test ! -e new.txt\n").validate("sh check.sh").commit("Ready");
+    scene.call("run --lane --task T001").judged().with_baseline().run().code(5);
+    let refs = || scene.git("for-each-ref refs/heads/ralph refs/ralph");
+    let before = refs();
+    scene.ralph("accept T002").code(3).stderr_has("no attempt at T002 is recorded");
+    // Nor does the branch take in what HEAD has since.
+    scene.write("other.txt", "a person's").commit("More");
+    scene.ralph("accept T001").code(5).stdout_has("the validation fails with the changes of T001");
+    assert_eq!(refs(), before);
+    scene.ralph("accept --force T001").code(0).stdout_has("validation fails: ").stdout_has("1 commit on");
+    let trailers = scene.git(["log", "-1", "--format=%(trailers:only)", "ralph/001-login"]);
+    assert!(!trailers.contains("Ralph-Check"), "{trailers}");
+    scene.ralph("fsck").code(0);
 }
 
 #[test]

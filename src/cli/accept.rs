@@ -6,18 +6,22 @@ use anyhow::Result;
 use clap::Args;
 use serde_json::json;
 
-use ralph_core::record::{Event, RALPH, Scope, join_files};
-use ralph_engine::{Answered, Word};
+use ralph_core::config::FlagInput;
+use ralph_core::record::{Event, RALPH, Scope, join_files, quoted_for_shell};
+use ralph_engine::{Answered, Plan, UsersTree, Word};
 use ralph_os::process::Interrupt;
 use ralph_project::feature::Feature;
-use ralph_store::Hints;
+use ralph_store::{Hints, LoopLock, SessionLog, SessionQuery};
 use ralph_ui::evidence::outcome;
 use ralph_ui::style::one_line;
 
 use super::args::PlaceArgs;
 use super::output::emit;
+use super::resume::flags_of_start;
+use super::run::{open_lane, take_lane};
+use super::settings::{Layers, layers_in};
 use super::setup::{Ready, RunRequest, Settings};
-use super::{Context, ExitCode, Flags, Json, lane, refusal, warn};
+use super::{Context, ExitCode, Flags, Json, lane, refusal, trust, warn};
 
 /// Maximum number of files that a line names.
 const MAX_NAMED_FILES: usize = 5;
@@ -58,52 +62,114 @@ pub struct ReopenArgs {
 
 pub fn accept(args: &AcceptArgs, context: &Context) -> Result<ExitCode> {
     let word = if args.undo { Word::UndoAccept } else { Word::Accept { is_forced: args.force } };
-    let (answered, by) = answer(&args.task, word, &feature(&args.place, context)?, context)?;
-    report(&answered, word, &by, None, args.json)
+    let said = answer(&args.task, word, &feature(&args.place, context)?, context)?;
+    report(&said, word, &person(context)?, None, args.json)
 }
 
 pub fn reopen(args: &ReopenArgs, context: &Context) -> Result<ExitCode> {
     let word = if args.undo { Word::UndoReopen } else { Word::Reopen };
     let feature = feature(&args.place, context)?;
-    let (answered, by) = answer(&args.task, word, &feature, context)?;
+    let said = answer(&args.task, word, &feature, context)?;
     let hints = Hints::of(context.store()?.repository(), &feature.path);
-    let names = [answered.task.clone()];
+    let names = [said.0.task.clone()];
     if args.undo {
         hints.retain(|hint| hint.tasks != names)?;
     } else if let Some(text) = &args.text {
         hints.add(text, &names, context.now()?)?;
     }
-    report(&answered, word, &by, args.text.as_deref(), args.json)
+    report(&said, word, &person(context)?, args.text.as_deref(), args.json)
 }
 
 fn feature(place: &PlaceArgs, context: &Context) -> Result<Feature> {
     context.feature(place.feature.as_ref(), place.tasks.as_ref())
 }
 
-fn answer(name: &str, word: Word, feature: &Feature, context: &Context) -> Result<(Answered, String)> {
-    let store = context.store()?;
-    lane::refuse_to_tick(feature, context)?;
-    let settings = Settings::read(feature, context, Flags::default(), &Scope::default()).map_err(refusal)?;
-    let ready = Ready::new(settings, false, context).map_err(refusal)?;
+/// Returns what became of it, who said it, and how it gets from the branch of a lane to the one that is checked out.
+fn answer(name: &str, word: Word, feature: &Feature, context: &Context) -> Result<Said> {
+    let verb = if matches!(word, Word::Accept { .. } | Word::UndoAccept) { "accept" } else { "reopen" };
+    let command = format!("{RALPH} {verb} {}", quoted_for_shell(name));
+    let place = lane::branch_of_list(feature, &command, context)?;
+    let layers = layers(name, feature, place.as_ref().map(|(_, branch)| branch), context)?;
+    let settings = |feature: &Feature, context: &Context| {
+        Settings::of(feature, context, layers.clone(), &Scope::default()).map_err(refusal)
+    };
+    let here = settings(feature, context)?;
+    let users_tree = context.users_tree()?;
+    let Some((refs, _)) = place else {
+        let lock = LoopLock::take_beside(context.work_tree()?)?;
+        return Ok((say(name, word, feature, here, (lock, users_tree), context)?, None));
+    };
+    let request = RunRequest { resume: Some(refs), ..RunRequest::default() };
+    let (lane, inside, there) = open_lane(feature, &request, &here.config, context)?;
+    let (work_tree, moved) = (lane.work_tree.clone(), lane.moved.clone());
+    let taken = take_lane(&work_tree, &there, here, request.resume.clone(), context, &inside);
+    let answered = taken
+        .and_then(|_| say(name, word, &there, settings(&there, &inside)?, (lane.lock, users_tree), &inside));
+    if answered.as_ref().map_or(true, |answered| answered.iteration.is_none()) {
+        lane::take_branch_back(&work_tree, moved, context)?;
+    }
+    Ok((answered?, lane::close(&work_tree, false, None, context)?))
+}
+
+type Said = (Answered, Option<String>);
+
+/// Returns the settings of now, with the flags of the session that tried the task last.
+fn layers(name: &str, feature: &Feature, branch: Option<&String>, context: &Context) -> Result<Layers> {
+    let sessions = SessionQuery::of_feature(&feature.path);
+    let sessions = context.store()?.sessions(&sessions, &mut Vec::new())?;
+    let has_tried = |log: &&SessionLog| {
+        log.iterations()
+            .any(|entry| entry.task.as_deref().is_some_and(|task| task.eq_ignore_ascii_case(name)))
+    };
+    let log = sessions.iter().rfind(has_tried).or(sessions.last());
+    let mut flags = log.map_or(Ok(Flags::default()), |log| flags_of_start(log, context))?;
+    if let Some(branch) = branch {
+        let [flag, key] = ["--branch", "branch"].map(str::to_owned);
+        flags.settings.push(FlagInput { flag, key, value: branch.clone() });
+    }
+    layers_in(context, flags).map_err(refusal)
+}
+
+/// Gives the answer in the work tree of `context`, whose lock is held.
+fn say(
+    name: &str,
+    word: Word,
+    feature: &Feature,
+    settings: Settings,
+    (lock, users_tree): (LoopLock, UsersTree),
+    context: &Context,
+) -> Result<Answered> {
+    if matches!(word, Word::Accept { .. }) {
+        trust::require(&settings.config, context).map_err(refusal)?;
+    }
+    let mut ready = Ready::new(settings, false, context).map_err(refusal)?;
+    ready.set_up_sandbox(context).map_err(refusal)?;
+    ready.users_tree = users_tree;
     let interrupt = Interrupt::install()?;
-    let plan = ready.plan(store, context.work_tree()?, feature, RunRequest::default(), &interrupt)?;
-    let by = person(context)?;
-    let answered = ralph_engine::answer(&plan, name, word, &by, &mut |event| {
+    let work_tree = ready.behind_fence(context.work_tree()?)?;
+    let plan = ready.plan(context.store()?, &work_tree, feature, RunRequest::default(), &interrupt)?;
+    let plan = Plan { lock: Some(lock), ..plan };
+    ralph_engine::answer(&plan, name, word, &person(context)?, &mut |event| {
         if let Event::Warning { message } = event {
             warn(message);
         }
-    })?;
-    Ok((answered, by))
+    })
 }
 
-fn report(answered: &Answered, word: Word, by: &str, hint: Option<&str>, json: Json) -> Result<ExitCode> {
+fn report(
+    (answered, merge): &Said,
+    word: Word,
+    by: &str,
+    hint: Option<&str>,
+    json: Json,
+) -> Result<ExitCode> {
     let Answered { session, iteration, task, refused, brought_back, kept, is_completed, .. } = answered;
     let tests = answered.validation.as_ref().map(|(_, tests)| tests);
     let exit = answered.validation.as_ref().map(|(validation, _)| validation.exit.code);
     let report = json!({
         "session": session, "iteration": iteration, "task": task, "refused": refused, "by": by,
         "is_completed": is_completed, "cause": answered.cause, "files": brought_back, "kept": kept,
-        "exit": exit, "tests": tests,
+        "exit": exit, "tests": tests, "commit": answered.commit,
     });
     let code = if iteration.is_some() { ExitCode::Done } else { ExitCode::Stuck };
     emit(json, &report, |out| {
@@ -137,6 +203,11 @@ fn report(answered: &Answered, word: Word, by: &str, hint: Option<&str>, json: J
             Word::UndoReopen => format!("{task} is done, as before it was opened again"),
         };
         writeln!(out, "{validation}{what}; {done} of {all} done")?;
+        if let Some(line) = merge {
+            writeln!(out, "{}", one_line(line))?;
+        } else if let Some(commit) = &answered.commit {
+            writeln!(out, "committed as {}", commit.short())?;
+        }
         if let Some(hint) = hint {
             writeln!(out, "its next prompt has {:?}", one_line(hint))?;
         }

@@ -503,14 +503,29 @@ pub fn refuse_elsewhere(log: &SessionLog, context: &Context) -> Result<()> {
     refuse(message, format!("git switch {branch}"))
 }
 
-/// Refuses to tick a box of a task whose newest session works in a lane: the box is on its branch.
-pub fn refuse_to_tick(feature: &Feature, context: &Context) -> Result<()> {
+/// Returns the newest session and its branch if the task list is there: it worked in a lane, and its branch is not checked out
+/// here.
+///
+/// # Errors
+///
+/// A [`Refusal`] if it is checked out in another work tree; `command` is what is to be typed there.
+pub fn branch_of_list(
+    feature: &Feature,
+    command: &str,
+    context: &Context,
+) -> Result<Option<(SessionRefs, String)>> {
     let (store, work_tree) = (context.store()?, context.work_tree()?);
-    let refs = last_written_in_lanes(work_tree, &feature.path)?;
-    let log = refs.map(|refs| store.session(&refs)).transpose()?.flatten();
-    let Some(branch) = branch_of(store, log.as_ref()) else { return Ok(()) };
-    let message = format!("the task list is on {branch}, where a lane publishes");
-    refuse(message, format!("tick the box in a commit on {branch}: the next attempt begins from it"))
+    let Some(refs) = last_written_in_lanes(work_tree, &feature.path)? else { return Ok(None) };
+    let Some(branch) = branch_of(store, store.session(&refs)?.as_ref()) else { return Ok(None) };
+    let reference = full_branch_name(&branch);
+    if store.refs().tip(&reference)?.is_none() || work_tree.branch()?.as_ref() == Some(&branch) {
+        return Ok(None);
+    }
+    if let Some(place) = work_tree.checked_out_at(&reference)? {
+        let message = format!("the task list is on {branch}, which is checked out in {place}");
+        return refuse(message, format!("cd {} && {command}", quoted_for_shell(place.as_str())));
+    }
+    Ok(Some((refs, branch)))
 }
 
 /// Removes the lanes of the repository in which no session runs or was cut off, and those of repositories that are gone.

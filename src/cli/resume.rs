@@ -4,7 +4,9 @@ use anyhow::Result;
 use clap::Args;
 
 use ralph_core::config::Config;
-use ralph_core::record::{Budget, EndedBy, RALPH, Refusal, Scope, Session, SessionName, Status, StopReason};
+use ralph_core::record::{
+    Budget, EndedBy, RALPH, Refusal, Scope, Session, SessionId, SessionName, Status, StopReason,
+};
 use ralph_os::process::host_name;
 use ralph_project::feature::Feature;
 use ralph_project::tasks;
@@ -169,19 +171,7 @@ impl Resumer<'_> {
     fn settings(&self) -> Result<Resolved> {
         let id = &self.refs.session;
         let now = layers_in(self.context, Flags::default())?;
-        let repository = self.context.store()?.repository();
-        let mut file = kept_settings::read(repository, id)?;
-        // Records of earlier versions cannot vouch for them.
-        if let (Some(bytes), Some(recorded)) =
-            (&file, self.begun.and_then(|begun| begun.kept_settings.as_ref()))
-            && Identity::find(repository)?.is_none_or(|own| own.fingerprint_of(bytes) != *recorded)
-        {
-            let folder = repository.ralph_dir();
-            warn(&format!(
-                "the settings of session {id} that are kept in {folder} are not those that it began with: they are not used"
-            ));
-            file = None;
-        }
+        let file = kept(id, self.begun, self.context)?;
         let fresh = format!("if those that are set now are right: `{RALPH} resume {id} {FRESH}`");
         let unreadable = format!("cannot read the settings that session {id} began with");
         match (file, self.begun) {
@@ -284,6 +274,31 @@ impl Resumer<'_> {
         lines.extend(differing);
         Ok((layers, lines, kept_flags))
     }
+}
+
+/// Returns what is kept here of the settings of a session, unless it was changed since.
+fn kept(id: &SessionId, begun: Option<&Session>, context: &Context) -> Result<Option<Vec<u8>>> {
+    let repository = context.store()?.repository();
+    let kept = kept_settings::read(repository, id)?;
+    // Records of earlier versions cannot vouch for them.
+    if let (Some(bytes), Some(recorded)) = (&kept, begun.and_then(|begun| begun.kept_settings.as_ref()))
+        && Identity::find(repository)?.is_none_or(|own| own.fingerprint_of(bytes) != *recorded)
+    {
+        let folder = repository.ralph_dir();
+        warn(&format!(
+            "the settings of session {id} that are kept in {folder} are not those that it began with: they are not used"
+        ));
+        return Ok(None);
+    }
+    Ok(kept)
+}
+
+/// Returns the flags that a session began with; none if they are not kept here.
+pub fn flags_of_start(log: &SessionLog, context: &Context) -> Result<Flags> {
+    let begun = context.store()?.first_readable_session(log);
+    let kept = kept(log.id(), begun.as_ref(), context)?;
+    let kept = kept.and_then(|bytes| serde_json::from_slice::<Kept>(&bytes).ok());
+    Ok(kept.map(|kept| kept.layers.flags).unwrap_or_default())
 }
 
 /// Returns how the settings differ from those that are set now, a line each, and which flags of the start count.

@@ -246,15 +246,7 @@ fn start_in_lane(
     voice: Voice,
 ) -> Result<ExitCode> {
     let is_fenced = settings.config.settings.sandbox.is_some();
-    // Filters run inside, which is not there yet.
-    let unfiltered = is_fenced.then(|| context.without_filters()).transpose()?;
-    let checked = lane::check(feature, &settings.config, &request, unfiltered.as_ref().unwrap_or(context));
-    let checked = checked.map_err(refusal)?;
-    trust::require(&settings.config, context).map_err(refusal)?;
-    let ignored = sandbox::phantoms(&settings.config.settings, context).map_err(refusal)?;
-    let lane = lane::open(checked, feature, &request, ignored, context).map_err(refusal)?;
-    let inside = context.in_work_tree(lane.work_tree.clone())?;
-    let there = feature.in_tree(context.work_tree()?.top(), &lane.work_tree.project_files()?);
+    let (lane, inside, there) = open_lane(feature, &request, &settings.config, context)?;
     let (land, work_tree, moved) = (request.lane.land, lane.work_tree.clone(), lane.moved.clone());
     let is_rehearsal = request.is_rehearsal;
     let taken = take_lane(&lane.work_tree, &there, settings, request.resume.clone(), context, &inside);
@@ -295,6 +287,25 @@ fn start_in_lane(
     Ok(code)
 }
 
+/// Takes a lane with its lock. Returns it with the context and the feature in it.
+pub(super) fn open_lane(
+    feature: &Feature,
+    request: &RunRequest,
+    config: &Config,
+    context: &Context,
+) -> Result<(lane::Opened, Context, Feature)> {
+    // Filters run inside, which is not there yet.
+    let unfiltered = config.settings.sandbox.is_some().then(|| context.without_filters()).transpose()?;
+    let checked = lane::check(feature, config, request, unfiltered.as_ref().unwrap_or(context));
+    let checked = checked.map_err(refusal)?;
+    trust::require(config, context).map_err(refusal)?;
+    let ignored = sandbox::phantoms(&config.settings, context).map_err(refusal)?;
+    let lane = lane::open(checked, feature, request, ignored, context).map_err(refusal)?;
+    let inside = context.in_work_tree(lane.work_tree.clone())?;
+    let there = feature.in_tree(context.work_tree()?.top(), &lane.work_tree.project_files()?);
+    Ok((lane, inside, there))
+}
+
 /// Returns a line for each success that changed what runs by itself and is not merged.
 fn runs_by_itself(feature: &str, context: &Context) -> Result<Vec<String>> {
     let (store, users) = (context.store()?, context.work_tree()?);
@@ -320,7 +331,7 @@ fn runs_by_itself(feature: &str, context: &Context) -> Result<Vec<String>> {
 
 /// Finishes what a session left in a lane that died, and takes the lane to the tip of its branch. Filters of git run in a sandbox,
 /// if there is to be one: an agent may have changed what they run. Returns the tip.
-fn take_lane(
+pub(super) fn take_lane(
     lane: &WorkTree,
     there: &Feature,
     settings: Settings,

@@ -201,6 +201,22 @@ pub fn of_acceptance(sandbox: &Sandbox, before: &Expectation, _: &Struck, _: Inj
     sandbox.record_is_sound();
 }
 
+/// The same on the branch of a lane: it has the box and the work, or neither.
+pub fn of_acceptance_in_lane(sandbox: &Sandbox, before: &Expectation, _: &Struck, _: Injection) {
+    let branch = "ralph/001-login";
+    let of_branch = |path: &str| sandbox.git_bytes(["cat-file", "blob", &format!("{branch}:{path}")]);
+    let list =
+        || String::from_utf8(of_branch("specs/001-login/tasks.md")).expect("it is text").to_lowercase();
+    let has_work = |file: &str| of_branch(file) == b"broken\n";
+    assert_eq!(list().contains("- [x] t002"), has_work("kept"), "{}", list());
+    let next = sandbox.call(ACCEPT).spawn().wait();
+    assert!(next.code == 0 || next.talk().contains("T002 was accepted already"), "{next}");
+    assert!(list().contains("- [x] t002") && has_work("kept") && has_work("new/file"), "{}", list());
+    all_are_there(sandbox, &before.recorded, "after the next one");
+    assert_eq!(sandbox.git("diff --name-only HEAD"), ".specify/ralph.toml", "as the scene left it");
+    sandbox.record_is_sound();
+}
+
 /// What the user wrote after the session that is gone back to.
 pub const EDITS: [(&str, &str); 3] =
     [("hello.txt", "mine\n"), ("src/new.txt", "mine as well\n"), ("agent.toml", "# mine\n")];

@@ -142,7 +142,7 @@ fn a_check_on_a_full_disk_loses_nothing() {
 
 #[test]
 fn an_acceptance_that_is_killed_before_any_of_its_writes_leaves_no_box_without_its_work() {
-    kill_everywhere(|| vec![scenes::acceptance()]);
+    kill_everywhere(|| vec![scenes::acceptance(), scenes::acceptance_in_a_lane()]);
 }
 
 /// The points from the start of a check until it is recorded, and somewhat behind that.

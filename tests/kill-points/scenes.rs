@@ -93,6 +93,7 @@ enum Opening {
     Spoiling,
     /// The same, given up, while the validation passes with its changes by now.
     GivenUp,
+    GivenUpInLane,
     /// A file is protected that the agent changes.
     Protecting,
     /// A task is done, and the next one changes the script of the validation.
@@ -144,14 +145,17 @@ impl Scene {
                 sandbox.ralph("run").code(0);
                 sandbox.write("hello.txt", "mine\n").ralph("restore 1").code(0);
             }
-            Opening::Spoiling | Opening::GivenUp => {
+            Opening::Spoiling | Opening::GivenUp | Opening::GivenUpInLane => {
                 sandbox.tasks("- [ ] T001 Write hello.txt\n- [ ] T002 Spoil it").agent_script(SPOILER);
                 sandbox.write("kept", "as it was\n").validate("! grep -qs broken kept new/file");
                 sandbox.config("skip-after = 1\nmax-iterations = 2").commit("Ready");
-                if matches!(self.opening, Opening::GivenUp) {
-                    sandbox.ralph("run");
-                    sandbox.validate("true");
-                }
+                let start = match self.opening {
+                    Opening::GivenUp => "run",
+                    Opening::GivenUpInLane => "run --lane",
+                    _ => return sandbox,
+                };
+                sandbox.ralph(start);
+                sandbox.validate("true");
             }
             Opening::Protecting => {
                 sandbox.agent_script(MEDDLER).write("kept", "as it was\n");
@@ -294,6 +298,12 @@ pub fn check_in_a_lane() -> Scene {
 pub fn acceptance() -> Scene {
     let (words, after) = (aftermath::ACCEPT, aftermath::of_acceptance);
     after_a_session("an acceptance", words, Opening::GivenUp, after)
+}
+
+/// The same in a lane, on its branch.
+pub fn acceptance_in_a_lane() -> Scene {
+    let (words, after) = (aftermath::ACCEPT, aftermath::of_acceptance_in_lane);
+    after_a_session("an acceptance in a lane", words, Opening::GivenUpInLane, after)
 }
 
 /// The other commands that write.

@@ -1,28 +1,34 @@
 //! A person has the last word on a task: it counts as done, or its box is opened again. A record without an agent run says
 //! who did that, and when.
 
+use std::collections::BTreeMap;
+
 use anyhow::{Context, Result};
 use failure_excerpt::Tally;
 use tasklist::{Item, Mark, TaskList};
 
-use ralph_core::config::Pass;
+use ralph_core::config::{Commits, Pass};
 use ralph_core::judge::{KnownFailures, known_failures};
 use ralph_core::record::{
     Acceptance, ArtifactStatus, Event, Evidence, ExitReason, FailureClass, Flag, FlagCode, Iteration,
-    LogEntry, Outcome, RALPH, RecordKind, Refusal, Session, SessionFacts, SessionId, Status, StopReason,
-    Task, TaskName, Timestamp, Validation, join_files,
+    LogEntry, ObjectId, Outcome, RALPH, RecordKind, Refusal, Session, SessionFacts, SessionId, Status,
+    StopReason, Task, TaskName, Timestamp, Validation, join_files,
 };
 use ralph_core::summary::work_gone;
 use ralph_project::tasks::{self, set_marks};
 use ralph_store::{
-    Begin, Control, LoopLock, PutBack, PutBackKind, RestorePoint, SessionLog, SessionQuery, SessionRefs,
+    Begin, Control, Identity, PutBack, PutBackKind, RestorePoint, SessionLog, SessionQuery, SessionRefs,
     Slot, Spool, SpoolMeta, names, note_last_written,
 };
 
 use super::begin::place;
+use super::commits::committing::check_commits;
+use super::commits::earlier_work::commit_files;
+use super::commits::message::{CommitSubject, subject, with_trailers};
 use super::decide::all_done;
 use super::iteration::unfinished;
 use super::iteration_context::{tally, validation_cause};
+use super::lane::{commit_result, record_or_take_back, require_lane_setup, result_message};
 use super::parents::close_finished;
 use super::plan::Plan;
 use super::recorded_progress::progress_parts;
@@ -70,6 +76,8 @@ pub struct Answered {
     pub validation: Option<(Validation, Tally)>,
     /// Why the validation fails.
     pub cause: Option<String>,
+    /// The commit of it: on the branch of a lane, or with `commit = "task"` on the one that is checked out.
+    pub commit: Option<ObjectId>,
     /// True if all tasks of the session are done now.
     pub is_completed: bool,
     /// The tasks of the list that are done now, and all of them.
@@ -85,11 +93,11 @@ enum Standing {
     OpenedAgain,
 }
 
-/// Records what a person says of a task, after doing it.
+/// Records what a person says of a task, after doing it. The lock of the work tree is held. In a lane, which is at the tip of its branch, the result is published.
 ///
 /// # Errors
 ///
-/// A [`Refusal`] if a loop runs in this work tree, if the task is unknown, or in a state of which this cannot be said.
+/// A [`Refusal`] if the task is unknown, or in a state of which this cannot be said.
 pub fn answer(
     plan: &Plan<'_>,
     name: &str,
@@ -97,7 +105,6 @@ pub fn answer(
     by: &str,
     say: &mut dyn FnMut(&Event),
 ) -> Result<Answered> {
-    let _lock = LoopLock::take_beside(plan.work_tree)?;
     recover::recover(plan, say)?;
     let list = plan.job.read_tasks(plan.feature)?;
     let item = tasks::named(&list, name, &plan.feature.tasks_path)?;
@@ -106,7 +113,12 @@ pub fn answer(
     let mut past: Vec<Past<'_>> = Vec::new();
     for log in &sessions {
         for entry in log.iterations().filter(|entry| is_about(entry, &item.name)) {
-            past.push((log, entry));
+            // An acceptance failed only where its branch moved at that moment: nothing came of it.
+            let is_void =
+                entry.outcome == Some(Outcome::Failure) && entry.flags.contains(&FlagCode::Accepted);
+            if !is_void {
+                past.push((log, entry));
+            }
         }
     }
     let newest = past.last().copied();
@@ -136,6 +148,7 @@ pub fn answer(
         kept: Vec::new(),
         validation: None,
         cause: None,
+        commit: None,
         is_completed: false,
         done: [0; 2],
     };
@@ -163,13 +176,23 @@ pub fn answer(
     let at = plan.clock.now();
     let accepted = Acceptance { by: by.to_owned(), at, restoration };
     let like = last.and_then(|last| plan.store.readable_iteration(last));
-    desk.record(like.as_ref(), mark, parents, accepted, &answered)?;
+    let moved = desk.record(like.as_ref(), mark, parents, accepted, &mut answered)?;
     answered.iteration = Some(desk.number);
+    if answered.commit.is_none() && moved.is_none() && desk.is_to_commit() {
+        // Once it is recorded: the next start commits what is not.
+        match desk.commit(mark, &answered)? {
+            Ok(commit) => answered.commit = commit,
+            Err(why) => say(&Event::Warning { message: format!("not committed: {why}") }),
+        }
+    }
     answered.is_completed = desk.end(at)?;
     let counts = plan.job.read_tasks(plan.feature)?.counts();
     answered.done = [counts.done, counts.done + counts.open];
     desk.close(say)?;
-    Ok(answered)
+    match moved {
+        Some(why) => Err(Refusal::new(why).with_hint("say it again: nothing came of it").into()),
+        None => Ok(answered),
+    }
 }
 
 /// A record, and its session.
@@ -287,11 +310,15 @@ struct Desk<'p, 'a> {
     item: &'p Item,
     /// As the session began, or was last resumed.
     begun: Session,
+    /// True if it works in a lane, on the branch that is checked out here.
+    is_of_lane: bool,
     place: SpoolMeta,
     spool: Spool,
     recorder: Recorder<'p>,
     number: u32,
     slot: Slot,
+    /// The work tree with what was brought back, before the validation ran in it.
+    made: Option<ObjectId>,
 }
 
 impl<'p, 'a> Desk<'p, 'a> {
@@ -299,13 +326,18 @@ impl<'p, 'a> Desk<'p, 'a> {
         let begun = log.entries.iter().rfind(|entry| entry.kind.begins());
         let begun = begun.and_then(|entry| plan.store.readable_session(entry));
         let begun = begun.with_context(|| format!("read how session {} began", log.id()))?;
+        // Where its branch is checked out, what a lane began is answered there.
+        let first = plan.store.first_readable_session(log).filter(|first| first.lane.is_some());
+        let branch = plan.work_tree.branch()?;
+        let is_of_lane = first.is_some_and(|first| first.branch == branch);
+        let begun = Session { lane: plan.work_tree.lane().map(|lane| lane.number), ..begun };
         let place = place(plan, &begun);
         let redactor = redactor_of(&place.redaction_rules, &place.redaction_allow)?;
         let spool = Spool::create(plan.work_tree, &place)?;
         let recorder = Recorder::new(plan, place.clone(), redactor, spool.clone())?;
         let number = log.iterations().filter_map(|entry| entry.iteration).max().unwrap_or_default() + 1;
         let slot = recorder.slot(&number.to_string());
-        Ok(Self { plan, list, item, begun, place, spool, recorder, number, slot })
+        Ok(Self { plan, list, item, begun, is_of_lane, place, spool, recorder, number, slot, made: None })
     }
 
     fn rollback(&self) -> Rollback<'_> {
@@ -322,6 +354,8 @@ impl<'p, 'a> Desk<'p, 'a> {
         answered: &mut Answered,
     ) -> Result<Option<u32>> {
         self.slot.create()?;
+        let identity = Identity::find_or_create(self.plan.store.repository())?;
+        require_lane_setup(self.plan, &self.recorder, &identity)?;
         let point = self.bring_back(past, is_forced, answered)?;
         let validated = self.validate(last, answered);
         if validated.is_err() || answered.cause.is_some() && !is_forced {
@@ -331,7 +365,9 @@ impl<'p, 'a> Desk<'p, 'a> {
             PutBack::forget(&self.slot)?;
         }
         validated?;
-        Ok(point.map(|point| point.number))
+        let number = point.as_ref().map(|point| point.number);
+        self.made = point.map(|point| point.made);
+        Ok(number)
     }
 
     /// Brings back what the attempts at the task changed, as far as it is not there. A recovery takes it away again, until
@@ -479,20 +515,22 @@ impl<'p, 'a> Desk<'p, 'a> {
         }
     }
 
-    /// Records it. `like` is the last attempt at the task.
+    /// Records it, and publishes it in a lane. `like` is the last attempt at the task. Returns why it could not be published: the
+    /// branch moved at that moment.
     fn record(
         &mut self,
         like: Option<&Iteration>,
         mark: Mark,
         parents: Vec<TaskName>,
         accepted: Acceptance,
-        answered: &Answered,
-    ) -> Result<()> {
+        answered: &mut Answered,
+    ) -> Result<Option<String>> {
         let (plan, number, at) = (self.plan, self.number, accepted.at);
         self.slot.create()?;
         let mut taken = self.recorder.take(&self.slot, &format!("iteration {number}"), at);
         let head = plan.work_tree.head()?;
         let ran = answered.validation.as_ref();
+        let passed = ran.filter(|_| answered.cause.is_none());
         let begin = Begin {
             iteration: number,
             task: Task::from(self.item),
@@ -545,9 +583,97 @@ impl<'p, 'a> Desk<'p, 'a> {
             iteration.reopened = vec![self.item.name.clone()];
             evidence.reopened = Some(accepted);
         }
+        if let (Some(_), Some(base)) = (plan.work_tree.lane(), &iteration.base) {
+            iteration.published = self.publication(base, mark, &iteration, passed.map(|_| &evidence))?;
+            iteration.commits.extend(iteration.published.clone());
+            answered.commit.clone_from(&iteration.published);
+        }
         iteration.evidence = Some(Box::new(evidence));
-        self.recorder.iteration(&self.slot, &iteration, "")?;
-        Ok(())
+        let (_, recorded) = record_or_take_back(&mut self.recorder, &self.slot, iteration, "")?;
+        Ok(recorded.cause.filter(|_| answered.commit.is_some() && recorded.published.is_none()))
+    }
+
+    /// Calls `make` with what a commit of the answer is about, and its subject.
+    fn with_subject<T>(
+        &mut self,
+        mark: Mark,
+        closed: &[TaskName],
+        make: impl FnOnce(&mut Recorder<'p>, &CommitSubject<'_>, String) -> Result<T>,
+    ) -> Result<T> {
+        let (plan, session) = (self.plan, self.place.session.clone());
+        let (name, text, task) = (&self.item.name, &self.item.text, Task::from(self.item));
+        let environment = plan.environment(&session, name, self.number, 0);
+        let done = CommitSubject {
+            session: &session,
+            task: &task,
+            unit: None,
+            closed,
+            tasks: self.list,
+            iteration: self.number,
+            slot: &self.slot,
+            environment: &environment,
+        };
+        let subject = if mark == Mark::Done {
+            subject(plan, &self.recorder, self.list, Some(name), text)
+        } else {
+            format!("Reopen {name}")
+        };
+        make(&mut self.recorder, &done, subject)
+    }
+
+    /// Returns the commit of the answer on the branch of a lane; `None` if it changes nothing there.
+    fn publication(
+        &mut self,
+        base: &ObjectId,
+        mark: Mark,
+        iteration: &Iteration,
+        passed: Option<&Evidence>,
+    ) -> Result<Option<ObjectId>> {
+        let changed = [iteration.closed.as_slice(), &iteration.reopened].concat();
+        let Some(now) = self.recorder.last_contents().0.cloned().filter(|_| !changed.is_empty()) else {
+            return Ok(None);
+        };
+        // What the validation left behind is no part of it.
+        let tree = self.made.clone().unwrap_or_else(|| now.clone());
+        let plan = self.plan;
+        self.with_subject(mark, &iteration.closed, |recorder, done, subject| {
+            let message = result_message(&subject, done, passed);
+            commit_result(plan, recorder, done.slot, base, [&tree, &now], &changed, &message).map(Some)
+        })
+    }
+
+    /// Returns true if the answer is committed where it is given: with `commit = "task"`, or where the branch of a lane is checked
+    /// out.
+    fn is_to_commit(&self) -> bool {
+        let is_of_tasks = self.plan.config.settings.commit == Commits::OfTasks;
+        self.plan.work_tree.lane().is_none() && (is_of_tasks || self.is_of_lane)
+    }
+
+    /// Commits the task list and what was brought back or taken away. Returns why git does not.
+    fn commit(&mut self, mark: Mark, answered: &Answered) -> Result<Result<Option<ObjectId>, String>> {
+        let plan = self.plan;
+        if let Err(error) = check_commits(plan.work_tree) {
+            return Ok(Err(error.to_string()));
+        }
+        let (Some(head), Some(now)) = (plan.work_tree.head()?, self.recorder.last_contents().0.cloned())
+        else {
+            return Ok(Ok(None));
+        };
+        let list = plan.work_tree.relative(&plan.feature.tasks_path);
+        let changes = self.recorder.all_differences(Some(&self.slot), &head, &now)?;
+        let files: BTreeMap<_, _> = changes
+            .into_iter()
+            .filter(|change| change.name() == list || answered.brought_back.contains(&change.name()))
+            .map(|change| (change.path, change.after))
+            .collect();
+        if files.is_empty() {
+            return Ok(Ok(None));
+        }
+        let closed = if mark == Mark::Done { vec![self.item.name.clone()] } else { Vec::new() };
+        self.with_subject(mark, &closed, |recorder, done, subject| {
+            let message = with_trailers(recorder, done, format!("{subject}\n\n"));
+            commit_files(plan, recorder, &files, &message, done).map(|made| made.map(Some))
+        })
     }
 
     /// Ends the session again: as it had ended, or completed if all of its tasks are done. Returns true if they are.
@@ -588,7 +714,10 @@ impl<'p, 'a> Desk<'p, 'a> {
 
     fn close(mut self, say: &mut dyn FnMut(&Event)) -> Result<()> {
         let repository = self.plan.store.repository();
-        note_last_written(self.plan.work_tree, &self.place.feature, &self.place.session)?;
+        // The list of a lane's session stays on its branch, whatever is checked out here next.
+        if !self.is_of_lane || self.plan.work_tree.lane().is_some() {
+            note_last_written(self.plan.work_tree, &self.place.feature, &self.place.session)?;
+        }
         let is_settled = self.recorder.settle_progress();
         for message in std::mem::take(&mut self.recorder.warnings) {
             say(&Event::Warning { message });

@@ -191,13 +191,14 @@ fn a_validation_that_fails_as_before_the_first_attempt_is_no_tasks_fault() {
             "\nthe validation failed before the first attempt\n0 of 3 tasks done · the validation is broken",
         )
         .stdout_has("2 attempts at T001, T002 failed alike")
-        .stdout_has("no task is to blame, so none was given up");
+        .stdout_has("    FAILED login: expected 1, got 2\n  No task is to blame, so none was given up.")
+        .stdout_has("\n  → specify ralph resume --validate 'THE RIGHT COMMAND'\n\nlook   specify ralph show 2 --stderr");
     let session = scene.session();
     assert_eq!(session.trailers("Ralph-Task"), ["T001", "T002"]);
     assert_eq!(session.end()["stop_reason"], "validation_unusable");
     let status = scene.ralph("status").code(0).text();
     assert!(status.starts_with("the validation failed before the first attempt\n"), "{status}");
-    assert!(status.contains("\n  ! the validation is broken: "), "{status}");
+    assert!(status.contains("FAILED login: expected 1, got 2\n    No task is to blame"), "{status}");
     assert!(status.contains("next: specify ralph resume --validate 'THE RIGHT COMMAND'"), "{status}");
     let summary = scene.ralph("status --json").json()["summary"].take();
     assert_eq!(

@@ -285,12 +285,12 @@ fn tests_that_failed_before_may_go_on_failing_and_no_others() {
     run(&scene, "--skip-after 1")
         .code(6)
         .stdout_has("no task can be done until they pass, or with")
-        .stdout_has("no task is to blame, so none was given up")
+        .stdout_has("No task is to blame, so none was given up")
         .stdout_has("--set validation.pass=no-new-failures");
     scene.config("validation.pass = \"no-new-failures\"");
     // Boxes that stay open say nothing of a validation that may fail.
     agent(&scene, "");
-    run(&scene, "-n 2").code(4).stdout_lacks("no task is to blame");
+    run(&scene, "-n 2").code(4).stdout_lacks("No task is to blame");
     agent(&scene, work);
     run(&scene, "-n 1").code(4);
     let newest = || scene.sessions().pop().unwrap();

@@ -19,29 +19,22 @@ const MIN_ALIKE: usize = 2;
 impl Running<'_> {
     /// Ends the session for a validation that fails as it did before the first attempt, over two tasks, or twice where there
     /// is only one to do: no task is given up for it.
-    pub(super) fn fails_as_before(&mut self, iteration: &Iteration) -> Option<Ending> {
+    pub(super) fn fails_as_before(&self) -> Option<Ending> {
         let tasks = self.past.history.failed_as_before();
         if tasks.len() < 2 {
             return None;
         }
         let attempts = tasks.len();
         let tasks: BTreeSet<&TaskName> = tasks.into_iter().collect();
-        let command = self.plan.config.settings.validation_command.as_deref().unwrap_or_default();
         let why = format!(
-            "{attempts} attempts at {} failed alike, and `{command}` failed before them, too: {}",
-            join_truncated(&Vec::from_iter(tasks), MAX_NAMED_TASKS),
-            iteration.cause()
+            "{attempts} attempts at {} failed alike, and the validation failed before them, too",
+            join_truncated(&Vec::from_iter(tasks), MAX_NAMED_TASKS)
         );
-        let id = &self.session.id;
-        let known = match self.judging.why_nothing_can_be_done() {
-            Some(_) => "; if these failures are known: --set validation.pass=no-new-failures",
-            None => "",
-        };
-        let hint = format!(
-            "no task is to blame, so none was given up; \
-             `{RALPH} resume {id} --validate 'THE RIGHT COMMAND'`{known}"
-        );
-        Some(Ending { why: Some(why), hint: Some(hint), ..Ending::of(StopReason::ValidationUnusable) })
+        // The screens name the command that sets another validation.
+        let hint = self.judging.why_nothing_can_be_done();
+        let hint =
+            hint.map(|_| "if these failures are known: --set validation.pass=no-new-failures".to_owned());
+        Some(Ending { why: Some(why), hint, ..Ending::of(StopReason::ValidationUnusable) })
     }
 
     /// Says once of a failure that two tasks in a row have in common, and that names nothing that one of them changed, that it

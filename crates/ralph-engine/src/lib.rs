@@ -379,7 +379,7 @@ impl Running<'_> {
         if let Some(ending) = self.endless_validation() {
             return Ok(Some(ending));
         }
-        if let Some(ending) = self.fails_as_before(&iteration) {
+        if let Some(ending) = self.fails_as_before() {
             return Ok(Some(ending));
         }
         if let Some(ending) = self.common_failure(&iteration) {

@@ -161,7 +161,8 @@ pub fn verdict(session: &Session, closing: &Closing) -> Vec<String> {
     let is_said = !needs.is_empty() && session.stop_reason == Some(StopReason::Stuck);
     let stop = stop(session, stuck(left_open(&closing.not_done, &closing.summary)).as_deref());
     parts.extend(unusable.map(|need| unusable_words(need, session)).or(stop).filter(|_| !is_said));
-    parts.extend(count_words(needs).filter(|_| needs.len() > usize::from(unusable.is_some())));
+    let is_said = unusable.is_some() || session.stop_reason == Some(StopReason::ValidationUnusable);
+    parts.extend(count_words(needs).filter(|_| needs.len() > usize::from(is_said)));
     let flagged = closing.summary.flagged.len();
     parts.extend((flagged > 0).then(|| format!("{} flagged", grouped(flagged as u64))));
     parts

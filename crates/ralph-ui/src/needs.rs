@@ -2,7 +2,7 @@
 
 use ralph_core::record::{
     Changes, Cost, DiffStat, FlagCode, FlaggedTask, Need, NeedKind, OwnCommand, RALPH, SessionId,
-    SessionTotals, Summary, hint_command_of, join_truncated, last_words, work_of_command,
+    SessionTotals, Summary, ValidationNow, hint_command_of, join_truncated, last_words, work_of_command,
 };
 
 use super::evidence::FLAG;
@@ -48,12 +48,32 @@ pub fn files_and_lines(stat: DiffStat) -> String {
 
 /// `validation passes now: 32 tests, 2 at the start`; nothing if none ran, or where `is_said` that it failed from the start.
 pub fn validation(summary: &Summary, is_said: bool, indent: &str, screen: Screen) -> Vec<String> {
-    let now = summary.validation.as_ref().filter(|now| !(is_said && now.is_red_start()));
+    let is_said = |now: &ValidationNow| is_said && now.is_red_start() || is_broken(summary);
+    let now = summary.validation.as_ref().filter(|now| !is_said(now));
     let lines = now.map(|now| {
         let look = if now.passes { Look::Plain } else { Look::Warn };
         screen.painted(look, indent, &one_line(&format!("validation {}", now.words())))
     });
     lines.unwrap_or_default()
+}
+
+/// Returns true if the validation itself needs somebody: that says what it said last.
+pub fn is_broken(summary: &Summary) -> bool {
+    summary.needs_you.iter().any(|need| need.why == NeedKind::Validation)
+}
+
+/// What needs somebody and is no task: of a broken validation its command, if that is known.
+pub fn lead(summary: &Summary, need: &Need) -> String {
+    let command = summary.validation.as_ref().and_then(|now| now.command.as_deref());
+    command.filter(|_| need.why == NeedKind::Validation).map_or_else(|| need.subject(), one_line)
+}
+
+/// Says of a broken validation that it is no task's fault, where the session gave none up.
+pub fn no_task_to_blame(summary: &Summary, need: &Need) -> Option<&'static str> {
+    let given_up = |other: &Need| other.why.is_given_up() && other.session == need.session;
+    let is_tried = need.why == NeedKind::Validation && need.iteration.is_some();
+    (is_tried && !summary.needs_you.iter().any(given_up))
+        .then_some("No task is to blame, so none was given up.")
 }
 
 /// `2 need you: T034 asks, T019 fails`; `None` if nothing does.
@@ -81,7 +101,8 @@ pub fn rows(summary: &Summary, newest: Option<&SessionId>, screen: Screen) -> Ve
     let all = &summary.needs_you;
     let mut rows = Vec::new();
     for need in all.iter().take(MAX_NAMED) {
-        rows.extend(row(need, "  ", screen));
+        rows.extend(row(summary, need, "  ", screen));
+        rows.extend(no_task_to_blame(summary, need).iter().flat_map(|words| screen.hanging("    ", words)));
         let commands = need_commands(RALPH, summary, need, newest);
         rows.extend(commands.iter().map(|command| format!("    → {command}")));
     }
@@ -96,17 +117,26 @@ pub fn rows(summary: &Summary, newest: Option<&SessionId>, screen: Screen) -> Ve
     rows
 }
 
-/// Returns the same for what is no task that is open, and is not said already.
+/// Returns the same for what is no task that is open, and is not said already. `left` says what a session with a broken validation
+/// left, `resume_flags` are those with which `resume` goes on.
 pub fn others(
     summary: &Summary,
     newest: Option<&SessionId>,
+    (left, resume_flags): (Option<String>, &str),
     is_said: impl Fn(NeedKind) -> bool,
     screen: Screen,
 ) -> Vec<String> {
     let is_other = |need: &&Need| (need.task.is_none() || need.why == NeedKind::Gone) && !is_said(need.why);
     let mut rows = Vec::new();
     for need in summary.needs_you.iter().filter(is_other).take(MAX_NAMED) {
-        rows.extend(row(need, "", screen));
+        rows.extend(row(summary, need, "", screen));
+        let fault = no_task_to_blame(summary, need);
+        let words =
+            fault.map(|words| joined([Some(words.to_owned()), left.clone()], " ").unwrap_or_default());
+        rows.extend(words.iter().flat_map(|words| screen.hanging("  ", words)));
+        if need.why == NeedKind::Validation {
+            rows.push(format!("  → {RALPH} resume{resume_flags}{ANOTHER_VALIDATION}"));
+        }
         let commands = need_commands(RALPH, summary, need, newest);
         rows.extend(commands.iter().map(|command| format!("  → {command}")));
     }
@@ -212,7 +242,7 @@ pub fn diff_command(session: &SessionId, number: u32, newest: Option<&SessionId>
     }
 }
 
-fn row(need: &Need, indent: &str, screen: Screen) -> Vec<String> {
+fn row(summary: &Summary, need: &Need, indent: &str, screen: Screen) -> Vec<String> {
     let (look, mark) = need_sign(need.why);
     let cause = need.cause.as_deref().map(one_line);
     let (name, words) = match (need.why, &need.task) {
@@ -223,10 +253,27 @@ fn row(need: &Need, indent: &str, screen: Screen) -> Vec<String> {
         }
         (NeedKind::Fails, Some(task)) => (Some(task), cause.unwrap_or_else(|| "given up".to_owned())),
         (NeedKind::Gone, _) => (None, cause.unwrap_or_else(|| need.subject())),
+        _ if lead(summary, need) != need.subject() => {
+            return broken_row(&lead(summary, need), &cause.unwrap_or_default(), indent, screen);
+        }
         _ => (None, cause.map_or_else(|| need.subject(), |cause| format!("{}: {cause}", need.subject()))),
     };
     let name = name.map_or(String::new(), |name| format!("{}  ", one_line(name)));
     screen.paint_start(look, mark, screen.hanging(&format!("{indent}{mark} {name}"), &words))
+}
+
+/// `! npx jset --ci    npm error 404 Not Found`: in two lines where there is no room for one.
+fn broken_row(command: &str, cause: &str, indent: &str, screen: Screen) -> Vec<String> {
+    let (look, mark) = need_sign(NeedKind::Validation);
+    let line = format!("{indent}{mark} {command}    {cause}").trim_end().to_owned();
+    let lines = if columns(&line) <= screen.width {
+        vec![line]
+    } else {
+        let mut lines = screen.hanging(&format!("{indent}{mark} "), command);
+        lines.extend(screen.hanging(&format!("{indent}  "), cause));
+        lines
+    };
+    screen.paint_start(look, mark, lines)
 }
 
 /// What a task took in a session, of what it took in all: `3 attempts` and `$3.91`, or `3 tonight, 6 in all` and
@@ -269,8 +316,7 @@ pub fn waiters(summary: &Summary, task: &str) -> Option<String> {
 pub fn next_commands(session: Option<&SessionId>, summary: &Summary, resume_flags: &str) -> Vec<String> {
     let asks = summary.needs_you.iter().find(|need| need.why.waits_for_hint());
     let fails = summary.needs_you.iter().find(|need| need.why == NeedKind::Fails);
-    let is_broken = summary.needs_you.iter().any(|need| need.why == NeedKind::Validation);
-    let validate = if is_broken { ANOTHER_VALIDATION } else { "" };
+    let validate = if is_broken(summary) { ANOTHER_VALIDATION } else { "" };
     let first = match (asks.and_then(|need| need.task.as_deref()), fails) {
         (Some(task), _) => Some(hint_command_of(RALPH, session, task)),
         (None, Some(Need { task: Some(task), iteration: Some(iteration), session: of, .. })) => {

@@ -21,6 +21,9 @@ pub struct ValidationNow {
     pub passed_at_start: Option<u64>,
     /// Why it fails.
     pub cause: Option<String>,
+    /// What ran; left out if the session does not say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
     /// True if it is of another session than what is shown.
     #[serde(skip)]
     pub is_elsewhere: bool,
@@ -111,6 +114,7 @@ mod tests {
                 tests: TestCounts { passed: counts.0, failed: counts.1, skipped: None },
                 passed_at_start: start,
                 cause: (!passes).then(|| "exit code 1".to_owned()),
+                command: None,
                 is_elsewhere: false,
             };
             assert_eq!(now.words(), words);

@@ -56,6 +56,11 @@ impl Listing {
             entry.iteration.or_else(|| before().filter_map(|row| row.entry().ok()?.iteration).last());
         let start = rows.rows().find(|row| row.kind.begins()).and_then(|row| row.entry().ok());
         let start = start.and_then(|start| store.readable_session(&start));
+        // A resumption may have had another.
+        let begins = before().filter(|row| row.kind.begins()).last().and_then(|row| row.entry().ok());
+        let begun = begins.and_then(|begins| store.readable_session(&begins));
+        let begun = begun.as_ref().or(start.as_ref());
+        let command = begun.and_then(|begun| begun.configuration.get("validation.command")?.as_str());
         Some(ValidationNow {
             passes: *passes,
             is_now,
@@ -63,7 +68,8 @@ impl Listing {
             iteration: number,
             is_resumption: number.is_some() && entry.iteration.is_none(),
             tests: *tests,
-            passed_at_start: start.and_then(|start| counts(&start)?.passed),
+            command: command.map(str::to_owned),
+            passed_at_start: start.as_ref().and_then(|start| counts(start)?.passed),
             cause: cause.clone(),
             is_elsewhere: shown.is_some_and(|shown| *shown != entry.session),
         })

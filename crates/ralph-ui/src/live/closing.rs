@@ -66,7 +66,13 @@ pub fn lines(session: &Session, closing: &Closing, is_validated: bool, screen: S
     lines.extend(why.flat_map(|line| screen.paint_start(Look::Bad, mark.trim_end(), vec![line])));
     lines.extend(closing.hint.iter().flat_map(|hint| screen.hanging(indent, &one_line(hint))));
     let is_said = |why| is_unusable && closing.why.is_some() && why == NeedKind::Agent;
-    let others = others(&closing.summary, Some(&session.id), is_said, screen);
+    let lines_left = closing.changes.map_or(0, |changes| changes.stat.added);
+    let left = (lines_left > 0 && totals.succeeded == 0 && session.lane.is_none()).then(|| {
+        let are = if lines_left == 1 { "is" } else { "are" };
+        format!("{} {are} in your work tree.", counted(lines_left, "line"))
+    });
+    let flags = session.budget().flags_to_go_on();
+    let others = others(&closing.summary, Some(&session.id), (left, &flags), is_said, screen);
     if !others.is_empty() {
         lines.push(String::new());
         lines.extend(others);
@@ -134,8 +140,11 @@ fn needing(task: &NotDone, closing: &Closing, screen: Screen) -> Vec<String> {
 /// What else a person should know.
 fn facts(closing: &Closing, is_validated: bool, screen: Screen) -> Vec<String> {
     let mut lines = Vec::new();
-    let tried =
-        left_open(&closing.not_done, &closing.summary).filter(|task| !task.needs_you() && task.attempts > 0);
+    // What a broken validation said is said there.
+    let broken = closing.summary.needs_you.iter().find(|need| need.why == NeedKind::Validation);
+    let is_said = |task: &NotDone| broken.is_some_and(|need| need.cause == task.cause);
+    let tried = left_open(&closing.not_done, &closing.summary)
+        .filter(|task| !task.needs_you() && task.attempts > 0 && !is_said(task));
     for task in tried.take(MAX_NAMED) {
         let cause = task.cause.as_deref().map_or(String::new(), |cause| format!(": {}", one_line(cause)));
         let attempts = counted(u64::from(task.attempts), "attempt");
@@ -171,6 +180,18 @@ fn next(session: &Session, closing: &Closing, screen: Screen) -> Vec<String> {
     }
     let ci_files = listed(&closing.ci_files, MAX_NAMED);
     lines.extend(ci_files.map(|names| format!("changes what CI runs: {names}")));
+    let broken = closing.summary.needs_you.iter().find(|need| need.why == NeedKind::Validation);
+    if let Some(number) = broken.and_then(|need| need.iteration) {
+        let look = format!("look   {RALPH} show {number} --stderr");
+        let is_changed = closing.changes.is_some_and(|changes| changes.stat.files > 0);
+        let undo = format!("undo   {RALPH} restore 0");
+        lines.extend(if is_changed && session.lane.is_none() {
+            side_by_side(&look, Look::Plain, &undo, screen)
+        } else {
+            vec![look]
+        });
+        return lines;
+    }
     let look = format!("look   {RALPH} report --open");
     let resume = format!("{RALPH} resume{}", session.budget().flags_to_go_on());
     // A hint that names it says what comes first.
@@ -213,7 +234,7 @@ mod tests {
     use ralph_core::record::samples::session;
     use ralph_core::record::{
         Baseline, Changes, CostTotals, CutShort, DiffStat, Interruption, Need, SessionPart, Summary,
-        Timestamp, WaitingTask,
+        TestCounts, Timestamp, ValidationNow, WaitingTask,
     };
 
     fn text(session: &Session, closing: &Closing, width: usize) -> String {
@@ -406,7 +427,58 @@ then   specify ralph resume     look   specify ralph report --open"
         let summary =
             Summary { needs_you: vec![need(NeedKind::Validation, None, &broken)], ..Summary::default() };
         let card = text(&broken, &Closing { summary, ..Closing::default() }, 80);
-        assert!(card.starts_with("1 of 3 tasks done · the validation is broken · 1 needs you\n"), "{card}");
+        assert!(card.starts_with("1 of 3 tasks done · the validation is broken\n"), "{card}");
         assert!(card.contains("\n! the validation is broken: sh: gone\n"), "{card}");
+    }
+
+    #[test]
+    fn a_broken_validation_is_named_with_what_it_said_and_blames_no_task() {
+        let broken = session("failed", Some("validation_unusable"), (0, 12));
+        let cause = "npm error 404 Not Found - GET https://registry.example.com/jset";
+        let validation = Need { cause: Some(cause.to_owned()), ..need(NeedKind::Validation, None, &broken) };
+        let now = ValidationNow {
+            passes: false,
+            is_now: Some(true),
+            session: broken.id.clone(),
+            iteration: Some(7),
+            is_resumption: false,
+            tests: TestCounts::default(),
+            passed_at_start: None,
+            cause: Some(cause.to_owned()),
+            command: Some("npx jset --ci".to_owned()),
+            is_elsewhere: false,
+        };
+        let mut summary = Summary {
+            needs_you: vec![validation],
+            validation: Some(Box::new(now)),
+            sessions: 1,
+            ..Summary::default()
+        };
+        let totals = SessionTotals { attempts: 7, failed: 7, ..SessionTotals::default() };
+        summary.session = Some(SessionPart { id: broken.id.clone(), totals });
+        let stat = DiffStat { files: 6, added: 205, removed: 0 };
+        let why = "7 attempts at T001, T002, T003 failed alike, and the validation failed before them, too";
+        let mut closing = Closing {
+            why: Some(why.to_owned()),
+            changes: Some(Changes { stat, uncommitted_files: 6 }),
+            not_done: vec![task("T001", "One", cause), task("T009", "Nine", "something else")],
+            summary,
+            ..Closing::default()
+        };
+        let card = text(&broken, &closing, 120);
+        assert_eq!(
+            card.split_once("too\n").unwrap().1,
+            format!(
+                "\n! npx jset --ci    {cause}\n  No task is to blame, so none was given up. 205 lines are in your \
+                 work tree.\n  → specify ralph resume --validate 'THE RIGHT COMMAND'\n\n\
+                 · T009  not done after 3 attempts: something else\n\n\
+                 look   specify ralph show 7 --stderr     undo   specify ralph restore 0"
+            )
+        );
+        let card = text(&broken, &closing, 60);
+        assert!(card.contains("\n! npx jset --ci\n  npm error 404 Not Found - GET\n  https://"), "{card}");
+        // A task that was given up before is not said to be none.
+        closing.summary.needs_you.push(need(NeedKind::Fails, Some("T002"), &broken));
+        assert!(!text(&broken, &closing, 80).contains("No task is to blame"));
     }
 }

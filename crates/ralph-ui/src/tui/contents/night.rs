@@ -3,7 +3,9 @@
 use crate::ending::{self, cut_short, feature_name};
 use crate::evidence::FLAG;
 use crate::live::USUAL;
-use crate::needs::{false_claims, files_and_lines, flag_words, need_sign, waiters};
+use crate::needs::{
+    ANOTHER_VALIDATION, false_claims, files_and_lines, flag_words, lead, need_sign, no_task_to_blame, waiters,
+};
 use crate::nights::{self, End, NightRow, aligned, ended, verdict, widths};
 use crate::style::{duration, in_runs, task_title, times, tokens_told};
 use crate::tui::layout::Shape;
@@ -146,7 +148,10 @@ fn agent(session: &Session) -> Row {
 /// What needs somebody and is no task.
 pub fn need(scene: &Scene<'_>, place: usize) -> Vec<Section> {
     let Some(need) = scene.feature.summary.needs_you.get(place) else { return sections(scene) };
+    let summary = &scene.feature.summary;
     let mut rows = vec![Row::of(Look::Bad, brief(&need.subject())), Row::new()];
+    let command = Some(lead(summary, need)).filter(|lead| *lead != need.subject());
+    rows.extend(command.map(|command| Row::of(Look::Bold, format!("  {}", brief(&command))).indented(2)));
     let cause = need.cause.as_deref().unwrap_or_default().split("; ");
     let cause = cause.filter(|line| !line.is_empty());
     rows.extend(cause.map(|line| Row::of(Look::Plain, format!("  {}", brief(line))).indented(2)));
@@ -161,9 +166,13 @@ pub fn need(scene: &Scene<'_>, place: usize) -> Vec<Section> {
         | NeedKind::Fails
         | NeedKind::Gone => None,
     };
+    let mut help = Vec::from_iter(no_task_to_blame(summary, need).map(|words| Row::of(Look::Plain, words)));
+    if need.why == NeedKind::Validation {
+        help.push(Row::of(Look::Accent, format!("{RALPH} resume {}{ANOTHER_VALIDATION}", scene.night.id)));
+    }
     let doctor = lacking.map(|what| format!("{RALPH} doctor says what the {what} lacks; then r resumes"));
-    let doctor = doctor.map(|words| Row::of(Look::Dim, words).indented(2));
-    let mut sections = vec![Section::plain(rows), Section::plain(doctor.into_iter().collect())];
+    help.extend(doctor.map(|words| Row::of(Look::Dim, words).indented(2)));
+    let mut sections = vec![Section::plain(rows), Section::plain(help)];
     if let Some((_, attempt)) = scene.attempt(&Subject::Need(place)) {
         let mut rows = vec![Row::of(Look::Bold, format!("Attempt #{}", attempt.number))];
         rows.extend(super::task::said(scene, Some(attempt), None));
@@ -230,7 +239,7 @@ pub fn need_rows(scene: &Scene<'_>, need: &Need, width: u16) -> Vec<Row> {
     let row = Row::of(look, format!("{sign} "));
     let is_asking = need.why.waits_for_hint();
     let Some(task) = need.task.as_deref().filter(|_| is_asking || need.why.is_given_up()) else {
-        let row = row.and(Look::Bold, brief(&need.subject()));
+        let row = row.and(Look::Bold, brief(&lead(&feature.summary, need)));
         return vec![row.and(Look::Plain, format!("  {cause}"))];
     };
     let row = row.and(Look::Bold, format!("{} ", brief(task)));

@@ -419,3 +419,28 @@ fn a_failure_is_solved_by_a_later_success_of_its_own_task_alone() {
     let page = scene.ralph(&format!("report -o - --session {first}")).code(0);
     page.stdout_has("2 failed, 2 of them solved later");
 }
+
+#[test]
+fn a_session_that_is_done_says_what_to_look_at_first() {
+    let scene = Sandbox::new();
+    scene.tasks("- [ ] T001 One").validate("true");
+    scene.agent_sh("mkdir -p tests; echo a > tests/one.test.ts; echo b > one.ts; echo c > pytest.ini; tick");
+    scene.ralph("run").code(0);
+    let first = "diff 0 .. -- :/pytest.ini :/tests/";
+    let status = scene.ralph("status").code(0).text();
+    assert!(status.contains(&format!("\n  next: specify ralph {first}")), "{status}");
+    assert!(
+        status.contains("review first tests: 1 file +1 −0; pytest.ini, which decides what runs"),
+        "{status}"
+    );
+    scene.ralph(first).code(0).stdout_has("+++ b/tests/one.test.ts").stdout_lacks("one.ts\n+b");
+    scene
+        .ralph("report --markdown")
+        .code(0)
+        .stdout_has("| Settings | `pytest.ini, which decides what runs` |");
+    // Where nothing changed there is something to look at, too.
+    let idle = Sandbox::new();
+    idle.tasks("- [ ] T001 One").validate("true").agent_sh("tick");
+    idle.ralph("run").code(0);
+    idle.ralph("status").code(0).stdout_has("\n  next: specify ralph report --open");
+}

@@ -70,8 +70,8 @@ fn read(
     let store = context.store()?;
     let known =
         if is_latest { session_changes::with_commits(context, log).unwrap_or_default() } else { None };
-    let changes = match known {
-        Some(known) => Some(known.stat),
+    let changes = match &known {
+        Some((known, _)) => Some(known.stat),
         None if is_new => session_changes::of_log(store, log).unwrap_or_default(),
         None => None,
     };
@@ -80,6 +80,6 @@ fn read(
         iterations: log.iterations().cloned().collect(),
         is_whole: log.is_whole(),
         changes,
-        uncommitted_files: known.map(|known| known.uncommitted_files),
+        uncommitted_files: known.map(|(known, _)| known.uncommitted_files),
     })
 }

@@ -8,6 +8,8 @@ use ralph_git::worktree::{ChangedFile, WorkTree, changed_between};
 use ralph_os::process::Tool;
 use ralph_store::{Row, SessionLog, SessionRefs, SessionRows, Store};
 
+use ralph_ui::review::Review;
+
 use super::iterations::{FeatureFiles, files, files_of};
 use super::{Context, lane};
 
@@ -98,9 +100,9 @@ pub fn stat(files: &[ChangedFile]) -> DiffStat {
     DiffStat::of(files.iter().map(|file| (file.added, file.removed)))
 }
 
-/// Returns how much a session changed, and how many of these files are not in the commit of the branch; `None` without
-/// snapshots.
-pub fn with_commits(context: &Context, log: &SessionLog) -> Result<Option<Changes>> {
+/// Returns how much a session changed, how many of these files are not in the commit of the branch, and what is looked at first;
+/// `None` without snapshots.
+pub fn with_commits(context: &Context, log: &SessionLog) -> Result<Option<(Changes, Review)>> {
     let store = context.store()?;
     let own = files(store, log);
     let (first, last) = ends(store, log)?;
@@ -108,7 +110,8 @@ pub fn with_commits(context: &Context, log: &SessionLog) -> Result<Option<Change
         return Ok(None);
     };
     let uncommitted_files = uncommitted(context, log, last, &own, &changed)?;
-    Ok(Some(Changes { stat: stat(&changed), uncommitted_files }))
+    let files: Vec<_> = changed.iter().map(ChangedFile::to_record).collect();
+    Ok(Some((Changes { stat: stat(&changed), uncommitted_files }, Review::of(&files))))
 }
 
 /// Returns how many of the files that a session changed are not in the commit of the branch as its `last` snapshot has them.

@@ -17,6 +17,7 @@ use ralph_project::feature::Feature;
 use ralph_project::tasks;
 use ralph_store::{Ask, Begin, Control, SessionLog, SessionRefs, Spool, names};
 use ralph_ui::json::write_line;
+use ralph_ui::review::Review;
 use ralph_ui::status::{FeatureStatus, InFlight, LeftRunning, SessionStatus, Shown, lines, time_left};
 use ralph_ui::style::{cut, one_line};
 
@@ -233,7 +234,9 @@ fn session_status(
         }
     } else {
         // What cannot be counted is left out.
-        shown.changes = session_changes::with_commits(context, log).unwrap_or_default();
+        let changed = session_changes::with_commits(context, log).unwrap_or_default();
+        (shown.changes, shown.review) =
+            changed.map_or((None, Review::default()), |(all, first)| (Some(all), first));
     }
     Ok(SessionStatus {
         id: id.clone(),

@@ -14,6 +14,7 @@ pub mod nights;
 pub mod replay;
 pub mod report;
 pub mod restore;
+pub mod review;
 pub mod sgr;
 pub mod show;
 pub mod stats;

@@ -12,7 +12,8 @@ use ralph_store::RemoteRun;
 
 use super::ending::{BEGAN_RED, attempts_and_failures, cost_without, cut_short, feature_name, interrupted};
 use super::local_time::{clock_or_date, describe_remote_run, short_day};
-use super::needs::{changed_and_committed, next_commands, rows, validation};
+use super::needs::{changed_and_committed, files_and_lines, next_commands, rows, validation};
+use super::review::Review;
 use super::style::{
     Look, Screen, ago, clock_span, columns, counted, cut, in_runs, one_line, ordinal, phase_name, rough,
     sign, times, tokens_told,
@@ -107,6 +108,8 @@ pub struct Shown {
     pub unmerged: Option<(u64, String)>,
     /// `None` without snapshots.
     pub changes: Option<Changes>,
+    /// What of that is looked at first.
+    pub review: Review,
     /// Which attempt at its task runs.
     pub attempt: u32,
     /// What the agent does.
@@ -164,7 +167,7 @@ pub fn lines(status: &FeatureStatus, now: Timestamp, screen: Screen) -> Vec<Stri
         rows(&status.summary, newest, screen),
         elsewhere(status, screen),
         facts,
-        hint.into_iter().chain(next.map(|command| screen.hanging("  next: ", &command))).flatten().collect(),
+        hint.into_iter().flatten().chain(next_lines(&next.unwrap_or_default(), screen)).collect(),
     ];
     let parts: Vec<Vec<String>> = parts.into_iter().filter(|part| !part.is_empty()).collect();
     parts.join(&String::new())
@@ -185,6 +188,18 @@ fn session_facts(session: &SessionStatus, summary: &Summary, screen: Screen) -> 
     let mut facts = validation(summary, session.shown.began_red, INDENT, screen);
     if let Some(changes) = changes.filter(|_| !is_running(session)) {
         facts.extend(screen.hanging(INDENT, &changed_and_committed(changes)));
+        if session.status == Status::Completed {
+            let Review { tests, .. } = &session.shown.review;
+            let tests = (tests.files > 0).then(|| format!("tests: {}", files_and_lines(*tests)));
+            let settings = session.shown.review.settings_words().map(|words| one_line(&words));
+            let first = [tests, settings].into_iter().flatten().collect::<Vec<_>>().join("; ");
+            facts.extend(
+                (!first.is_empty())
+                    .then(|| screen.hanging(INDENT, &format!("review first {first}")))
+                    .into_iter()
+                    .flatten(),
+            );
+        }
     }
     let clean = session.clean.as_ref().filter(|_| !is_running(session)).map(|check| one_line(&check.line()));
     facts.extend(clean.iter().flat_map(|words| screen.hanging(INDENT, words)));
@@ -219,17 +234,33 @@ fn session_facts(session: &SessionStatus, summary: &Summary, screen: Screen) -> 
     facts
 }
 
-/// What to type next; nothing while it runs, and where all is done and nothing was changed.
-fn next(session: &SessionStatus, summary: &Summary) -> Option<String> {
-    let Shown { resume_flags, is_newest, changes, .. } = &session.shown;
+/// The commands in a line, or each in its own: none is broken.
+fn next_lines(commands: &[String], screen: Screen) -> Vec<String> {
+    let line = format!("  next: {}", commands.join(", then "));
+    match commands {
+        [] => Vec::new(),
+        _ if columns(&line) <= screen.width => vec![line],
+        [first, others @ ..] => {
+            let others = others.iter().map(|command| format!("        {command}"));
+            [format!("  next: {first}")].into_iter().chain(others).collect()
+        }
+    }
+}
+
+/// What to type next, of a session that is done what to look at first; nothing while it runs.
+fn next(session: &SessionStatus, summary: &Summary) -> Option<Vec<String>> {
+    let Shown { resume_flags, is_newest, changes, review, .. } = &session.shown;
     let named = (!is_newest).then_some(&session.id);
     match session.status {
         Status::Running => None,
-        Status::Completed => changes.filter(|changes| changes.stat.files > 0).map(|_| {
-            let moment = named.map_or("0".to_owned(), |id| format!("{id}:0"));
-            format!("{RALPH} diff {moment} .. --stat")
-        }),
-        _ => Some(next_commands(named, summary, resume_flags).join(", then ")),
+        Status::Completed if changes.is_some_and(|changes| changes.stat.files > 0) => {
+            Some(review.commands(named))
+        }
+        Status::Completed => {
+            let id = named.map_or(String::new(), |id| format!(" --session {id}"));
+            Some(vec![format!("{RALPH} report --open{id}")])
+        }
+        _ => Some(next_commands(named, summary, resume_flags)),
     }
 }
 

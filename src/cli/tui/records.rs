@@ -9,7 +9,6 @@ use redact_stream::Redactor;
 use serde_json::Value;
 
 use ralph_agent::answer::recorded_parser;
-use ralph_core::judge::is_test_file;
 use ralph_core::record::{
     AgentEvent, Hint, Interrupter, Iteration, LogEntry, ObjectId, Outcome, RALPH, RecordKind, Session,
     SessionFacts, SessionId, SessionTotals, Summary, Task,
@@ -19,6 +18,7 @@ use ralph_os::process::Tool;
 use ralph_store::{
     Ask, Control, FilePart, Holder, LoopLock, SessionQuery, SessionRefs, SessionRows, SharedRow, Spool, Store,
 };
+use ralph_ui::review::Review;
 use ralph_ui::tui::{
     Answer, Attempt, Backend, DiffTarget, Feature, File, InFlight, Live, Night, Overview, Place, Request,
     SessionDetail, Stream, rows_of_text,
@@ -314,11 +314,8 @@ impl Records {
         let top = self.context.work_tree().ok().map(|work_tree| work_tree.top().to_string());
         let changed = night.map(|night| self.changed_files(night)).transpose().unwrap_or_default().flatten();
         let changes = changed.as_deref().map(stat);
-        let (tests, _): (Vec<_>, Vec<_>) = changed
-            .into_iter()
-            .flatten()
-            .partition(|file| is_test_file(&String::from_utf8_lossy(&file.path)));
-        Ok(SessionDetail { changes, tests: stat(&tests), session, learnings, top })
+        let files: Vec<_> = changed.iter().flatten().map(ChangedFile::to_record).collect();
+        Ok(SessionDetail { changes, review: Review::of(&files), session, learnings, top })
     }
 
     fn changed_files(&self, night: &Night) -> Result<Option<Vec<ChangedFile>>> {

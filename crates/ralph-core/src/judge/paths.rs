@@ -246,6 +246,12 @@ pub(super) fn runs_by_itself(path: &str) -> Option<(&'static str, bool, Option<&
     (!is_foreign).then_some((*when, *is_new, line.as_ref()))
 }
 
+/// Returns true for a file that decides what runs: tests, CI, or what runs by itself.
+pub fn decides_what_runs(path: &str) -> bool {
+    let by_itself = runs_by_itself(path).is_some_and(|(_, is_new, line)| !is_new && line.is_none());
+    is_test_config(path) || decides_ci(path) || by_itself
+}
+
 /// Returns true for a file that says what CI runs.
 pub fn decides_ci(path: &str) -> bool {
     static DECIDES: LazyLock<Regex> = LazyLock::new(|| {

@@ -11,6 +11,7 @@ use crate::needs::{
     ANOTHER_VALIDATION, files_and_lines, flag_words, gone_commands, need_commands, never_left_out, scoped,
     waiters,
 };
+use crate::review::{FileKind, Review};
 use crate::status::waiting_words;
 use crate::style::{
     brief_duration, counted, cut, dollars, grouped, in_runs, joined, minutes, phase_title, short, times,
@@ -19,8 +20,9 @@ use ralph_core::history::clusters::message;
 use ralph_core::judge::is_test_file;
 use ralph_core::progress::first_sentence;
 use ralph_core::record::{
-    Cost, DiffStat, FailureClass, FileChange, FlagCode, Need, NeedKind, Outcome, RALPH_ELSEWHERE, Status,
-    StopReason, TaskName, TaskStates, hint_command_of, join_truncated, last_words, quoted_for_shell,
+    Cost, DiffStat, FailureClass, FileChange, FlagCode, FlaggedTask, Need, NeedKind, Outcome,
+    RALPH_ELSEWHERE, Status, StopReason, TaskName, TaskStates, hint_command_of, join_truncated, last_words,
+    quoted_for_shell,
 };
 
 use super::attempts::given_up;
@@ -367,16 +369,22 @@ pub(super) fn review(report: &Report) -> Vec<Value> {
     if !report.needs().is_empty() || changes.files.is_empty() {
         return Vec::new();
     }
-    let (tests, code): (Vec<_>, Vec<_>) =
-        changes.files.iter().map(|file| &file.change).partition(|change| is_test_file(&change.path));
+    let files: Vec<FileChange> = changes.files.iter().map(|file| file.change.clone()).collect();
+    let review = Review::of(&files);
+    let code: Vec<&FileChange> =
+        files.iter().filter(|file| FileKind::of(&file.path) == FileKind::Code).collect();
     let stat = |files: &[&FileChange]| {
         files_and_lines(DiffStat::of(files.iter().map(|file| (file.added, file.removed))))
     };
     let none: Vec<u32> = Vec::new();
     let mut rows = Vec::new();
-    if !tests.is_empty() {
-        let more = format!("{} that agents wrote or changed", stat(&tests));
+    if review.tests.files > 0 {
+        let more = format!("{} that agents wrote or changed", files_and_lines(review.tests));
         rows.push(context! { what => "Tests", more, links => &none, href => "#tests", link => "open" });
+    }
+    if let Some(words) = review.settings_words() {
+        let more = one_line(&words);
+        rows.push(context! { what => "Settings", more, links => &none, href => "#changes", link => "open" });
     }
     let failed = report.iterations.iter().filter(|one| one.record.outcome == Outcome::Failure);
     let wrong: BTreeSet<&TaskName> = failed.filter_map(|one| one.record.task.as_ref()).collect();
@@ -397,7 +405,7 @@ pub(super) fn review(report: &Report) -> Vec<Value> {
         largest.sort_by_key(|change| std::cmp::Reverse(change.added.unwrap_or_default()));
         let names: Vec<String> = largest.iter().take(2).map(|change| one_line(&change.path)).collect();
         let more = format!("{}, largest: {}", stat(&code), names.join(", "));
-        rows.push(context! { what => "Code", more, links => &none, href => "#files", link => "open" });
+        rows.push(context! { what => "Code", more, links => &none, href => "#changes", link => "open" });
     }
     rows
 }
@@ -410,6 +418,18 @@ pub(super) fn way(report: &Report) -> Vec<String> {
     let commit = is_open.then(|| "git add --all && git commit".to_owned());
     let request = format!("{RALPH_ELSEWHERE} report --session {} --markdown", report.session.id);
     merge.or(commit).into_iter().chain([request]).collect()
+}
+
+/// The commands about a task that is done and flagged, each with what is said in front of it.
+pub(super) fn flag_commands(report: &Report, task: &FlaggedTask) -> Vec<(&'static str, String)> {
+    let feature = Some(report.summary.feature.as_str());
+    if task.flags == [FlagCode::Gone] {
+        let [restore, accept] = gone_commands(RALPH_ELSEWHERE, feature, &task.task);
+        return vec![("", restore), ("right so:", accept)];
+    }
+    let diff = task.iteration.map(|number| ("", format!("{RALPH_ELSEWHERE} diff {}:{number}", task.session)));
+    let [accept, reopen] = last_words(RALPH_ELSEWHERE, feature, &task.task);
+    diff.into_iter().chain([("right so:", accept), ("else:", reopen)]).collect()
 }
 
 /// What else is worth a look; of tests, `is_reviewed` says that they are named already.
@@ -427,16 +447,7 @@ pub(super) fn also(report: &Report, is_reviewed: bool) -> Vec<Value> {
         let own = task.iteration.filter(|_| task.session == report.session.id);
         let more = format!("is done, but look: {}", words(&flag_words(task)));
         let what = format!("⚑ {}", one_line(&task.task));
-        let commands = if task.flags == [FlagCode::Gone] {
-            let gone = gone_commands(RALPH_ELSEWHERE, Some(&report.summary.feature), &task.task);
-            gone.into_iter().map(|command| ("", Some(command))).collect()
-        } else {
-            let diff =
-                task.iteration.map(|number| format!("{RALPH_ELSEWHERE} diff {}:{number}", task.session));
-            let [accept, reopen] = last_words(RALPH_ELSEWHERE, Some(&report.summary.feature), &task.task);
-            let commands = [("", diff), ("right so:", Some(accept)), ("else:", Some(reopen))];
-            commands.into_iter().filter(|(_, command)| command.is_some()).collect::<Vec<_>>()
-        };
+        let commands = flag_commands(report, task);
         items.push(context! { what, more, commands, links => own.into_iter().collect::<Vec<_>>() });
     }
     if flagged.len() > most {

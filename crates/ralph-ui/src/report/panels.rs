@@ -187,10 +187,11 @@ fn said_first(report: &Report, list: fn(&Iteration) -> &Vec<String>) -> Vec<(u32
 
 #[cfg(test)]
 mod tests {
-    use super::super::Changes;
     use super::super::samples::{iterations, report};
+    use super::super::{Changes, first_screen};
     use super::*;
-    use ralph_core::record::{Evidence, Flag, FlagCode, FlaggedTask};
+    use ralph_core::record::samples::session;
+    use ralph_core::record::{Evidence, Flag, FlagCode, FlaggedTask, TaskStates};
 
     fn groups(report: &Report) -> String {
         let values = changes(report, 1000).unwrap();
@@ -210,6 +211,25 @@ mod tests {
         let files = ["src/a.ts", "tests/a.test.ts", "jest.config.js"].map(change).to_vec();
         let mut plain = report(all.clone(), "- [x] T1 One\n- [x] T2 Two\n");
         plain.changes = Some(Changes::new(files.clone(), None, &all));
+        // Settings are reviewed between tests and code.
+        let mut good = report(all.clone(), "- [x] T1 One\n- [x] T2 Two\n");
+        good.session = session("completed", Some("completed"), (2, 0));
+        (good.summary.tasks, good.summary.needs_you) =
+            (TaskStates { done: 2, ..TaskStates::default() }, Vec::new());
+        good.changes = Some(Changes::new(files.clone(), None, &all));
+        let review = first_screen::review(&good);
+        let rows: Vec<String> = review
+            .iter()
+            .map(|row| format!("{}: {}", row.get_attr("what").unwrap(), row.get_attr("more").unwrap()))
+            .collect();
+        assert_eq!(
+            rows,
+            [
+                "Tests: 1 file +2 −0 that agents wrote or changed",
+                "Settings: jest.config.js, which decides what runs",
+                "Code: 1 file +2 −0, largest: src/a.ts",
+            ]
+        );
         // Without flags nothing comes before the tests.
         assert_eq!(groups(&plain), "tests: tests/a.test.ts ()\ncode: src/a.ts () jest.config.js ()\n");
         let record = &mut all[1].record;

@@ -9,7 +9,7 @@ use crossterm::event::{Event, KeyEventKind};
 use ratatui::layout::Rect;
 
 use crate::needs::count_words;
-use ralph_core::record::{FlaggedTask, Need, NeedKind, SessionId, TaskName, Timestamp};
+use ralph_core::record::{FlaggedTask, Need, NeedKind, SessionId, Status, TaskName, Timestamp};
 
 use super::contents::{self, Cache, Scene, Subject, View, answered_row, need_rows};
 use super::layout::{Areas, Panel, Shape};
@@ -194,6 +194,10 @@ impl App {
         self.heard.map_or(0, |_| self.heard_at.ms_until(self.now))
     }
 
+    pub fn is_completed(&self) -> bool {
+        self.live().is_none() && self.night().is_some_and(|(_, night)| night.end.status == Status::Completed)
+    }
+
     /// Returns what the log is filtered by.
     pub fn filter(&self) -> &str {
         match &self.mode {
@@ -293,9 +297,15 @@ impl App {
             Panel::Needs
         } else if !self.flagged().is_empty() {
             Panel::Look
+        } else if self.is_completed() {
+            Panel::Needs
         } else {
             Panel::Night
         });
+        // What to review is in the detail, which has no room beside others there.
+        if self.is_completed() && self.panel == Panel::Needs && Shape::of(self.size) == Shape::Narrow {
+            self.panel = Panel::Detail;
+        }
     }
 
     /// Makes the lists anew.

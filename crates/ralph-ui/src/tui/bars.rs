@@ -165,6 +165,7 @@ const LIST_KEYS: &[(&str, &str)] = &[
     ("x", "right so"),
     ("r", "resume"),
     ("d", "diff"),
+    ("O", "page"),
     ("p", "prompt"),
     ("o", "output"),
     ("L", "log"),
@@ -192,12 +193,15 @@ fn key_hints(app: &App) -> Vec<(&'static str, String)> {
     let scene = app.scene();
     let chosen = scene.as_ref().and_then(|scene| scene.task(&app.subject));
     let is_acceptable = chosen.zip(scene.as_ref()).is_some_and(|(task, scene)| scene.is_acceptable(task));
+    let is_completed = app.is_completed();
     let is_gone = scene.as_ref().is_some_and(|scene| {
         scene.feature.summary.work_gone.iter().any(|gone| Some(gone.task.as_str()) == chosen)
     });
     let keys = keys.iter().filter(|(key, _)| match *key {
         "a" => is_task && !is_acceptable,
         "R" => is_gone,
+        "r" => !is_completed,
+        "O" => is_completed,
         "x" => is_acceptable,
         _ => true,
     });

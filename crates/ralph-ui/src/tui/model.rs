@@ -16,6 +16,7 @@ use ralph_core::record::{
 use ralph_store::{RemoteRun, SharedRow, names};
 
 use crate::nights::End;
+use crate::review::Review;
 
 use super::row::Row;
 
@@ -149,8 +150,8 @@ pub struct SessionDetail {
     pub session: Session,
     /// How much it changed; `None` without snapshots.
     pub changes: Option<DiffStat>,
-    /// How much of that is in tests.
-    pub tests: DiffStat,
+    /// What of that is looked at first.
+    pub review: Review,
     /// The newest learnings, each with the iteration that it is of.
     pub learnings: Vec<(u32, String)>,
     /// The folder of the work tree, where its files can be opened.

@@ -17,6 +17,8 @@ use ralph_core::record::{
 use ralph_core::summary::summarize;
 use ralph_store::SharedRow;
 
+use crate::review::Review;
+
 use super::contents::rows_of_text;
 use super::model::{
     Answer, Attempt, Backend, Feature, File, InFlight, Live, Night, Overview, Place, Request, SessionDetail,
@@ -261,7 +263,11 @@ impl Backend for Sample {
                 Answer::Session(Box::new(SessionDetail {
                     session,
                     changes,
-                    tests: DiffStat { files: 12, added: 78, removed: 0 },
+                    review: Review {
+                        tests: DiffStat { files: 12, added: 78, removed: 0 },
+                        settings: vec!["jest.config.js".to_owned()],
+                        ..Review::default()
+                    },
                     learnings,
                     top: Some("/work".to_owned()),
                 }))

@@ -169,6 +169,10 @@ fn views_of_a_task_and_of_its_attempts() {
     ] {
         assert_snapshot!(name, pictures(morning, keys, every));
     }
+    let done = || ended(entries(1, "specs/004-boards", "T001+ T002-a T002+"), StopReason::Completed);
+    let list = "- [x] T001 One\n- [x] T002 Two\n";
+    let good = || Sample::of(vec![feature("specs/004-boards", &[done()], list)]);
+    assert_snapshot!("review", pictures(good, "", &[(120, 40), (80, 24), (56, 20)]));
     assert_snapshot!("log", pictures(flagged, "L<Down><Space>", &[(120, 40), (80, 24), (200, 50), (56, 20)]));
     assert_snapshot!("tasks", pictures(morning, "2<Down><Enter><Down>", &[(120, 30), (80, 24), (56, 24)]));
     assert_snapshot!("detail_opened", pictures(morning, "<Enter>", &[(80, 24), (56, 24)]));

@@ -58,14 +58,16 @@ fn review(scene: &Scene<'_>) -> Vec<Row> {
     let summary = &scene.feature.summary;
     let stat = |stat: DiffStat| Some(files_and_lines(stat)).filter(|_| stat.files > 0);
     let detail = scene.detail().filter(|_| scene.live.is_none() && summary.tasks.left() == 0);
-    let Some((changes, tests)) = detail.and_then(|detail| Some((stat(detail.changes?)?, stat(detail.tests))))
-    else {
+    let found = detail.and_then(|detail| Some((stat(detail.changes?)?, &detail.review)));
+    let Some((changes, review)) = found else {
         return Vec::new();
     };
     if !summary.needs_you.is_empty() {
         return Vec::new();
     }
-    let tests = tests.map(|words| fact("Tests", format!("{words} by agents: review them first")));
+    let settings = review.settings_words().map(|words| fact("Settings", brief(&words)));
+    let tests =
+        stat(review.tests).map(|words| fact("Tests", format!("{words} by agents: review them first")));
     let claims = false_claims(&scene.night.totals.false_claims);
     let claims = claims.map(|words| fact("Claims", Row::of(Look::Claim, words)));
     let code = fact("All", changes).with_right(Row::of(Look::Accent, "d").and(Look::Dim, " diff"));
@@ -74,6 +76,7 @@ fn review(scene: &Scene<'_>) -> Vec<Row> {
     [Row::of(Look::Bold, "Review, in this order")]
         .into_iter()
         .chain(tests)
+        .chain(settings)
         .chain(claims)
         .chain([code, page])
         .collect()

@@ -13,12 +13,13 @@ use minijinja::{Environment, UndefinedBehavior, Value, context};
 use crate::ending::{attempts, cost};
 use crate::local_time::local;
 use crate::needs::files_and_lines;
-use crate::style::{counted, cut, duration, grouped, in_runs};
-use ralph_core::judge::is_test_file;
-use ralph_core::record::{DiffStat, RALPH_ELSEWHERE, join_truncated};
+use crate::review::Review;
+use crate::style::{columns, counted, cut, duration, grouped, in_runs};
+use ralph_core::record::{FlaggedTask, RALPH_ELSEWHERE, join_truncated};
 
+use super::first_screen::flag_commands;
 use super::harmless::one_line;
-use super::{Report, State, TaskRow};
+use super::{Level, Report, State, TaskRow};
 
 /// What every summary of ours begins with, and no host shows.
 pub const MARKDOWN: &str = "<!-- specify ralph report -->";
@@ -33,10 +34,23 @@ pub fn write_markdown(out: &mut impl Write, report: &Report) -> Result<()> {
     let Report { session, headline, totals, .. } = report;
     let attention = report.attention.iter().map(|found| {
         let (task, quote) = (found.task.as_deref().map(code), found.quote.as_deref().map(code));
-        context! { task, quote, what => found.what.as_str(), numbers => numbers(&found.iterations) }
+        // Only what is about a flag is a warning about a task.
+        let is_flag =
+            |one: &&FlaggedTask| found.level == Level::Warning && Some(&one.task) == found.task.as_ref();
+        let flag = report.summary.flagged.iter().find(is_flag);
+        let commands = flag.map(|flag| flag_commands(report, flag)).unwrap_or_default().into_iter();
+        // A part of a command is none.
+        let commands = commands.filter(|(_, command)| columns(command) <= QUOTE);
+        let commands: Vec<String> = commands
+            .map(|(lead, command)| format!("{lead} {}", code(&command)).trim_start().to_owned())
+            .collect();
+        let (what, numbers) = (found.what.as_str(), numbers(&found.iterations));
+        context! { task, quote, what, numbers, commands }
     });
     let done = report.tasks.iter().filter(|task| task.state == State::Done);
     let open = report.tasks.iter().filter(|task| !matches!(task.state, State::Done | State::DoneBefore));
+    let files = report.changes.iter().flat_map(|changes| &changes.files);
+    let review = Review::of(&files.map(|file| file.change.clone()).collect::<Vec<_>>());
     let mut environment = Environment::new();
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
     let values = context! {
@@ -52,7 +66,8 @@ pub fn write_markdown(out: &mut impl Write, report: &Report) -> Result<()> {
         worked => totals.duration_ms.agent.map(duration),
         checked => totals.duration_ms.validation.map(duration),
         changes => report.changes.as_ref().map(|changes| files_and_lines(changes.stat())),
-        tests => test_changes(report),
+        tests => (review.tests.files > 0).then(|| format!("{}: review them first", files_and_lines(review.tests))),
+        settings => review.settings_words().map(|words| cell(&words)),
         tokens => totals.tokens.total().map(grouped),
         cost => cost(&report.session_totals().cost),
         clean => session.clean.as_ref().map(|check| cell(&check.line())),
@@ -62,15 +77,6 @@ pub fn write_markdown(out: &mut impl Write, report: &Report) -> Result<()> {
     };
     let text = environment.render_str(SUMMARY, values).context("write the summary")?;
     Ok(writeln!(out, "{}", text.trim_end())?)
-}
-
-/// `12 files +78 −0`: what of the changes is in tests, which a reviewer reads first.
-fn test_changes(report: &Report) -> Option<String> {
-    let files = report.changes.iter().flat_map(|changes| &changes.files).map(|file| &file.change);
-    let tests =
-        files.filter(|change| is_test_file(&change.path)).map(|change| (change.added, change.removed));
-    let stat = DiffStat::of(tests);
-    (stat.files > 0).then(|| format!("{}: review them first", files_and_lines(stat)))
 }
 
 /// A line for each task, and how many there are beside the first.
@@ -130,7 +136,38 @@ fn cell(text: &str) -> String {
 mod tests {
     use pulldown_cmark::{Event, Options, Parser, Tag};
 
+    use super::super::headline::attention;
+    use super::super::samples::{iterations, report};
     use super::*;
+    use ralph_core::record::FlagCode;
+
+    #[test]
+    fn what_is_flagged_comes_with_its_commands() {
+        let mut flagged = report(iterations("T1+ T2+"), "- [x] T1 One\n- [x] T2 Two\n");
+        flagged.summary.feature = "specs/001-x".to_owned();
+        let session = flagged.session.id.clone();
+        let flag = |task: &str, code| FlaggedTask {
+            task: task.to_owned(),
+            session: session.clone(),
+            iteration: Some(2),
+            flags: vec![code],
+            text: Some("1 assertion fewer".to_owned()),
+        };
+        flagged.summary.flagged = vec![flag("T1", FlagCode::Gone), flag("T2", FlagCode::Asserts)];
+        flagged.attention = attention(&flagged);
+        let mut text = Vec::new();
+        write_markdown(&mut text, &flagged).unwrap();
+        let text = String::from_utf8(text).unwrap();
+        let commands = format!(
+            "  - `specify ralph restore --work-of T1 --feature specs/001-x`\n  \
+             - right so: `specify ralph accept --feature specs/001-x T1`\n\
+             - `T2` is done, but flagged. `1 assertion fewer` (iteration 2)\n  \
+             - `specify ralph diff {session}:2`\n  \
+             - right so: `specify ralph accept --feature specs/001-x T2`\n  \
+             - else: `specify ralph reopen --feature specs/001-x T2`\n"
+        );
+        assert!(text.contains(&commands), "{text}");
+    }
 
     #[test]
     fn foreign_text_stays_in_its_code_span() {

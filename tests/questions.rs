@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "what cannot be set up or read has failed the scene")]
 
+use std::fs;
+
 use serde_json::json;
 
 use crate::sandbox::{Sandbox, Session};
@@ -71,7 +73,7 @@ fn a_task_that_asks_is_set_aside_tried_once_more_and_answered_by_a_hint() {
         scene.ralph(command).code(0).stdout_has(answered).stdout_lacks("? T001").stdout_lacks("need");
     }
     scene.ralph("status --feature 002-search").code(0).stdout_lacks("elsewhere");
-    std::fs::remove_dir_all(scene.path("specs/002-search")).unwrap();
+    fs::remove_dir_all(scene.path("specs/002-search")).unwrap();
     scene.ralph("report -o -").code(0).stdout_has("T001 answered &quot;semicolons&quot;");
     let summary = scene.ralph("status --json").json()["summary"].clone();
     assert_eq!(
@@ -131,4 +133,27 @@ fn a_task_that_an_earlier_session_gave_up_is_tried_once_and_last_if_nothing_has_
     scene.write("src.txt", "changed\n");
     assert_eq!(tried(""), "T001 T001 T001", "a file is new");
     assert_eq!(tried("--set completion=promise"), "T001 T001 T001", "with other settings");
+}
+
+#[test]
+fn lines_that_a_question_left_in_the_tree_are_counted_over_all_sessions() {
+    let scene = Sandbox::new();
+    let more = "mkdir -p src; echo $RALPH_SESSION >> src/a; echo b >> src/a; echo $RALPH_SESSION > src/one; ";
+    scene.tasks("- [ ] T001 One").agent_sh(&format!("cat >/dev/null; {more} echo 'Question: which?'"));
+    let left = |words: &str| scene.ralph(words).code(5).text();
+    let said = "unfinished lines of it are in your work tree (src).";
+    let first = left("");
+    assert!(first.contains(&format!("  5 {said}")), "{first}");
+    // What was written anew counts once.
+    scene.ralph("hint --task T001 this one").code(0);
+    let second = left("");
+    assert!(second.contains(&format!("  9 {said}")), "{second}");
+    // What a person took away is not there, and after a success nothing is unfinished.
+    fs::remove_file(scene.path("src/one")).expect("it is there");
+    scene.ralph("hint --task T001 that one").code(0);
+    scene.agent_sh("cat >/dev/null; echo 'Question: which, again?'");
+    let third = left("");
+    assert!(third.contains(&format!("  8 {said}")), "{third}");
+    scene.ralph("hint --task T001 the last").code(0);
+    scene.agent_sh("tick").ralph("").code(0).stdout_lacks("unfinished");
 }

@@ -329,9 +329,8 @@ fn what_happened(record: &Iteration, root: &str) -> String {
         Outcome::Checked if record.task.is_some() => format!("sent back: {}", one_line(&record.cause())),
         Outcome::Checked | Outcome::Reopened => one_line(&record.story()),
         Outcome::Interrupted => {
-            // When the agent can be used again, if it said so.
-            let until = record.resets_at.map_or(String::new(), |at| format!(" until {}", clock(at)));
-            format!("{}{until}", interruption(record.failure_class, record.exit.agent))
+            // Until when is said where it is waited for.
+            interruption(record.failure_class, record.exit.agent).to_owned()
         }
         Outcome::Later(_) => one_line(&record.cause()),
     }
@@ -372,8 +371,8 @@ mod tests {
         done.attempt = Some(1);
         assert!(shown(&done, None).contains("  ✔ T004  Write the parser  "));
         for (failure_class, agent, expected) in [
-            (Some(FailureClass::Quota), Some(1), "usage limit until 01:07"),
-            (Some(FailureClass::Network), Some(1), "no network until 01:07"),
+            (Some(FailureClass::Quota), Some(1), "usage limit"),
+            (Some(FailureClass::Network), Some(1), "no network"),
             (None, None, "the loop was killed during this attempt"),
         ] {
             let mut cut = Iteration { outcome: Outcome::Interrupted, failure_class, ..done.clone() };

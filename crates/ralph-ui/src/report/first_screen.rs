@@ -12,9 +12,10 @@ use crate::needs::{
     waiters,
 };
 use crate::review::{FileKind, Review};
-use crate::status::waiting_words;
+use crate::status::{time_left, waiting_words};
 use crate::style::{
-    brief_duration, counted, cut, dollars, grouped, in_runs, joined, minutes, phase_title, short, times,
+    brief_duration, counted, cut, dollars, grouped, in_runs, joined, minutes, phase_title, rough, short,
+    times,
 };
 use ralph_core::history::clusters::message;
 use ralph_core::judge::is_test_file;
@@ -120,6 +121,8 @@ pub(super) fn facts(report: &Report) -> Value {
     let totals = report.session_totals();
     let tokens = report.totals.tokens.total().map(|tokens| format!("{} tokens", short(tokens)));
     let cost = Cost { usd: totals.cost.usd, is_partial: false }.shown().or(tokens);
+    let limit = report.session.budget().max_cost.filter(|_| report.session.status == Status::Running);
+    let cost = cost.map(|cost| limit.map_or(cost.clone(), |limit| format!("{cost} of {}", Cost::of(limit))));
     let [failed_usd, lost_usd] = [totals.cost.failed_usd, totals.cost.not_done_usd.filter(|usd| *usd > 0.0)];
     let changed = report.changes.as_ref().map(|changes| {
         let DiffStat { files, added, removed } = changes.stat();
@@ -310,7 +313,13 @@ pub(super) fn now(report: &Report) -> Option<Value> {
     let failures: Vec<_> = tries.filter(|one| one.record.outcome == Outcome::Failure).collect();
     let last = failures.last().map(|last| (times(failures.len()), message(&last.record)));
     let last = last.map(|(times, cause)| words(&format!("failed {times}: {cause}")));
+    let totals = report.session_totals();
+    let open = report.summary.tasks.open + report.summary.tasks.waits;
+    let left = time_left(totals.took.total().unwrap_or_default(), totals.closed.len(), open);
+    let limit = report.session.configuration.get("timeout").and_then(|limit| limit.as_str());
     Some(context! {
+        left => left.map(|ms| format!("about {} left", rough(ms))),
+        limit => limit.map(|limit| format!("limit {}", one_line(limit))),
         task, last,
         text => one_line(&begin.task.text),
         attempt => begin.attempt,
@@ -325,6 +334,7 @@ pub(super) fn phases(report: &Report) -> Vec<Value> {
     needs.extend(report.needs().into_iter().filter_map(|need| Some((need.task.as_deref()?, need.why))));
     let waiting: HashMap<&str, &str> =
         report.summary.waiting.iter().map(|one| (one.task.as_str(), one.dependency.as_str())).collect();
+    let running = report.running.begin.as_ref().map(|begin| begin.task.name.as_str());
     let mut room = MAX_CELLS;
     let phases = report.tasks.chunk_by(|one, other| one.phase == other.phase).map(|tasks| {
         let done = tasks.iter().filter(|task| is_done(task)).count();
@@ -332,6 +342,7 @@ pub(super) fn phases(report: &Report) -> Vec<Value> {
             let name = &task.name;
             match (needs.get(name.as_str()), waiting.get(name.as_str())) {
                 _ if is_done(task) => ("", String::new()),
+                _ if running == Some(name) => ("n", format!("{name} runs")),
                 (Some(NeedKind::Asks), _) => ("q", format!("{name} asks")),
                 (Some(NeedKind::Accept), _) => ("q", format!("{name} asks for acceptance")),
                 (Some(NeedKind::Policy), _) => ("q", format!("{name} is refused by the provider")),

@@ -153,6 +153,7 @@ mod tests {
     use super::super::samples::{iterations, report};
     use super::super::{Running, Text};
     use super::*;
+    use ralph_core::record::samples::session;
     use ralph_core::record::{
         Claim, FailureClass, FlaggedTask, Need, NeedKind, Timestamp, ToolCall, ToolKind, Waiting, WaitingTask,
     };
@@ -312,6 +313,40 @@ mod tests {
     fn style_and_script_end_where_their_elements_end() {
         assert!(!STYLE.contains("</") && !SCRIPT.contains("</") && !SCRIPT.contains("<!--"));
         assert!(!STYLE.contains("url(") && !STYLE.contains("@import"));
+    }
+
+    #[test]
+    fn what_runs_has_its_limit_and_the_time_that_is_left() {
+        let begin = serde_json::json!({
+            "iteration": 5,
+            "task": {"name": "T5", "id": "T5", "text": "Five", "phase": null, "story": null},
+            "attempt": 1, "started_at": "2026-01-01T12:00:00Z", "branch": null, "head_before": null, "agent": "claude",
+            "agent_version": null, "model": null, "validation_command": null, "hints": [],
+        });
+        let begin = Some(serde_json::from_value(begin).unwrap());
+        let done = iterations("T1+ T2+ T3+ T4+");
+        let list = "- [x] T1 One\n- [x] T2 Two\n- [x] T3 Three\n- [x] T4 Four\n- [ ] T5 Five\n";
+        let mut report = Report { running: Running { begin, ..Running::default() }, ..report(done, list) };
+        report.session = session("running", None, (4, 1));
+        report.session.configuration = serde_json::json!({"timeout": "60m", "max-cost": 80.0});
+        report.summary.tasks.open = 1;
+        if let Some(part) = &mut report.summary.session {
+            part.id = report.session.id.clone();
+            (part.totals.took.agent, part.totals.cost.usd) = (Some(2_400_000), Some(12.29));
+            part.totals.closed = ["T1", "T2", "T3", "T4"].map(str::to_owned).into();
+        }
+        let limits = Limits { max_size: 5_000_000, max_part: 64 << 10 };
+        let text = page(&report, limits, Medium::File).unwrap();
+        assert!(text.contains(", limit 60m · about 10 min left</span>"), "{text}");
+        assert!(
+            text.contains("$12.29 of $80.00") && text.contains("<i class=\"n\" title=\"T5 runs\">"),
+            "{text}"
+        );
+        // Where nothing runs, neither is said.
+        (report.session, report.running) =
+            (session("completed", Some("completed"), (5, 0)), Running::default());
+        let text = page(&report, limits, Medium::File).unwrap();
+        assert!(!text.contains("limit 60m") && !text.contains(" of $80") && !text.contains(" left</span>"));
     }
 
     #[test]

@@ -337,7 +337,7 @@ impl Bench<'_> {
         let session = store.session(&refs)?.context("find the session")?;
         let snapshot = |number: u32| -> Result<String> {
             let entry = session.iteration(number).context("find an iteration")?;
-            Ok(entry.snapshot.clone().context("find its snapshot")?.to_string())
+            Ok(entry.snapshot().context("find its snapshot")?.to_string())
         };
         let (one, other) = (snapshot(5)?, snapshot(55)?);
         let name = thousands(files);
@@ -515,7 +515,7 @@ impl Bench<'_> {
         for entry in session.iterations() {
             let mut line = serde_json::to_value(store.iteration(entry)?)?;
             for path in ["prompt.md", "agent/stdout", "validation/stdout", "validation/stderr"] {
-                let bytes = store.file(&entry.commit, path)?.unwrap_or_default();
+                let bytes = store.file(&entry.commit(), path)?.unwrap_or_default();
                 line[path] = String::from_utf8_lossy(&bytes).into();
             }
             serde_json::to_writer(&mut lines, &line)?;

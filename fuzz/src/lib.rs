@@ -10,11 +10,10 @@ use failure_excerpt::{Features, Neighbours, Output, examine};
 use ralph_core::config::{Config, Inputs};
 use ralph_core::progress::fenced;
 use ralph_core::progress::progress_txt::{self, CatchUp};
-use ralph_core::record::{Iteration, ObjectId, SessionId, Timestamp};
+use ralph_core::record::{Envelope, Iteration, LogEntry, ObjectId, SessionId, Subject, Timestamp};
 use ralph_project::project_files::ProjectFiles;
 use ralph_project::tasks::set_marks;
-use ralph_store::{Begin, Draft, Envelope, Manifest, SessionRefs, SpoolMeta, Subject, slug};
-use ralph_store::{compose_message, parse_message};
+use ralph_store::{Begin, Draft, Manifest, SessionRefs, SpoolMeta, compose_message, slug};
 use redact_stream::{RedactingReader, Redactor};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -100,7 +99,7 @@ pub fn message(input: &[u8]) {
         authored_at: Timestamp::from_seconds(0),
         committed_at: Timestamp::from_seconds(1),
     };
-    drop(parse_message(&text, &envelope));
+    drop(LogEntry::of_message(&text, &envelope));
     let mut iteration: Iteration = serde_json::from_str(include_str!("iteration.json")).unwrap();
     let mut parts = text.split('\u{1}').map(str::to_owned);
     iteration.task = parts.next();
@@ -109,14 +108,14 @@ pub fn message(input: &[u8]) {
     iteration.feature = parts.next().unwrap_or_default();
     let entry = parts.next().unwrap_or_default();
     let message = compose_message(Subject::Iteration(&iteration), &entry);
-    let read = parse_message(&message, &envelope).unwrap().expect("it is ours");
+    let read = LogEntry::of_message(&message, &envelope).unwrap().expect("it is ours");
     assert_eq!(
-        (read.task, read.phase, read.model, read.feature, read.outcome, read.exit, read.tokens),
+        (read.task(), read.phase(), read.model(), read.feature(), read.outcome(), read.exit(), read.tokens()),
         (
-            iteration.task,
-            iteration.phase,
-            iteration.model,
-            iteration.feature,
+            iteration.task.as_deref(),
+            iteration.phase.as_deref(),
+            iteration.model.as_deref(),
+            iteration.feature.as_str(),
             Some(iteration.outcome),
             iteration.exit,
             iteration.tokens

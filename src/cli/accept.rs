@@ -118,8 +118,7 @@ fn layers(name: &str, feature: &Feature, branch: Option<&String>, context: &Cont
     let sessions = SessionQuery::of_feature(&feature.path);
     let sessions = context.store()?.sessions(&sessions, &mut Vec::new())?;
     let has_tried = |log: &&SessionLog| {
-        log.iterations()
-            .any(|entry| entry.task.as_deref().is_some_and(|task| task.eq_ignore_ascii_case(name)))
+        log.iterations().any(|entry| entry.task().is_some_and(|task| task.eq_ignore_ascii_case(name)))
     };
     let log = sessions.iter().rfind(has_tried).or(sessions.last());
     let mut flags = log.map_or(Ok(Flags::default()), |log| flags_of_start(log, context))?;

@@ -8,7 +8,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use clap::Args;
 use serde_json::{Value, json};
 
-use ralph_core::record::{IfThere, IterationName, ObjectId, RALPH, SessionId, Which};
+use ralph_core::record::{IfThere, IterationName, LogEntry, ObjectId, RALPH, SessionId, Which};
 use ralph_git::worktree::{Checkout, WorkTree};
 use ralph_os::process::{Child, Interrupt, Limits, Marker, Pulse};
 use ralph_project::feature;
@@ -88,7 +88,7 @@ fn moments(context: &Context, args: &BisectArgs, choice: &SessionChoice) -> Resu
     }
     let mut missing = 0;
     for entry in start.log.iterations() {
-        match (&entry.snapshot, entry.iteration) {
+        match (&entry.snapshot(), entry.iteration()) {
             (_, Some(number)) if number <= first || number > end => {}
             (Some(snapshot), Some(iteration)) if store.has(snapshot)? => {
                 list.push((iteration, snapshot.clone()));
@@ -254,16 +254,16 @@ fn report(
     }
     let json = json!({
         "session": session,
-        "iteration": entry.and_then(|entry| entry.iteration),
-        "commit": entry.map(|entry| &entry.commit),
+        "iteration": entry.and_then(LogEntry::iteration),
+        "commit": entry.map(LogEntry::commit),
         "candidates": candidates,
         "runs": runs,
     });
     emit(args.read.json, &json, |out| match entry {
         Some(entry) => {
-            let name = format!("{session}:{}", entry.iteration.unwrap_or_default());
+            let name = format!("{session}:{}", entry.number());
             writeln!(out, "{name} is the first iteration after which it fails")?;
-            writeln!(out, "  {}", one_line(&entry.subject))?;
+            writeln!(out, "  {}", one_line(entry.subject()))?;
             writeln!(out, "look: {RALPH} show {name} --patch")
         }
         None if !candidates.is_empty() => {

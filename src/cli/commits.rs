@@ -6,7 +6,7 @@ use anyhow::{Result, bail};
 
 use ralph_core::record::{ObjectId, RALPH, join_truncated};
 use ralph_os::process::Tool;
-use ralph_store::{Listing, Row, SessionRefs, Store};
+use ralph_store::{Listing, SessionRefs, Store};
 use ralph_ui::style::one_line;
 
 /// Minimum length of an abbreviated id, as in git.
@@ -110,7 +110,7 @@ pub fn owner(store: &Store, commit: &Commit) -> Result<(SessionRefs, Moment)> {
     }
     match makers.as_slice() {
         [(refs, number)] => Ok((refs.clone(), Moment::Iteration(*number))),
-        [] => bail!("no iteration made commit {commit}\n{}", how_it_stands(&listing, commit)?),
+        [] => bail!("no iteration made commit {commit}\n{}", how_it_stands(&listing, commit)),
         several => {
             let names: Vec<_> =
                 several.iter().map(|(refs, number)| format!("{}:{number}", refs.session)).collect();
@@ -126,13 +126,11 @@ pub fn owner(store: &Store, commit: &Commit) -> Result<(SessionRefs, Moment)> {
 /// Returns the owner of a record or snapshot with the commit's id.
 fn by_ids(listing: &Listing, commit: &Commit) -> Option<(SessionRefs, Moment)> {
     for session in listing.sessions() {
-        for row in session.rows() {
-            let moment = if row.commit == commit.id.as_str() {
+        for entry in session.entries() {
+            let moment = if entry.commit() == commit.id {
                 Moment::Record(commit.id.clone())
-            } else if row.is_iteration()
-                && row.entry().is_ok_and(|entry| entry.snapshot.as_ref() == Some(&commit.id))
-            {
-                Moment::Iteration(row.iteration)
+            } else if entry.is_iteration() && entry.snapshot().as_ref() == Some(&commit.id) {
+                Moment::Iteration(entry.number())
             } else {
                 continue;
             };
@@ -157,13 +155,9 @@ fn by_records(store: &Store, listing: &Listing, commit: &Commit) -> Result<Vec<(
     let reader = store.reader()?;
     let mut makers = Vec::new();
     for session in listing.sessions() {
-        for row in session.rows().filter(Row::is_iteration) {
-            let Ok(entry) = row.entry() else { continue };
-            let iteration = Some(entry)
-                .filter(|entry| entry.head_before != entry.head_after)
-                .and_then(|entry| reader.iteration(&entry).ok());
-            if iteration.is_some_and(|iteration| iteration.commits.contains(&commit.id)) {
-                makers.push((session.refs.clone(), row.iteration));
+        for entry in session.iterations().filter(|entry| entry.head_before() != entry.head_after()) {
+            if reader.iteration(entry).is_ok_and(|iteration| iteration.commits.contains(&commit.id)) {
+                makers.push((session.refs.clone(), entry.number()));
             }
         }
     }
@@ -171,17 +165,14 @@ fn by_records(store: &Store, listing: &Listing, commit: &Commit) -> Result<Vec<(
 }
 
 /// Returns a hint for a commit that no iteration made: which iteration ran on it, if any did.
-fn how_it_stands(listing: &Listing, commit: &Commit) -> Result<String> {
+fn how_it_stands(listing: &Listing, commit: &Commit) -> String {
     for session in listing.sessions().rev() {
-        let rows: Vec<_> = session.rows().filter(Row::is_iteration).collect();
-        for row in rows.iter().rev() {
-            if row.entry()?.head_after.as_ref() == Some(&commit.id) {
-                let name = format!("{}:{}", session.refs.session, row.iteration);
-                return Ok(format!("hint: {name} is the last iteration that ran on it"));
-            }
+        if let Some(last) = session.iterations().rfind(|one| one.head_after().as_ref() == Some(&commit.id)) {
+            let name = format!("{}:{}", session.refs.session, last.number());
+            return format!("hint: {name} is the last iteration that ran on it");
         }
     }
-    Ok(format!("hint: `{RALPH} log` lists the iterations"))
+    format!("hint: `{RALPH} log` lists the iterations")
 }
 
 #[cfg(test)]

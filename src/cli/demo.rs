@@ -189,7 +189,7 @@ fn check_story(store: &Store) -> Result<()> {
     let log = sessions.last().context("find the session")?;
     let iterations: Vec<&LogEntry> = log.iterations().collect();
     let outcomes: Vec<_> =
-        iterations.iter().map(|entry| (entry.task.as_deref().unwrap_or_default(), entry.outcome)).collect();
+        iterations.iter().map(|entry| (entry.task().unwrap_or_default(), entry.outcome())).collect();
     let expected: Vec<_> = STORY.iter().map(|(task, outcome)| (*task, Some(*outcome))).collect();
     if outcomes != expected {
         bail!("the demo had unexpected outcomes: {outcomes:?}");
@@ -199,7 +199,7 @@ fn check_story(store: &Store) -> Result<()> {
         bail!("the false claim was not detected");
     }
     let cheat = log.iteration(CHEAT).context("find the cheat")?;
-    if cheat.refused != Some(FlagCode::Skip) {
+    if cheat.refused() != Some(FlagCode::Skip) {
         bail!("the skipped test was not detected");
     }
     Ok(())

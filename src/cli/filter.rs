@@ -1,6 +1,5 @@
 //! Which iterations `log` lists.
 
-use std::borrow::Cow;
 use std::collections::{BTreeSet, HashSet};
 use std::str::FromStr;
 
@@ -8,9 +7,8 @@ use anyhow::{Context as _, Error, Result, bail};
 use clap::Args;
 use regex::bytes::Regex;
 
-use ralph_core::history::failure_key::FailureKey;
-use ralph_core::record::{Exits, Outcome, Timestamp, join_truncated};
-use ralph_store::{Row, SessionRows};
+use ralph_core::record::{Exits, LogEntry, Outcome, Timestamp, join_truncated};
+use ralph_store::SessionRows;
 use ralph_ui::style::one_line;
 
 use super::Context;
@@ -98,14 +96,6 @@ impl ExitCondition {
     }
 }
 
-/// Returns the key of a failure's cause; `None` for all other iterations.
-pub fn failure_key(row: &Row<'_>) -> Option<FailureKey> {
-    // Of thousands of rows only failures are looked at.
-    let outcome = row.outcome.filter(|outcome| *outcome == Outcome::Failure)?;
-    let (fingerprint, cause) = (row.fingerprint(), row.cause());
-    FailureKey::new(outcome, fingerprint.as_deref(), row.exit()?, row.failure_class, cause.as_deref())
-}
-
 /// Returns the parser for `--grep`.
 fn regex(text: &str) -> Result<String> {
     Ok(Regex::new(text).map(|_| text.to_owned())?)
@@ -142,13 +132,13 @@ impl<'a> Filter<'a> {
             return Ok(());
         }
         let (mut known, mut phases, mut agents) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
-        for row in sessions.flat_map(|session| session.rows()).filter(Row::is_iteration) {
-            known.extend(row.task().map(Cow::into_owned));
+        for row in sessions.flat_map(|session| session.iterations()) {
+            known.extend(row.task().map(str::to_owned));
             if phase.is_some() {
-                phases.extend(row.phase().filter(|phase| !phase.is_empty()).map(Cow::into_owned));
+                phases.extend(row.phase().filter(|phase| !phase.is_empty()).map(str::to_owned));
             }
             if args.agent.is_some() {
-                agents.extend(row.entry()?.agent);
+                agents.extend(row.agent().map(str::to_owned));
             }
         }
         if let (Some(wanted), Some(phase)) = (&self.args.phase, &self.phase) {
@@ -167,23 +157,20 @@ impl<'a> Filter<'a> {
     }
 
     /// Returns true if a row is to be listed, as far as its record's message shows.
-    pub fn takes(&self, row: &Row<'_>) -> Result<bool> {
+    pub fn takes(&self, row: &LogEntry) -> bool {
         let Self { args, outcomes, .. } = self;
-        let is_fine = row.is_iteration()
-            && (!args.flagged || !row.flags().is_empty())
-            && (outcomes.is_empty() || row.outcome.is_some_and(|outcome| outcomes.contains(&outcome)))
-            && self.since.is_none_or(|since| row.ended_at >= since)
-            && self.until.is_none_or(|until| row.ended_at <= until)
-            && (args.task.is_empty() || row.task().is_some_and(|task| self.tasks.contains(task.as_ref())))
-            && args.exit.is_none_or(|exit| row.exit().is_some_and(|codes| exit.holds(codes)))
+        row.is_iteration()
+            && (!args.flagged || row.is_flagged())
+            && (outcomes.is_empty() || row.outcome().is_some_and(|outcome| outcomes.contains(&outcome)))
+            && self.since.is_none_or(|since| row.ended_at() >= since)
+            && self.until.is_none_or(|until| row.ended_at() <= until)
+            && (args.task.is_empty() || row.task().is_some_and(|task| self.tasks.contains(task)))
+            && args.exit.is_none_or(|exit| exit.holds(row.exit()))
+            && args.agent.as_deref().is_none_or(|agent| row.agent() == Some(agent))
             && self
                 .phase
                 .as_ref()
-                .is_none_or(|phase| phase.is_match(row.phase().as_deref().unwrap_or_default().as_bytes()));
-        match &args.agent {
-            Some(agent) if is_fine => Ok(row.entry()?.agent.as_ref() == Some(agent)),
-            _ => Ok(is_fine),
-        }
+                .is_none_or(|phase| phase.is_match(row.phase().unwrap_or_default().as_bytes()))
     }
 
     /// Returns true if no filter is set.

@@ -6,8 +6,8 @@ use anyhow::{Context as _, Result};
 use clap::ValueEnum;
 use regex::bytes::{Regex, RegexBuilder};
 
-use ralph_core::record::ObjectId;
-use ralph_store::{Matcher, Row, Search, SessionRows, Store};
+use ralph_core::record::{LogEntry, ObjectId};
+use ralph_store::{Matcher, Search, SessionRows, Store};
 use ralph_ui::log::MatchingLine;
 
 use super::iterations::files_of;
@@ -68,25 +68,25 @@ impl<'a> Grep<'a> {
     pub fn matches<'r>(
         &mut self,
         session: &SessionRows<'_>,
-        rows: Vec<Row<'r>>,
+        rows: Vec<&'r LogEntry>,
         most: usize,
-    ) -> Result<Vec<(Row<'r>, MatchingLine)>> {
+    ) -> Result<Vec<(&'r LogEntry, MatchingLine)>> {
         let mut in_files = HashMap::new();
         for row in &rows {
             if in_files.len() == most {
                 break;
             }
-            if let Some(line) = self.in_files(&row.commit.parse()?)? {
-                in_files.insert(row.iteration, line);
+            if let Some(line) = self.in_files(&row.commit())? {
+                in_files.insert(row.number(), line);
             }
         }
         let mut in_diffs = if self.parts.contains(&SearchedPart::Diff) {
-            self.in_diffs(session, rows.iter().filter(|row| !in_files.contains_key(&row.iteration)))?
+            self.in_diffs(session, rows.iter().filter(|row| !in_files.contains_key(&row.number())).copied())?
         } else {
             HashMap::new()
         };
         let found = rows.into_iter().filter_map(|row| {
-            let line = in_files.remove(&row.iteration).or_else(|| in_diffs.remove(&row.snapshot()?))?;
+            let line = in_files.remove(&row.number()).or_else(|| in_diffs.remove(&row.snapshot()?))?;
             Some((row, line))
         });
         Ok(found.take(most).collect())
@@ -106,12 +106,12 @@ impl<'a> Grep<'a> {
     fn in_diffs<'r>(
         &self,
         session: &SessionRows<'_>,
-        rows: impl Iterator<Item = &'r Row<'r>>,
+        rows: impl Iterator<Item = &'r LogEntry>,
     ) -> Result<HashMap<ObjectId, MatchingLine>> {
         let directory = &self.store.repository().directory;
         let reader = self.search.reader();
         let mut pairs = Vec::new();
-        for after in rows.filter_map(Row::snapshot) {
+        for after in rows.filter_map(LogEntry::snapshot) {
             if reader.has(&after)?
                 && let Some(before) = reader.snapshot_before(&after)?
                 && reader.is_comparable(&before, &after)?
@@ -119,8 +119,8 @@ impl<'a> Grep<'a> {
                 pairs.push((before, after));
             }
         }
-        let first = session.first().filter(|first| !first.is_iteration()).map(|first| first.entry());
-        let own = files_of(self.store, session.feature, first.transpose()?.as_ref());
+        let first = session.entries().first().filter(|first| !first.is_iteration());
+        let own = files_of(self.store, session.feature, first);
         matching_lines(&pairs, directory, &own.progress, self.find)
     }
 }

@@ -226,10 +226,10 @@ pub fn asking_task(store: &Store, path: &str, feature: Option<&Feature>) -> Opti
     let entries = store.iterations_of(path, MAX_ITERATIONS).ok()?;
     let asking: Vec<&LogEntry> = asking(&entries)
         .into_iter()
-        .filter(|entry| entry.task.as_ref().and_then(|task| list.find(task)).is_some_and(|item| !item.done))
+        .filter(|entry| entry.task().as_ref().and_then(|task| list.find(task)).is_some_and(|item| !item.done))
         .collect();
     let [only] = asking.as_slice() else { return None };
-    Some((only.task.clone()?, only.cause.clone().unwrap_or_default()))
+    Some((only.task().map(str::to_owned)?, only.cause().unwrap_or_default().to_owned()))
 }
 
 /// Returns the path of the feature that a running loop works on; `None` before it has begun.

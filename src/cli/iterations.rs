@@ -43,14 +43,14 @@ impl Point {
 
     /// Returns the number of the iteration; 0 before the first.
     pub fn number(&self) -> u32 {
-        self.entry.as_ref().and_then(|entry| entry.iteration).unwrap_or_default()
+        self.entry.as_ref().and_then(LogEntry::iteration).unwrap_or_default()
     }
 
     /// Returns the snapshot of this moment, which is here.
     pub fn snapshot(&self, store: &Store) -> Result<ObjectId> {
         let snapshot = match (&self.between, &self.entry) {
             (Some(snapshot), _) => Some(snapshot.clone()),
-            (None, Some(entry)) => entry.snapshot.clone(),
+            (None, Some(entry)) => entry.snapshot(),
             (None, None) => store.first_snapshot(&self.log)?,
         };
         match snapshot {
@@ -66,7 +66,7 @@ impl Point {
 
     /// Returns when the iteration ended.
     pub fn ended_at(&self) -> Option<Timestamp> {
-        self.entry.as_ref().map(|entry| entry.ended_at)
+        self.entry.as_ref().map(LogEntry::ended_at)
     }
 
     /// Returns what the snapshot of an iteration lacks; of another moment this is not recorded.
@@ -124,7 +124,7 @@ impl fmt::Display for Point {
         if let Some(snapshot) = &self.between {
             return write!(f, "snapshot {} of session {}", snapshot.short(), self.log.id());
         }
-        match self.entry.as_ref().and_then(|entry| entry.iteration) {
+        match self.entry.as_ref().and_then(LogEntry::iteration) {
             Some(number) => write!(f, "iteration {number} of session {}", self.log.id()),
             None => write!(f, "the start of session {}", self.log.id()),
         }
@@ -234,8 +234,8 @@ fn of_commit(store: &Store, commit: &Commit, choice: &SessionChoice) -> Result<P
         Moment::Iteration(number) => log.iteration(number).cloned(),
         // After an `end` or a `resume` things are as they were after the iteration before it.
         Moment::Record(id) => {
-            let place = log.entries.iter().position(|entry| entry.commit == id).unwrap_or_default();
-            log.entries[..=place].iter().rfind(|entry| entry.iteration.is_some()).cloned()
+            let place = log.entries.iter().position(|entry| entry.commit() == id).unwrap_or_default();
+            log.entries[..=place].iter().rfind(|entry| entry.iteration().is_some()).cloned()
         }
     };
     Ok(Point { log, entry, between })
@@ -272,7 +272,7 @@ fn find_in<'a>(log: &'a SessionLog, name: &IterationName) -> Result<Option<&'a L
             "session {} has no iteration {}, the last is {}\nhint: `{RALPH} log` lists all",
             log.id(),
             IterationName { session: None, which: name.which.clone() },
-            last.iteration.unwrap_or_default()
+            last.number()
         ),
     }
 }
@@ -303,7 +303,7 @@ fn unknown(
     {
         return Ok(why);
     }
-    let known = log.iterations().filter_map(|entry| entry.task.as_deref());
+    let known = log.iterations().filter_map(LogEntry::task);
     let hint = match did_you_mean(task, known) {
         Some(near) => format!("did you mean {}?", one_line(near)),
         None => {

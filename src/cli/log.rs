@@ -7,6 +7,7 @@ use camino::{Utf8Component, Utf8Path, Utf8PathBuf};
 use clap::{ArgGroup, Args};
 use serde_json::{Value, json};
 
+use ralph_core::history::failure_key::FailureKey;
 use ralph_core::history::repeats;
 use ralph_core::progress::first_sentence;
 use ralph_core::record::{LogEntry, Outcome, RecordKind, SessionId, SessionTotals, Status};
@@ -14,13 +15,13 @@ use ralph_core::summary::{moot, solved_attempts};
 use ralph_git::worktree::WorkTree;
 use ralph_os::platform::repo_path;
 use ralph_os::process::Tool;
-use ralph_store::{Listing, RecordReader, Row, SessionQuery, SessionRows, Store};
+use ralph_store::{Listing, RecordReader, SessionQuery, SessionRows, Store};
 use ralph_ui::json::{write_line, write_pretty};
 use ralph_ui::log::{Listed, attempts_of, flagged_of, names, write_json};
 use ralph_ui::needs::needs_you;
 use ralph_ui::nights::{self, End};
 
-use super::filter::{Filter, FilterArgs, failure_key};
+use super::filter::{Filter, FilterArgs};
 use super::grep::{Grep, regex};
 use super::session_changes::changes;
 use super::sessions::OnlySessions;
@@ -106,7 +107,7 @@ pub fn run(args: &LogArgs, context: &Context) -> Result<ExitCode> {
     }
     if store.is_shallow()? {
         for session in &found {
-            if session.first().is_some_and(|first| first.is_iteration()) {
+            if session.entries().first().is_some_and(LogEntry::is_iteration) {
                 sessions::warn_about_missing(&session.refs.session);
             }
         }
@@ -119,7 +120,7 @@ pub fn run(args: &LogArgs, context: &Context) -> Result<ExitCode> {
         args,
         context,
         &reader,
-        &|row| Ok(filter.takes(row)? && (paths.is_empty() || changed_any(store, &reader, row, &paths)?)),
+        &|row| filter.takes(row) && (paths.is_empty() || changed_any(store, &reader, row, &paths)),
         filter.is_open(),
         (&listing, &settled),
     )?;
@@ -129,9 +130,9 @@ pub fn run(args: &LogArgs, context: &Context) -> Result<ExitCode> {
             session.rows.reverse();
         }
     }
-    let rows: Vec<&Row<'_>> = listed.iter().flat_map(|session| &session.rows).collect();
+    let rows: Vec<&LogEntry> = listed.iter().flat_map(|session| session.rows.iter().copied()).collect();
     if rows.is_empty() && !args.sessions && args.max_count != Some(0) {
-        let has_iterations = found.iter().any(|session| session.rows().any(|row| row.is_iteration()));
+        let has_iterations = found.iter().any(|session| session.iterations().next().is_some());
         if has_iterations && !(filter.is_open() && paths.is_empty()) {
             check_empty(args)?;
         }
@@ -151,8 +152,8 @@ pub fn run(args: &LogArgs, context: &Context) -> Result<ExitCode> {
         return printed;
     } else if args.jsonl {
         return print(|out| -> Result<()> {
-            for record in rows.iter().filter_map(|row| record(store, &reader, row).transpose()) {
-                write_line(out, &record?)?;
+            for record in rows.iter().filter_map(|row| record(store, &reader, row)) {
+                write_line(out, &record)?;
             }
             Ok(())
         });
@@ -218,7 +219,7 @@ fn listed<'a>(
     args: &LogArgs,
     context: &Context,
     reader: &RecordReader<'_>,
-    takes: &dyn Fn(&Row<'_>) -> Result<bool>,
+    takes: &dyn Fn(&LogEntry) -> bool,
     is_open: bool,
     (listing, settled): (&'a Listing, &SessionQuery),
 ) -> Result<Vec<Listed<'a>>> {
@@ -243,7 +244,7 @@ fn listed<'a>(
         }
         let id = &session.refs.session;
         let is_running = running.iter().any(|holder| holder.session == *id);
-        let all: Vec<Row<'a>> = session.rows().collect();
+        let all = session.entries();
         let (mut rows, mut matches) = (Vec::new(), HashMap::new());
         let [solved_failures, moot] = by_now.remove(id).unwrap_or_default();
         if args.sessions {
@@ -252,13 +253,13 @@ fn listed<'a>(
             for row in all.iter().rev() {
                 if grep.is_none() && rows.len() == left {
                     break;
-                } else if takes(row)? && (has_moot || !moot.contains(&row.iteration)) {
-                    rows.push(*row);
+                } else if takes(row) && (has_moot || !moot.contains(&row.number())) {
+                    rows.push(row);
                 }
             }
             if let Some(grep) = &mut grep {
                 let found = grep.matches(&session, rows, left)?;
-                matches = found.iter().map(|(row, line)| (row.iteration, line.clone())).collect();
+                matches = found.iter().map(|(row, line)| (row.number(), line.clone())).collect();
                 rows = found.into_iter().map(|(row, _)| row).collect();
             }
             left -= rows.len();
@@ -275,33 +276,33 @@ fn listed<'a>(
                 needs = needs_you(&found);
                 summary = Some(found).filter(|_| is_open);
                 // What cannot be counted is left out: the rows are what was asked for.
-                changed = if is_open { changes(store, &session, &all).unwrap_or_default() } else { None };
+                changed = if is_open { changes(store, &session).unwrap_or_default() } else { None };
             }
             // What was given up is said of what needs somebody; its record has no work.
             let wants_skips = args.filter.outcome.contains(&Outcome::Skipped);
-            rows.retain(|row| wants_skips || row.outcome != Some(Outcome::Skipped));
+            rows.retain(|row| wants_skips || row.outcome() != Some(Outcome::Skipped));
             solved = what_solved(store, reader, &rows)?;
-            repeated = repeats(all.iter().map(|row| (row.iteration, failure_key(row))));
+            repeated = repeats(all.iter().map(|row| (row.number(), FailureKey::of_entry(row))));
         }
-        let tip = session.tip().map(|tip| tip.entry()).transpose()?;
+        let tip = all.last();
         let present = if is_running { Status::Running } else { Status::Interrupted };
-        let open_tip = tip.as_ref().filter(|tip| tip.kind != RecordKind::End && !is_running);
+        let open_tip = tip.filter(|tip| tip.kind() != RecordKind::End && !is_running);
         let elsewhere = open_tip.and_then(|tip| {
-            let begin = all.iter().rfind(|row| row.kind.begins())?.entry().ok()?;
-            store.elsewhere_since(session.refs, &begin, tip)
+            let begin = all.iter().rfind(|row| row.kind().begins())?;
+            store.elsewhere_since(session.refs, begin, tip)
         });
-        let status = tip.as_ref().and_then(|tip| tip.status).unwrap_or(present);
-        let totals = SessionTotals::fold(id, all.iter().filter_map(Row::facts));
+        let status = tip.and_then(LogEntry::status).unwrap_or(present);
+        let totals = SessionTotals::fold(id, all);
         listed.push(Listed {
             id: id.clone(),
             feature: session.feature.to_owned(),
             // As `status` and the page: its record is written a moment later.
-            started_at: all.first().map(|row| row.entry().map_or(row.ended_at, |first| first.started_at)),
-            last_at: all.last().map(|row| row.ended_at),
+            started_at: all.first().map(LogEntry::started_at),
+            last_at: tip.map(LogEntry::ended_at),
             status,
-            ended: tip.map_or(String::new(), |tip| nights::ended(&End::of(&tip, status), &totals)),
+            ended: tip.map_or(String::new(), |tip| nights::ended(&End::of(tip, status), &totals)),
             totals,
-            tasks: session.tasks()?,
+            tasks: session.tasks(),
             elsewhere,
             needs_you: needs,
             is_newest: latest.as_ref() == Some(id),
@@ -337,17 +338,16 @@ fn by_now(store: &Store, listing: &Listing) -> Result<HashMap<SessionId, [BTreeS
 }
 
 /// Returns what agents said of successes after failures, as far as there are few, with the test that passes since.
-fn what_solved(store: &Store, reader: &RecordReader<'_>, rows: &[Row<'_>]) -> Result<HashMap<u32, String>> {
-    let later = rows.iter().filter(|row| row.outcome == Some(Outcome::Success) && row.attempt > Some(1));
+fn what_solved(store: &Store, reader: &RecordReader<'_>, rows: &[&LogEntry]) -> Result<HashMap<u32, String>> {
+    let later = rows.iter().filter(|row| row.outcome() == Some(Outcome::Success) && row.attempt() > Some(1));
     let mut solved = HashMap::new();
     for row in later.take(MAX_SOLVED) {
         // What cannot be read has its title.
-        let entry = row.entry()?;
-        let Ok(record) = reader.iteration(&entry) else { continue };
+        let Ok(record) = reader.iteration(row) else { continue };
         let before =
-            rows.iter().filter(|other| other.task() == row.task() && other.iteration < row.iteration);
-        let turned = match before.max_by_key(|other| other.iteration) {
-            Some(before) => named_tests::between(store, &before.entry()?, &entry)?.green,
+            rows.iter().filter(|other| other.task() == row.task() && other.iteration() < row.iteration());
+        let turned = match before.max_by_key(|other| other.iteration()) {
+            Some(before) => named_tests::between(store, before, row)?.green,
             None => Vec::new(),
         };
         let words = first_sentence(&record.facts.final_message);
@@ -357,7 +357,7 @@ fn what_solved(store: &Store, reader: &RecordReader<'_>, rows: &[Row<'_>]) -> Re
             [name, more @ ..] => format!("{name} (+{}) pass: {words}", more.len()),
         };
         if !words.is_empty() {
-            solved.insert(row.iteration, words);
+            solved.insert(row.number(), words);
         }
     }
     Ok(solved)
@@ -381,24 +381,18 @@ fn check_empty(args: &LogArgs) -> Result<()> {
     bail!("no attempt matches\nhint: {hint}")
 }
 
-fn changed_any(
-    store: &Store,
-    reader: &RecordReader<'_>,
-    row: &Row<'_>,
-    paths: &[Utf8PathBuf],
-) -> Result<bool> {
-    let record = record(store, reader, row)?;
+fn changed_any(store: &Store, reader: &RecordReader<'_>, row: &LogEntry, paths: &[Utf8PathBuf]) -> bool {
+    let record = record(store, reader, row);
     let changed = record.iter().filter_map(|record| record["files_changed"].as_array()).flatten();
     let mut changed = changed.filter_map(Value::as_str).map(Utf8Path::new);
-    Ok(changed.any(|file| paths.iter().any(|path| file.starts_with(path))))
+    changed.any(|file| paths.iter().any(|path| file.starts_with(path)))
 }
 
 /// Returns the whole record; `None` with a warning if this version cannot read it.
-fn record(store: &Store, reader: &RecordReader<'_>, row: &Row<'_>) -> Result<Option<Value>> {
-    let entry = row.entry()?;
-    let read = reader.file(&entry.commit, "iteration.json");
+fn record(store: &Store, reader: &RecordReader<'_>, entry: &LogEntry) -> Option<Value> {
+    let read = reader.file(&entry.commit(), "iteration.json");
     let read = read.and_then(|bytes| Ok(serde_json::from_slice(&bytes.unwrap_or_default())?));
-    Ok(store.or_leave_out(&entry, read))
+    store.or_leave_out(entry, read)
 }
 
 /// Returns paths that are relative to the current folder as records have them: from the top of the work tree.
@@ -425,7 +419,7 @@ fn print_sessions(args: &LogArgs, store: &Store) -> Result<ExitCode> {
     let logs = sessions::chosen(store, &args.only.choice)?;
     let mut described = Vec::new();
     for log in logs.iter().rev().take(args.max_count.unwrap_or(usize::MAX)) {
-        if log.is_whole() || log.tip().status.is_some() {
+        if log.is_whole() || log.tip().status().is_some() {
             match sessions::describe(store, log, &running) {
                 Ok(session) => {
                     let mut session = json!(session);

@@ -55,7 +55,7 @@ fn named(store: &Store, commit: &ObjectId) -> Result<Vec<NamedTest>> {
 
 /// Returns what turned between two records; nothing unless both have the names of their tests.
 pub fn between(store: &Store, before: &LogEntry, now: &LogEntry) -> Result<TurnedTests> {
-    let [before, now] = [named(store, &before.commit)?, named(store, &now.commit)?];
+    let [before, now] = [named(store, &before.commit())?, named(store, &now.commit())?];
     let is_known = !before.is_empty() && !now.is_empty();
     Ok(if is_known { TurnedTests::between(&before, &now) } else { TurnedTests::default() })
 }
@@ -63,19 +63,19 @@ pub fn between(store: &Store, before: &LogEntry, now: &LogEntry) -> Result<Turne
 /// Prints what turned since the record before that has names.
 pub fn show(store: &Store, shown: &Point, json: Json) -> Result<ExitCode> {
     let entry = shown.iteration()?;
-    let now = named(store, &entry.commit)?;
+    let now = named(store, &entry.commit())?;
     if now.is_empty() && !json.json {
         note(
             "the record has no names of all tests: `validation.report` in docs/configuration.md brings them",
         );
         return Ok(ExitCode::NotDone);
     }
-    let earlier = shown.log.entries.iter().rev().skip_while(|other| other.commit != entry.commit).skip(1);
+    let earlier = shown.log.entries.iter().rev().skip_while(|other| other.commit() != entry.commit()).skip(1);
     let mut found = None;
     for other in earlier {
-        let before = named(store, &other.commit)?;
+        let before = named(store, &other.commit())?;
         if !before.is_empty() {
-            found = Some((other.iteration.unwrap_or(0), before));
+            found = Some((other.iteration().unwrap_or(0), before));
             break;
         }
     }

@@ -8,8 +8,7 @@ use tasklist::TaskList;
 
 use ralph_agent::answer::{answer, recorded_parser};
 use ralph_core::record::{
-    IterationFacts, IterationName, ObjectId, Outcome, Parser, RALPH_BY_PATH, RALPH_ELSEWHERE, RecordKind,
-    Session, Which,
+    IterationName, ObjectId, Outcome, Parser, RALPH_BY_PATH, RALPH_ELSEWHERE, RecordKind, Session, Which,
 };
 use ralph_core::summary::not_done;
 use ralph_store::{Ask, Control, FilePart, RecordReader, SessionLog, Spool, Store, TOO_LARGE, slug};
@@ -80,7 +79,7 @@ pub fn read(
     })?;
     let (_, elsewhere) = sessions::status(store, log, &running);
     let begin = Spool::in_flight(store.repository(), log.id())
-        .filter(|_| is_running && log.tip().kind != RecordKind::End);
+        .filter(|_| is_running && log.tip().kind() != RecordKind::End);
     let waiting = is_running.then(|| Control::of(store.repository(), log.id()).waiting()).flatten();
     let reader = store.reader()?;
     let count = log.iterations().count().max(1);
@@ -111,11 +110,11 @@ pub fn read(
     let first = &log.entries[0];
     let tasks = reading.task_list(log);
     let summary = summary::of_feature(context, log.feature(), Some(log.id()))?;
-    let not_done = not_done(log.entries.iter().filter_map(IterationFacts::of_entry), &tasks);
+    let not_done = not_done(log.iterations(), &tasks);
     let running = Running { begin, waiting, elsewhere };
     Ok(Report {
         is_whole: log.is_whole(),
-        open_before: first.tasks_open + first.closed.len(),
+        open_before: first.tasks().open + first.closed().len(),
         changes,
         uncommitted: uncommitted.flatten(),
         is_latest: latest.is_none_or(|latest| latest == *log.id()),
@@ -155,14 +154,14 @@ impl Reading<'_> {
     fn records(&self, log: &SessionLog, unreadable: &mut Vec<String>) -> Vec<ReportIteration> {
         let mut iterations = Vec::new();
         for entry in log.iterations() {
-            let number = entry.iteration.unwrap_or_default();
+            let number = entry.number();
             match self.reader.iteration(entry) {
                 Ok(record) => {
                     let which = Which::Number(record.iteration);
                     let session = Some(log.id().clone().into());
                     iterations.push(ReportIteration {
                         name: IterationName { session, which }.to_string(),
-                        commit: entry.commit.clone(),
+                        commit: entry.commit(),
                         attempt: 0,
                         repeated: None,
                         story: record.story(),
@@ -189,7 +188,7 @@ impl Reading<'_> {
             let patches = scope.spawn(|| patches::between(&pairs, top, journal, most));
             for iteration in iterations.iter_mut() {
                 if let Err(error) = self.texts(iteration)
-                    && let Some(entry) = log.iterations().find(|entry| entry.commit == iteration.commit)
+                    && let Some(entry) = log.iterations().find(|entry| entry.commit() == iteration.commit)
                 {
                     store.leave_out(entry, &error);
                 }
@@ -315,7 +314,7 @@ impl Reading<'_> {
             .rev()
             .find_map(|entry| {
                 // Where the newest cannot be read, an older one says more than none.
-                let piece = self.reader.piece(&entry.commit, "tasks.md", Ask::HEAD, u64::MAX).ok()??;
+                let piece = self.reader.piece(&entry.commit(), "tasks.md", Ask::HEAD, u64::MAX).ok()??;
                 Some(TaskList::parse(&piece.bytes).unwrap_or_default())
             })
             .unwrap_or_default()

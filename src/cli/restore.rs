@@ -6,7 +6,7 @@ use anyhow::{Context as _, Result, bail};
 use clap::Args;
 
 use ralph_core::record::{
-    FlagCode, GoneHow, IterationName, ObjectId, RALPH, Refusal, join_truncated, undone_state,
+    FlagCode, GoneHow, IterationName, LogEntry, ObjectId, RALPH, Refusal, join_truncated, undone_state,
 };
 use ralph_engine::{Force, Intent, PlannedRestore, Restore, Target, Why};
 use ralph_git::worktree::{PathChange, WorkTree};
@@ -102,8 +102,8 @@ pub fn run(args: &RestoreArgs, context: &Context) -> Result<ExitCode> {
 fn work_of(store: &Store, task: &str, choice: &SessionChoice) -> Result<(IterationName, Vec<String>)> {
     let feature = sessions::latest(store, choice)?.feature().to_owned();
     for entry in store.iterations_of(&feature, MAX_ITERATIONS)?.iter().rev() {
-        let is_gone = entry.gone.iter().any(|(name, _)| name.eq_ignore_ascii_case(task));
-        let is_undone = entry.flags.contains(&FlagCode::Undid) || entry.refused == Some(FlagCode::Undid);
+        let is_gone = entry.gone().iter().any(|(name, _)| name.eq_ignore_ascii_case(task));
+        let is_undone = entry.has_flag(FlagCode::Undid) || entry.refused() == Some(FlagCode::Undid);
         let Some(record) = (is_gone || is_undone).then(|| store.readable_iteration(entry)).flatten() else {
             continue;
         };
@@ -170,7 +170,7 @@ fn to_point<'a>(
         session: point.log.id(),
         feature: point.log.feature(),
         name: point.to_string(),
-        snapshots: here(store, point.log.iterations().filter_map(|entry| entry.snapshot.clone()))?,
+        snapshots: here(store, point.log.iterations().filter_map(LogEntry::snapshot))?,
         left_out: &left_out,
         ended_at: point.ended_at(),
         start: here(store, store.first_snapshot(&point.log)?)?.pop(),
@@ -219,9 +219,9 @@ fn say_what_no_longer_fits(
 fn changed_any(store: &Store, point: &Point, task: &str, paths: &BTreeSet<&[u8]>) -> Result<bool> {
     let files = point.files(store);
     let entries = store.iterations_of(point.log.feature(), MAX_ITERATIONS)?;
-    let later = entries.iter().filter(|entry| point.ended_at().is_none_or(|at| entry.ended_at > at));
-    for entry in later.filter(|entry| entry.closed.iter().any(|name| name == task)) {
-        let Some(after) = entry.snapshot.clone() else { return Ok(true) };
+    let later = entries.iter().filter(|entry| point.ended_at().is_none_or(|at| entry.ended_at() > at));
+    for entry in later.filter(|entry| entry.closes(task)) {
+        let Some(after) = entry.snapshot() else { return Ok(true) };
         let before = store.snapshot_before(&after)?;
         match session_changes::changed_files(store, &files, (before, Some(after)))? {
             Some(changed) if changed.iter().all(|file| !paths.contains(file.path.as_slice())) => {}

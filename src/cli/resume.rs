@@ -127,7 +127,8 @@ impl Resumption {
         let choice = sessions::SessionChoice { session: args.session.clone(), feature: args.feature.clone() };
         let refs = unfinished(store, &choice, args.take_over)?;
         let log = store.session(&refs)?;
-        let newest_begin = log.as_ref().and_then(|log| log.entries.iter().rfind(|entry| entry.kind.begins()));
+        let newest_begin =
+            log.as_ref().and_then(|log| log.entries.iter().rfind(|entry| entry.kind().begins()));
         let begun = newest_begin.and_then(|entry| store.readable_session(entry));
         let resumer = Resumer { args, context, refs: &refs, log: log.as_ref(), begun: begun.as_ref() };
         let (layers, lines, kept_flags) = resumer.settings().map_err(refusal)?;
@@ -146,7 +147,7 @@ impl Resumption {
             max_tokens: settings.max_tokens,
         };
         let scope = begun.and_then(|begun| begun.scope).unwrap_or_default();
-        let ended_by = log.as_ref().and_then(|log| log.tip().ended_by);
+        let ended_by = log.as_ref().and_then(|log| log.tip().ended_by());
         Ok(Self { refs, feature, scope, layers, context, ended_by, lines, kept_flags, budget })
     }
 
@@ -210,7 +211,7 @@ impl Resumer<'_> {
         if self.args.fresh_settings {
             return Ok((Winner::Now, None));
         }
-        let (about, why): (&[&str], _) = match self.log.and_then(|log| log.tip().stop_reason) {
+        let (about, why): (&[&str], _) = match self.log.and_then(|log| log.tip().stop_reason()) {
             Some(StopReason::ValidationUnusable) => {
                 (&["validation."], "the session ended because its validation could not be used")
             }
@@ -364,7 +365,7 @@ fn unfinished(store: &Store, choice: &sessions::SessionChoice, is_taken_over: bo
         (_, Some(_)) | (Status::Interrupted | Status::Failed | Status::Later(_), None) => {
             return Ok(log.refs.clone());
         }
-        (Status::Completed, None) if log.tip().tasks_open == 0 => {
+        (Status::Completed, None) if log.tip().tasks().open == 0 => {
             ("completed".to_owned(), format!("all tasks are done: `{RALPH} status` shows what came of them"))
         }
         (Status::Completed, None) => ("completed".to_owned(), format!("start a new one with `{RALPH}`")),

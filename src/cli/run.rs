@@ -312,8 +312,8 @@ fn runs_by_itself(feature: &str, context: &Context) -> Result<Vec<String>> {
     let head = users.head()?;
     let mut lines = Vec::new();
     for entry in store.iterations_of(feature, MAX_ITERATIONS)? {
-        let is_flagged = entry.outcome == Some(Outcome::Success);
-        if !is_flagged || !entry.flags.contains(&FlagCode::RunsByItself) {
+        let is_flagged = entry.outcome() == Some(Outcome::Success);
+        if !is_flagged || !entry.has_flag(FlagCode::RunsByItself) {
             continue;
         }
         let Some(record) = store.readable_iteration(&entry) else { continue };

@@ -6,7 +6,7 @@ use redact_stream::Redactor;
 use ralph_core::record::{Changes, DiffStat, FileChange, LogEntry, ObjectId};
 use ralph_git::worktree::{ChangedFile, WorkTree, changed_between};
 use ralph_os::process::Tool;
-use ralph_store::{Row, SessionLog, SessionRefs, SessionRows, Store};
+use ralph_store::{SessionLog, SessionRefs, SessionRows, Store};
 
 use ralph_ui::review::Review;
 
@@ -59,13 +59,15 @@ pub fn in_tree<'f>(work_tree: &WorkTree, files: &'f [ChangedFile]) -> Result<Vec
     Ok(same.map(|((file, _), _)| *file).chain(gone.map(|(file, _)| file)).collect())
 }
 
-/// Returns how much the session of `rows` changed, from its first snapshot to its last; `None` without snapshots.
-pub fn changes(store: &Store, session: &SessionRows<'_>, rows: &[Row<'_>]) -> Result<Option<DiffStat>> {
-    let first = rows.first().filter(|first| !first.is_iteration()).map(Row::entry).transpose()?;
+/// Returns how much a session changed, from its first snapshot to its last; `None` without snapshots.
+pub fn changes(store: &Store, session: &SessionRows<'_>) -> Result<Option<DiffStat>> {
+    let first = session.entries().first().filter(|first| !first.is_iteration());
     let Some(first) = first else { return Ok(None) };
-    let mut snapshots = rows.iter().filter(|row| row.is_iteration()).filter_map(Row::snapshot);
-    let snapshots = [snapshots.clone().next(), snapshots.next_back()];
-    Ok(files_between(store, session.refs, &first, snapshots)?.as_deref().map(stat))
+    let snapshots = [
+        session.iterations().find_map(LogEntry::snapshot),
+        session.iterations().rev().find_map(LogEntry::snapshot),
+    ];
+    Ok(files_between(store, session.refs, first, snapshots)?.as_deref().map(stat))
 }
 
 /// Returns the files of a session that differ, by its first record, and the oldest and the newest snapshot of its iterations.
@@ -79,7 +81,7 @@ pub fn files_between(
         return Ok(None);
     }
     let snapshots = (store.first_snapshot_of(refs, oldest)?, last);
-    let own = files_of(store, &first.feature, Some(first));
+    let own = files_of(store, first.feature(), Some(first));
     changed_files(store, &own, snapshots)
 }
 
@@ -92,7 +94,7 @@ pub fn of_log(store: &Store, log: &SessionLog) -> Result<Option<DiffStat>> {
 pub fn ends(store: &Store, log: &SessionLog) -> Result<(Option<ObjectId>, Option<ObjectId>)> {
     let is_in_lane = store.first_readable_session(log).is_some_and(|begun| begun.lane.is_some());
     let first = store.first_snapshot(log)?;
-    let last = log.last_snapshot(is_in_lane).cloned().or_else(|| first.clone().filter(|_| is_in_lane));
+    let last = log.last_snapshot(is_in_lane).or_else(|| first.clone().filter(|_| is_in_lane));
     Ok((first, last))
 }
 

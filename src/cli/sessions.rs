@@ -6,7 +6,7 @@ use anyhow::{Context, Error, Result, anyhow, bail};
 use clap::Args;
 
 use ralph_core::record::{
-    IterationFacts, LogEntry, Outcome, RALPH, Session, SessionId, SessionName, SessionTotals, Status,
+    LogEntry, Outcome, RALPH, Session, SessionId, SessionName, SessionTotals, Status, TaskCounts,
     did_you_mean, join_truncated,
 };
 use ralph_project::feature;
@@ -332,13 +332,13 @@ pub fn status(store: &Store, log: &SessionLog, running: &[Holder]) -> (Status, O
 
 /// Returns what the iterations of a session come to.
 pub fn totals(log: &SessionLog) -> SessionTotals {
-    SessionTotals::fold(log.id(), log.iterations().filter_map(IterationFacts::of_entry))
+    SessionTotals::fold(log.id(), log.iterations())
 }
 
 /// Returns a session with what its log says of it by now: `session.json` is of its start if it has no end.
 pub fn describe(store: &Store, log: &SessionLog, running: &[Holder]) -> Result<Session> {
     let (tip, away_ms) = (log.tip(), LogEntry::away_ms(&log.entries));
-    if tip.status.is_some()
+    if tip.status().is_some()
         && let Some(session) = store.readable_session(tip)
     {
         return Ok(Session { away_ms, runs: LogEntry::runs(&log.entries), ..session });
@@ -346,20 +346,20 @@ pub fn describe(store: &Store, log: &SessionLog, running: &[Holder]) -> Result<S
     let begun = store.first_readable_session(log);
     let mut session = begun.with_context(|| format!("session {} has no readable start record", log.id()))?;
     (session.away_ms, session.runs) = (away_ms, LogEntry::runs(&log.entries));
-    session.stop_reason = tip.stop_reason;
-    session.limit = tip.limit;
-    session.ended_by = tip.ended_by;
+    session.stop_reason = tip.stop_reason();
+    session.limit = tip.limit();
+    session.ended_by = tip.ended_by();
     session.status = status(store, log, running).0;
     // A resumption may have another.
-    let last = log.entries.iter().rfind(|entry| entry.kind.begins());
+    let last = log.entries.iter().rfind(|entry| entry.kind().begins());
     session.sandbox = last.and_then(|begin| store.readable_session(begin)).and_then(|begun| begun.sandbox);
     if let Some(last) = log.iterations().next_back() {
-        (session.tasks_done, session.tasks_remaining) = (last.tasks_done, last.tasks_open);
+        TaskCounts { done: session.tasks_done, open: session.tasks_remaining } = last.tasks();
     }
     // A check says nothing of a success after it.
     let last =
-        log.iterations().rfind(|entry| matches!(entry.outcome, Some(Outcome::Success | Outcome::Checked)));
-    let check = last.filter(|entry| entry.outcome == Some(Outcome::Checked));
+        log.iterations().rfind(|entry| matches!(entry.outcome(), Some(Outcome::Success | Outcome::Checked)));
+    let check = last.filter(|entry| entry.outcome() == Some(Outcome::Checked));
     let check = check.and_then(|entry| store.readable_iteration(entry));
     session.clean = check.and_then(|record| record.check().cloned()).map(Box::new);
     let totals = totals(log);

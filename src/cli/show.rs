@@ -92,15 +92,15 @@ pub fn run(args: &ShowArgs, context: &Context) -> Result<ExitCode> {
     if let Some(path) = args.file() {
         let mut out = records();
         // A skipped iteration ran nothing: its streams are as empty as those of a silent one.
-        store.reader()?.copy_file(&entry.commit, path, &mut out)?;
+        store.reader()?.copy_file(&entry.commit(), path, &mut out)?;
         out.finish()?;
         return Ok(ExitCode::Done);
     }
-    let text = store.or_leave_out(entry, store.file(&entry.commit, "progress.md")).flatten();
+    let text = store.or_leave_out(entry, store.file(&entry.commit(), "progress.md")).flatten();
     let text = String::from_utf8_lossy(text.as_deref().unwrap_or_default()).into_owned();
     let Some(iteration) = store.readable_iteration(entry) else {
         // What people see of it is text, which every version can show.
-        say(format_args!("{}\n\n{}", one_line(&entry.subject), inert(&text)))?;
+        say(format_args!("{}\n\n{}", one_line(entry.subject()), inert(&text)))?;
         // Without it there is nothing to show.
         return Ok(if text.is_empty() { ExitCode::NotDone } else { ExitCode::Done });
     };
@@ -125,7 +125,7 @@ pub fn run(args: &ShowArgs, context: &Context) -> Result<ExitCode> {
         attempts: shown
             .log
             .iterations()
-            .filter(|other| other.is_attempt() && other.task == entry.task)
+            .filter(|other| other.is_attempt() && other.task() == entry.task())
             .count(),
         earlier: &earlier,
         afterwards: afterwards.as_ref(),
@@ -141,15 +141,15 @@ fn earlier_attempts(log: &SessionLog, entry: &LogEntry) -> Vec<(u32, Option<Stri
     let key = FailureKey::of_entry(entry);
     log.iterations()
         .filter(|other| {
-            entry.task.is_some()
-                && other.task == entry.task
-                && other.iteration < entry.iteration
-                && other.outcome == Some(Outcome::Failure)
+            entry.task().is_some()
+                && other.task() == entry.task()
+                && other.iteration() < entry.iteration()
+                && other.outcome() == Some(Outcome::Failure)
         })
         .map(|other| {
             let is_same = key.is_some() && FailureKey::of_entry(other) == key;
-            let cause = other.cause.clone().unwrap_or_else(|| "failed".to_owned());
-            (other.iteration.unwrap_or_default(), (!is_same).then_some(cause))
+            let cause = other.cause().unwrap_or("failed").to_owned();
+            (other.number(), (!is_same).then_some(cause))
         })
         .collect()
 }
@@ -168,16 +168,15 @@ fn unchanged(context: &Context, shown: &Point) -> Result<Option<String>> {
         changed_files(context, point).map(|files| files.is_some_and(|files| files.is_empty()))
     };
     let (entry, number) = (shown.iteration()?, shown.number());
-    if entry.outcome != Some(Outcome::Failure) || !is_empty(shown)? {
+    if entry.outcome() != Some(Outcome::Failure) || !is_empty(shown)? {
         return Ok(None);
     }
     let is_newest = context.store()?.newest_session()?.as_ref() == Some(shown.log.id());
     let session = if is_newest { String::new() } else { format!("{}:", shown.log.id()) };
-    let earlier =
-        shown.log.iterations().rev().filter(|other| {
-            other.task == entry.task && other.iteration < entry.iteration && other.is_attempt()
-        });
-    for other in earlier.filter_map(|other| other.iteration) {
+    let earlier = shown.log.iterations().rev().filter(|other| {
+        other.task() == entry.task() && other.iteration() < entry.iteration() && other.is_attempt()
+    });
+    for other in earlier.filter_map(LogEntry::iteration) {
         if !is_empty(&shown.at(Which::Number(other))?)? {
             let command = format!("{RALPH} show {session}{other} -p");
             return Ok(Some(format!("attempt {number} changed nothing, #{other} did: {command}")));
@@ -202,7 +201,7 @@ fn final_message(store: &Store, log: &SessionLog, entry: &LogEntry, iteration: &
     if iteration.exit.agent.is_none() {
         return Ok(String::new());
     }
-    let (output, _) = store.tail(&entry.commit, "agent/stdout", MAX_OUTPUT_BYTES)?;
+    let (output, _) = store.tail(&entry.commit(), "agent/stdout", MAX_OUTPUT_BYTES)?;
     let words = last_words(store, entry, log.begin_of(entry), iteration, &output);
     Ok(if words.trim().is_empty() { iteration.facts.final_message.clone() } else { words })
 }

@@ -79,7 +79,7 @@ fn groups(store: &Store, logs: &[SessionLog]) -> Result<Groups> {
     for log in logs {
         let mut offset = None;
         for entry in &log.entries {
-            if entry.kind.begins() {
+            if entry.kind().begins() {
                 offset = store.readable_session(entry).and_then(|it| it.environment?.utc_offset);
             } else if entry.has_run()
                 && let Some(found) = store.or_leave_out(entry, known.of(entry))
@@ -98,7 +98,7 @@ fn later_attempts(store: &Store, logs: &[SessionLog]) -> Result<LaterAttempts> {
     let entries: Vec<_> = logs
         .iter()
         .flat_map(SessionLog::iterations)
-        .filter(|entry| entry.is_attempt() && entry.attempt.is_some_and(|attempt| attempt > 1))
+        .filter(|entry| entry.is_attempt() && entry.attempt().is_some_and(|attempt| attempt > 1))
         .cloned()
         .collect();
     Ok(LaterAttempts::of(&store.read_iterations(&entries)?))

@@ -198,14 +198,15 @@ fn session_status(
         None => control.as_ref().and_then(Control::phase),
     };
     let last = log.iterations().next_back();
-    let task = in_flight.as_ref().map(|begin| begin.task.name.clone()).or_else(|| last?.task.clone());
+    let task =
+        in_flight.as_ref().map(|begin| begin.task.name.clone()).or_else(|| last?.task().map(str::to_owned));
     let totals = summary.session.as_ref().map(|part| part.totals.clone()).unwrap_or_default();
     let described = sessions::describe(store, log, &running).ok();
     let budget = described.as_ref().map(Session::budget).unwrap_or_default();
     let in_lane = branch.as_ref().filter(|_| lane.is_some());
     let unmerged = in_lane.map(|branch| lane::unmerged(branch, context)).transpose().unwrap_or_default();
-    let begun = log.entries.iter().rfind(|entry| entry.kind.begins());
-    let begun_at = begun.map(|entry| entry.ended_at);
+    let begun = log.entries.iter().rfind(|entry| entry.kind().begins());
+    let begun_at = begun.map(LogEntry::ended_at);
     let newest = begun.and_then(|entry| store.readable_session(entry));
     let mut shown = Shown {
         begun_at,
@@ -221,11 +222,12 @@ fn session_status(
     if is_running {
         let ran: Vec<&LogEntry> = log.iterations().filter(|entry| entry.is_attempt()).collect();
         let last = ran.iter().rev();
-        let last = last.filter_map(|entry| Some((entry.outcome?, entry.task.clone()?, entry.ended_at)));
+        let last =
+            last.filter_map(|entry| Some((entry.outcome()?, entry.task()?.to_owned(), entry.ended_at())));
         shown.last = last.take(MAX_LAST).collect();
-        let failures = ran.iter().filter(|entry| entry.outcome == Some(Outcome::Failure));
-        let failures = failures.filter(|entry| entry.task == task);
-        shown.failures = failures.map(|entry| entry.cause.clone().unwrap_or_default()).collect();
+        let failures = ran.iter().filter(|entry| entry.outcome() == Some(Outcome::Failure));
+        let failures = failures.filter(|entry| entry.task() == task.as_deref());
+        shown.failures = failures.map(|entry| entry.cause().unwrap_or_default().to_owned()).collect();
         let open = summary.tasks.open + summary.tasks.waits;
         shown.left_ms = time_left(totals.took.total().unwrap_or_default(), totals.closed.len(), open);
         if let Some(begin) = &in_flight {
@@ -244,14 +246,14 @@ fn session_status(
         branch,
         status,
         elsewhere,
-        stop_reason: tip.stop_reason,
-        ended_by: tip.ended_by,
+        stop_reason: tip.stop_reason(),
+        ended_by: tip.ended_by(),
         iterations: totals.attempts,
         cost: totals.cost.total(),
         pid: holder.map(|holder| holder.pid),
         task,
-        started_at: log.entries[0].started_at,
-        ended_at: (!is_running).then_some(tip.ended_at),
+        started_at: log.entries[0].started_at(),
+        ended_at: (!is_running).then_some(tip.ended_at()),
         in_flight: in_flight.filter(|_| holder.is_some()).map(|begin| InFlight {
             iteration: begin.iteration,
             agent: begin.agent,

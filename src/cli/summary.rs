@@ -6,14 +6,14 @@ use anyhow::Result;
 use tasklist::TaskList;
 
 use ralph_core::record::{
-    FailureClass, Hint, IterationFacts, LogEntry, NeedKind, ObjectId, SessionFacts, SessionId, Summary,
-    ValidationNow, full_branch_name,
+    FailureClass, Hint, LogEntry, NeedKind, ObjectId, SessionFacts, SessionId, Summary, ValidationNow,
+    full_branch_name,
 };
 use ralph_core::summary::summarize;
 use ralph_engine::redactor;
 use ralph_project::feature::FEATURE_FILE;
 use ralph_project::tasks;
-use ralph_store::{Hints, Listing, Row, Store};
+use ralph_store::{Hints, Listing, Store};
 use ralph_ui::status::OpenQuestion;
 
 use super::Context;
@@ -55,12 +55,11 @@ pub fn of_rows(
     }
     let store = context.store()?;
     let sessions: Vec<_> = listing.sessions().rev().filter(|session| session.feature == feature).collect();
-    let newest = sessions.first().and_then(|session| session.rows().rfind(Row::has_run)?.entry().ok());
-    let commits =
-        sessions.iter().flat_map(|session| session.rows().rev()).filter_map(|row| row.commit.parse().ok());
-    let list = list(context, store, feature, commits);
+    let newest = sessions.first().and_then(|session| session.entries().iter().rfind(|entry| entry.has_run()));
+    let entries = sessions.iter().flat_map(|session| session.entries().iter().rev());
+    let list = list(context, store, feature, entries.map(LogEntry::commit));
     let (facts, hints) = (listing.facts_of(feature), hints(store, feature));
-    of_facts(context, feature, &facts, newest.as_ref(), &list, &hints, shown)
+    of_facts(context, feature, &facts, newest, &list, &hints, shown)
 }
 
 /// Returns what the newest validation of a feature said, and whether that holds for the files here, or on the branch of its
@@ -73,7 +72,7 @@ pub fn validation_now(
 ) -> Option<Box<ValidationNow>> {
     let store = context.store().ok()?;
     let now = listing.validation_now(store, feature, shown, |first, entry, left_out| {
-        let (own, snapshot) = (files_of(store, feature, Some(first)), entry.snapshot.as_ref()?);
+        let (own, snapshot) = (files_of(store, feature, Some(first)), entry.snapshot()?);
         let begun = store.readable_session(first)?;
         if let Some(branch) = begun.branch.filter(|_| begun.lane.is_some()) {
             let tip = store.refs().tip(&full_branch_name(&branch)).ok()?;
@@ -82,8 +81,8 @@ pub fn validation_now(
             return Some(changed.iter().all(|file| file.path.ends_with(FEATURE_FILE.as_bytes())));
         }
         let own = [own.tasks.as_str(), own.progress.as_str()];
-        let is_here = store.has(snapshot).ok()?;
-        context.work_tree().ok().filter(|_| is_here)?.is_as_in(snapshot, &own, left_out).ok()?
+        let is_here = store.has(&snapshot).ok()?;
+        context.work_tree().ok().filter(|_| is_here)?.is_as_in(&snapshot, &own, left_out).ok()?
     });
     now.map(Box::new)
 }
@@ -151,14 +150,14 @@ pub fn questions_elsewhere(context: &Context, feature: &str) -> Result<Vec<OpenQ
     let mut questions = Vec::new();
     for path in others {
         let facts = listing.facts_of(path);
-        let asks = |one: &IterationFacts<'_>| one.failure_class.is_some_and(FailureClass::is_question);
+        let asks = |one: &LogEntry| one.failure_class().is_some_and(FailureClass::is_question);
         // Most features never asked: their lists need not be read.
-        if !facts.iter().flat_map(|session| &session.iterations).any(asks) {
+        if !facts.iter().flat_map(|session| session.iterations.iter().copied()).any(asks) {
             continue;
         }
         let rows = listing.sessions().rev().filter(|session| session.feature == path);
-        let commits = rows.flat_map(|session| session.rows().rev()).filter_map(|row| row.commit.parse().ok());
-        let list = list(context, store, path, commits);
+        let entries = rows.flat_map(|session| session.entries().iter().rev());
+        let list = list(context, store, path, entries.map(LogEntry::commit));
         let summary = summarize(path, &facts, &list, &hints(store, path), None, None);
         let asking = summary.needs_you.iter().filter(|need| need.why == NeedKind::Asks);
         questions.extend(asking.filter_map(|need| {

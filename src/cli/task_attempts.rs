@@ -21,22 +21,19 @@ pub fn last_in<'a>(store: &Store, log: &'a SessionLog, task: &str) -> Result<Opt
         let is_task = newest_list(&reader, log)?.is_some_and(|list| standing(&list, task).is_some());
         return Ok(is_task.then(|| unit_attempt(&reader, log, task, 0)).flatten());
     };
-    let own = log.iterations().rev().find(|entry| {
-        is_attempt(entry)
-            && (entry.task.as_deref() == Some(name) || entry.closed.iter().any(|done| done == name))
-    });
+    let own =
+        log.iterations().rev().find(|entry| is_attempt(entry) && (entry.is_of(name) || entry.closes(name)));
     let Some(own) = own else {
         let of_unit = unit_attempt(&reader, log, name, 0);
         return Ok(of_unit.or_else(|| {
-            log.iterations().rev().find(|entry| {
-                entry.outcome == Some(Outcome::Interrupted) && entry.task.as_deref() == Some(name)
-            })
+            log.iterations()
+                .rev()
+                .find(|entry| entry.outcome() == Some(Outcome::Interrupted) && entry.is_of(name))
         }));
     };
     // Only where an iteration has several tasks, one may have had it without a word in its message.
     let has_unit = reader.iteration(own).is_ok_and(|record| !record.unit_tasks.is_empty());
-    let later =
-        if has_unit { unit_attempt(&reader, log, name, own.iteration.unwrap_or_default()) } else { None };
+    let later = if has_unit { unit_attempt(&reader, log, name, own.number()) } else { None };
     Ok(later.or(Some(own)))
 }
 
@@ -47,7 +44,7 @@ fn unit_attempt<'a>(
     task: &str,
     after: u32,
 ) -> Option<&'a LogEntry> {
-    let later = log.iterations().rev().take_while(|entry| entry.iteration.unwrap_or_default() > after);
+    let later = log.iterations().rev().take_while(|entry| entry.number() > after);
     // What cannot be read says nothing of the task.
     later.filter(|entry| is_attempt(entry)).find(|entry| {
         reader
@@ -58,8 +55,8 @@ fn unit_attempt<'a>(
 
 /// Returns the attempts of a session at a task that it did not do, oldest first; none if one of them closed it.
 pub fn at_unfinished<'a>(log: &'a SessionLog, task: &str) -> Vec<&'a LogEntry> {
-    let own = log.iterations().filter(|entry| is_attempt(entry) && entry.task.as_deref() == Some(task));
-    let is_done = log.iterations().any(|entry| entry.closed.iter().any(|name| name == task));
+    let own = log.iterations().filter(|entry| is_attempt(entry) && entry.is_of(task));
+    let is_done = log.iterations().any(|entry| entry.closes(task));
     if is_done { Vec::new() } else { own.collect() }
 }
 
@@ -68,14 +65,14 @@ pub fn at_unfinished<'a>(log: &'a SessionLog, task: &str) -> Vec<&'a LogEntry> {
 pub fn comparisons(store: &Store, point: &Point, name: &IterationName) -> Result<Vec<Comparison>> {
     let entry = point.iteration()?;
     let is_named = |task: &&str| matches!(&name.which, Which::Named(text) if text.eq_ignore_ascii_case(task));
-    let task = entry.task.as_deref().filter(is_named);
+    let task = entry.task().filter(is_named);
     let attempts = task.map(|task| at_unfinished(&point.log, task)).unwrap_or_default();
     if attempts.len() < 2 {
         return Ok(Comparison::of([point.snapshot_before(store)?, point.snapshot(store)?]).into());
     }
     let (count, own) = (attempts.len(), point.files(store));
     let mut comparisons = Vec::new();
-    for (place, number) in attempts.iter().filter_map(|entry| entry.iteration).enumerate() {
+    for (place, number) in attempts.iter().filter_map(|entry| entry.iteration()).enumerate() {
         let at = point.at(Which::Number(number))?;
         let [from, to] = [at.snapshot_before(store)?, at.snapshot(store)?];
         let changed = session_changes::changed_files(store, &own, (Some(from.clone()), Some(to.clone())))?;
@@ -88,25 +85,24 @@ pub fn comparisons(store: &Store, point: &Point, name: &IterationName) -> Result
 
 /// Returns true if an agent's work was judged, or came to what this version does not know.
 fn is_attempt(entry: &LogEntry) -> bool {
-    entry.is_attempt() || matches!(entry.outcome, Some(Outcome::Later(_)))
+    entry.is_attempt() || matches!(entry.outcome(), Some(Outcome::Later(_)))
 }
 
 /// Returns the name of a task as the records have it: as it is written, else in any letter case.
 fn recorded_name<'a>(log: &'a SessionLog, task: &str) -> Option<&'a str> {
-    let names =
-        || log.iterations().flat_map(|entry| entry.task.iter().chain(&entry.closed)).map(String::as_str);
+    let names = || log.iterations().flat_map(|entry| entry.task().into_iter().chain(entry.closed()));
     names().find(|name| *name == task).or_else(|| names().find(|name| name.eq_ignore_ascii_case(task)))
 }
 
 /// Returns what became of the task of an attempt that did not close it.
 pub fn afterwards(store: &Store, log: &SessionLog, entry: &LogEntry) -> Result<Option<Afterwards>> {
-    let own = entry.task.as_ref().filter(|task| is_attempt(entry) && !entry.closed.contains(task));
+    let own = entry.task().filter(|task| is_attempt(entry) && !entry.closes(task));
     let Some(task) = own else { return Ok(None) };
-    let later: Vec<_> = log.iterations().filter(|other| other.iteration > entry.iteration).collect();
-    let next = later.iter().find(|other| other.task.as_ref() == Some(task));
-    let skip = next.filter(|next| next.outcome == Some(Outcome::Skipped));
-    let done_in = match later.iter().find(|other| other.closed.contains(task)) {
-        Some(done) => Some(format!("#{}", done.iteration.unwrap_or_default())),
+    let later: Vec<_> = log.iterations().filter(|other| other.iteration() > entry.iteration()).collect();
+    let next = later.iter().find(|other| other.is_of(task));
+    let skip = next.filter(|next| next.outcome() == Some(Outcome::Skipped));
+    let done_in = match later.iter().find(|other| other.closes(task)) {
+        Some(done) => Some(format!("#{}", done.number())),
         None => done_later(store, log, task)?,
     };
     let is_undone = skip
@@ -119,8 +115,8 @@ pub fn afterwards(store: &Store, log: &SessionLog, entry: &LogEntry) -> Result<O
 fn done_later(store: &Store, log: &SessionLog, task: &str) -> Result<Option<String>> {
     let later = sessions::of_feature(store, log.feature(), Some(log.id().clone()))?;
     Ok(later.iter().find_map(|other| {
-        let done = other.iterations().find(|entry| entry.closed.iter().any(|name| name == task))?;
-        Some(format!("{}:{}", other.id(), done.iteration.unwrap_or_default()))
+        let done = other.iterations().find(|entry| entry.closes(task))?;
+        Some(format!("{}:{}", other.id(), done.number()))
     }))
 }
 
@@ -146,14 +142,13 @@ pub fn why_not_tried(store: &Store, feature: &str, task: &str) -> Result<Option<
 /// Returns the task list as the newest record of a session has it.
 fn newest_list(reader: &RecordReader<'_>, log: &SessionLog) -> Result<Option<Vec<u8>>> {
     // The record of an end has none.
-    let mut lists = log.entries.iter().rev().map(|entry| reader.file(&entry.commit, "tasks.md"));
+    let mut lists = log.entries.iter().rev().map(|entry| reader.file(&entry.commit(), "tasks.md"));
     lists.find_map(Result::transpose).transpose()
 }
 
 /// Returns how a task stands that another waits for, and the command that shows it.
 fn how_it_stands(logs: &[SessionLog], task: &str) -> (String, String) {
-    let is_failure =
-        |entry: &&LogEntry| entry.outcome == Some(Outcome::Failure) && entry.task.as_deref() == Some(task);
+    let is_failure = |entry: &&LogEntry| entry.outcome() == Some(Outcome::Failure) && entry.is_of(task);
     let failures = logs.iter().flat_map(SessionLog::iterations).filter(is_failure).count();
     match failures {
         0 => ("which is open".to_owned(), format!("{RALPH} status --tasks")),
@@ -165,14 +160,14 @@ fn how_it_stands(logs: &[SessionLog], task: &str) -> (String, String) {
 fn before_its_turn(store: &Store, log: &SessionLog, name: &str) -> Result<String> {
     let running = sessions::running(store)?;
     let (status, _) = sessions::status(store, log, &running);
-    let session = log.entries.iter().rev().find(|entry| entry.kind.begins());
+    let session = log.entries.iter().rev().find(|entry| entry.kind().begins());
     let scope = session.and_then(|begin| store.readable_session(begin)?.scope);
     if let Some(scope) = scope.filter(|scope| !scope.is_all()) {
         return Ok(format!("the last session was for {}", one_line(&scope.to_string())));
     }
-    if log.tip().status.is_none() && running.iter().any(|holder| holder.session == *log.id()) {
+    if log.tip().status().is_none() && running.iter().any(|holder| holder.session == *log.id()) {
         return Ok("its turn has not come yet".to_owned());
     }
-    let how = state(status, log.tip().stop_reason, log.tip().ended_by, &[]);
+    let how = state(status, log.tip().stop_reason(), log.tip().ended_by(), &[]);
     Ok(format!("the last session ended before {}'s turn: {how}", one_line(name)))
 }

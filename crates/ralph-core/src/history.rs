@@ -93,11 +93,13 @@ pub fn asking(entries: &[LogEntry]) -> Vec<&LogEntry> {
         .iter()
         .rev()
         .filter(|entry| {
-            entry.outcome.is_some_and(|outcome| outcome != Outcome::Interrupted && !outcome.is_without_run())
+            entry
+                .outcome()
+                .is_some_and(|outcome| outcome != Outcome::Interrupted && !outcome.is_without_run())
         })
-        .filter(|entry| seen.insert(entry.task.as_deref()));
+        .filter(|entry| seen.insert(entry.task()));
     let mut found: Vec<&LogEntry> = newest
-        .filter(|entry| entry.outcome.is_some_and(|outcome| is_question(outcome, entry.failure_class)))
+        .filter(|entry| entry.outcome().is_some_and(|outcome| is_question(outcome, entry.failure_class())))
         .collect();
     found.reverse();
     found
@@ -207,34 +209,34 @@ impl History {
 
     /// The same from what a listing says.
     pub fn push_entry(&mut self, entry: &LogEntry) {
-        let Some(outcome) = entry.outcome else { return };
+        let Some(outcome) = entry.outcome() else { return };
         self.turns.push(RunSummary {
-            task: entry.task.clone(),
+            task: entry.task().map(str::to_owned),
             outcome,
             is_attempt: entry.is_attempt(),
-            is_closed: match (&entry.task, outcome) {
-                (Some(task), _) if !entry.closed.is_empty() => entry.closed.contains(task),
+            is_closed: match (entry.task(), outcome) {
+                (Some(task), _) if !entry.closed().is_empty() => entry.closes(task),
                 // A loop that is not about boxes.
                 (_, outcome) => outcome == Outcome::Success,
             },
-            is_change: !entry.closed.is_empty(),
-            validation: entry.exit.validation,
+            is_change: !entry.closed().is_empty(),
+            validation: entry.exit().validation,
             // A listing does not say how it ended.
             is_timeout: false,
             ticked: Vec::new(),
             is_progress: false,
             is_taken_back: false,
-            is_passed: entry.refused.is_none()
-                && (entry.exit.validation == Some(0) || outcome == Outcome::Success),
-            is_refused: entry.refused.is_some(),
-            reopened: entry.reopened.clone(),
+            is_passed: entry.refused().is_none()
+                && (entry.exit().validation == Some(0) || outcome == Outcome::Success),
+            is_refused: entry.refused().is_some(),
+            reopened: entry.reopened().into_iter().map(str::to_owned).collect(),
             failure: FailureKey::of_entry(entry),
             // A listing does not say what it changed.
             names_changed: false,
-            asks: is_question(outcome, entry.failure_class),
-            is_policy: entry.failure_class.is_some_and(FailureClass::is_policy),
-            agent: entry.agent.clone().unwrap_or_default(),
-            is_conflict: entry.failure_class.is_some_and(FailureClass::is_conflict),
+            asks: is_question(outcome, entry.failure_class()),
+            is_policy: entry.failure_class().is_some_and(FailureClass::is_policy),
+            agent: entry.agent().unwrap_or_default().to_owned(),
+            is_conflict: entry.failure_class().is_some_and(FailureClass::is_conflict),
             fails_as_before: false,
             hints: Vec::new(),
             files: Vec::new(),

@@ -114,8 +114,7 @@ pub fn answer(
     for log in &sessions {
         for entry in log.iterations().filter(|entry| is_about(entry, &item.name)) {
             // An acceptance failed only where its branch moved at that moment: nothing came of it.
-            let is_void =
-                entry.outcome == Some(Outcome::Failure) && entry.flags.contains(&FlagCode::Accepted);
+            let is_void = entry.outcome() == Some(Outcome::Failure) && entry.has_flag(FlagCode::Accepted);
             if !is_void {
                 past.push((log, entry));
             }
@@ -135,14 +134,14 @@ pub fn answer(
     };
     let log = newest.map(|(log, _)| log).or(sessions.last());
     let log = log.ok_or_else(|| not_tried(item))?;
-    let is_attempt = |entry: &LogEntry| entry.is_attempt() && entry.task.as_ref() == Some(&item.name);
+    let is_attempt = |entry: &LogEntry| entry.is_attempt() && entry.is_of(&item.name);
     let last = past.iter().rev().map(|(_, entry)| *entry).find(|entry| is_attempt(entry));
     let mut desk = Desk::new(plan, &list, item, log)?;
     let mut answered = Answered {
         session: log.id().clone(),
         iteration: None,
         task: item.name.clone(),
-        refused: last.and_then(|last| last.refused),
+        refused: last.and_then(LogEntry::refused),
         was_done: item.done,
         brought_back: Vec::new(),
         kept: Vec::new(),
@@ -202,8 +201,8 @@ type Past<'a> = (&'a SessionLog, &'a LogEntry);
 fn drop_undone(past: &mut Vec<Past<'_>>) {
     let mut counted: Vec<Past<'_>> = Vec::new();
     for (log, entry) in past.drain(..) {
-        let is_undone = entry.outcome == Some(Outcome::Reopened)
-            && counted.last().is_some_and(|(_, last)| last.flags.contains(&FlagCode::Accepted));
+        let is_undone = entry.outcome() == Some(Outcome::Reopened)
+            && counted.last().is_some_and(|(_, last)| last.has_flag(FlagCode::Accepted));
         if is_undone {
             counted.pop();
         } else {
@@ -214,7 +213,7 @@ fn drop_undone(past: &mut Vec<Past<'_>>) {
 }
 
 fn is_about(entry: &LogEntry, task: &TaskName) -> bool {
-    entry.task.as_ref() == Some(task) || entry.closed.contains(task) || entry.reopened.contains(task)
+    entry.is_of(task) || entry.closes(task) || entry.reopens(task)
 }
 
 fn not_tried(item: &Item) -> Refusal {
@@ -226,9 +225,9 @@ fn not_tried(item: &Item) -> Refusal {
 fn to_accept(plan: &Plan<'_>, item: &Item, past: &[Past<'_>], is_gone: bool) -> Result<Standing> {
     let task = &item.name;
     if item.done {
-        let done = past.iter().rev().find(|(_, entry)| entry.outcome == Some(Outcome::Success));
-        let flags = done.map_or(&[][..], |(_, entry)| &entry.flags);
-        return match flags {
+        let done = past.iter().rev().find(|(_, entry)| entry.outcome() == Some(Outcome::Success));
+        let flags = done.map_or(Vec::new(), |(_, entry)| entry.flags());
+        return match flags.as_slice() {
             _ if is_gone => Ok(Standing::Done),
             [] => Err(Refusal::new(format!("{task} is done already"))
                 .with_hint(format!("`{RALPH} status` lists what is open"))
@@ -242,12 +241,12 @@ fn to_accept(plan: &Plan<'_>, item: &Item, past: &[Past<'_>], is_gone: bool) -> 
         };
     }
     for (_, entry) in past.iter().rev() {
-        let is_own = entry.task.as_ref() == Some(task);
-        match entry.outcome {
+        let is_own = entry.is_of(task);
+        match entry.outcome() {
             Some(Outcome::Skipped) if is_own => return Ok(Standing::TakenBack),
-            Some(Outcome::Failure) if is_own && entry.refused.is_some() => return Ok(Standing::TakenBack),
+            Some(Outcome::Failure) if is_own && entry.refused().is_some() => return Ok(Standing::TakenBack),
             Some(Outcome::Failure)
-                if is_own && entry.failure_class.is_some_and(FailureClass::is_question) =>
+                if is_own && entry.failure_class().is_some_and(FailureClass::is_question) =>
             {
                 let refusal = Refusal::new(format!("the last attempt at {task} asked something"));
                 let hint =
@@ -262,7 +261,7 @@ fn to_accept(plan: &Plan<'_>, item: &Item, past: &[Past<'_>], is_gone: bool) -> 
             Some(Outcome::Checked | Outcome::Reopened | Outcome::Success) if is_own => {
                 return Ok(Standing::OpenedAgain);
             }
-            _ if entry.closed.contains(task) => return Ok(Standing::OpenedAgain),
+            _ if entry.closes(task) => return Ok(Standing::OpenedAgain),
             // Another box that an agent ticked too early was never tried.
             Some(Outcome::Success | Outcome::Failure) if !is_own => {
                 let record = plan.store.readable_iteration(entry);
@@ -291,10 +290,10 @@ fn to_reopen(item: &Item) -> Result<Standing> {
 /// Checks that the last word on a task is the one that is to be undone.
 fn to_undo(item: &Item, last: Option<&LogEntry>, word: Word) -> Result<Standing> {
     let (is_last, what) = if word == Word::UndoReopen {
-        (last.is_some_and(|last| last.outcome == Some(Outcome::Reopened)), "opened again")
+        (last.is_some_and(|last| last.outcome() == Some(Outcome::Reopened)), "opened again")
     } else {
-        let is_acceptance = |last: &LogEntry| last.flags.contains(&FlagCode::Accepted);
-        (last.is_some_and(|last| is_acceptance(last) && last.closed.contains(&item.name)), "accepted")
+        let is_acceptance = |last: &LogEntry| last.has_flag(FlagCode::Accepted);
+        (last.is_some_and(|last| is_acceptance(last) && last.closes(&item.name)), "accepted")
     };
     if is_last && item.done == (word == Word::UndoAccept) {
         return Ok(Standing::OpenedAgain);
@@ -323,7 +322,7 @@ struct Desk<'p, 'a> {
 
 impl<'p, 'a> Desk<'p, 'a> {
     fn new(plan: &'p Plan<'a>, list: &'p TaskList, item: &'p Item, log: &SessionLog) -> Result<Self> {
-        let begun = log.entries.iter().rfind(|entry| entry.kind.begins());
+        let begun = log.entries.iter().rfind(|entry| entry.kind().begins());
         let begun = begun.and_then(|entry| plan.store.readable_session(entry));
         let begun = begun.with_context(|| format!("read how session {} began", log.id()))?;
         // Where its branch is checked out, what a lane began is answered there.
@@ -335,7 +334,7 @@ impl<'p, 'a> Desk<'p, 'a> {
         let redactor = redactor_of(&place.redaction_rules, &place.redaction_allow)?;
         let spool = Spool::create(plan.work_tree, &place)?;
         let recorder = Recorder::new(plan, place.clone(), redactor, spool.clone())?;
-        let number = log.iterations().filter_map(|entry| entry.iteration).max().unwrap_or_default() + 1;
+        let number = log.iterations().filter_map(LogEntry::iteration).max().unwrap_or_default() + 1;
         let slot = recorder.slot(&number.to_string());
         Ok(Self { plan, list, item, begun, is_of_lane, place, spool, recorder, number, slot, made: None })
     }
@@ -381,11 +380,11 @@ impl<'p, 'a> Desk<'p, 'a> {
         let (store, task) = (self.plan.store, &self.item.name);
         // Newest first, and the other way round: what takes an attempt back makes it again.
         let mut attempts = Vec::new();
-        for (_, entry) in past.iter().rev().filter(|(_, entry)| entry.task.as_ref() == Some(task)) {
-            if !matches!(entry.outcome, Some(Outcome::Failure | Outcome::Skipped | Outcome::Interrupted)) {
+        for (_, entry) in past.iter().rev().filter(|(_, entry)| entry.is_of(task)) {
+            if !matches!(entry.outcome(), Some(Outcome::Failure | Outcome::Skipped | Outcome::Interrupted)) {
                 break;
             }
-            let Some(after) = entry.snapshot.clone().filter(|_| entry.is_attempt()) else { continue };
+            let Some(after) = entry.snapshot().filter(|_| entry.is_attempt()) else { continue };
             let before = if store.has(&after)? { store.snapshot_before(&after)? } else { None };
             let Some(before) = before else {
                 let refusal = Refusal::new(format!("the snapshots of the attempts at {task} are not here"));
@@ -682,7 +681,7 @@ impl<'p, 'a> Desk<'p, 'a> {
         let refs = SessionRefs::new(&place.feature, place.session.clone());
         let log = plan.store.session(&refs)?.context("read the record of the session")?;
         let mut session = ended(plan, place, &log)?;
-        let last_end = log.entries.iter().rfind(|entry| entry.kind == RecordKind::End);
+        let last_end = log.entries.iter().rfind(|entry| entry.kind() == RecordKind::End);
         if let Some(last) = last_end.and_then(|entry| plan.store.readable_session(entry)) {
             session.hints.clone_from(&last.hints);
             (session.status, session.stop_reason, session.limit) =

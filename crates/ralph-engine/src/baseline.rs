@@ -197,7 +197,7 @@ impl Running<'_> {
     ) -> Result<bool> {
         let refuse = &self.plan.config.settings.validation_refuse;
         let has_run = |entry: &LogEntry| {
-            entry.tests.is_some_and(|tests| tests.passed.unwrap_or(0) + tests.failed.unwrap_or(0) > 0)
+            entry.tests().is_some_and(|tests| tests.passed.unwrap_or(0) + tests.failed.unwrap_or(0) > 0)
         };
         if refuse.iter().any(|code| code == FlagCode::NoTests.as_str())
             || self.judging.has_tests

@@ -10,7 +10,7 @@ use tasklist::TaskList;
 use ralph_core::config::{OnQuestion, Settings, Unit, Until};
 use ralph_core::history::History;
 use ralph_core::record::{
-    Artifact, ArtifactStatus, Baseline, Durations, Event, Hint, Iteration, Outcome, ProjectFolders,
+    Artifact, ArtifactStatus, Baseline, Durations, Event, Hint, Iteration, LogEntry, Outcome, ProjectFolders,
     RecordKind, Refusal, SCHEMA, Session, SessionId, Status, Timestamp, Tokens,
 };
 use ralph_git::worktree::WorkTree;
@@ -138,7 +138,7 @@ impl<'a> Running<'a> {
             Some(log) => restore_from_log(&plan, log, &mut session, &mut history),
             None => Vec::new(),
         };
-        let last = earlier.and_then(|log| log.entries.iter().rev().find_map(|entry| entry.iteration));
+        let last = earlier.and_then(|log| log.entries.iter().rev().find_map(LogEntry::iteration));
         let redactor = redactor(settings)?;
         // No secret is in names of tasks that count, and JSON does not have them.
         let session =
@@ -420,21 +420,21 @@ fn restore_from_log(
     session: &mut Session,
     history: &mut History,
 ) -> Vec<Iteration> {
-    session.started_at = log.entries[0].started_at;
-    let mut begun = log.entries.iter().rev().filter(|entry| entry.kind.begins());
+    session.started_at = log.entries[0].started_at();
+    let mut begun = log.entries.iter().rev().filter(|entry| entry.kind().begins());
     let begun = begun.find_map(|entry| plan.store.readable_session(entry));
     session.legacy_failures = begun.and_then(|begun| begun.legacy_failures);
     let mut recorded = Vec::new();
     for entry in &log.entries {
-        if entry.kind.begins() {
+        if entry.kind().begins() {
             let begun = plan.store.readable_session(entry);
             history.begin_with(begun.as_ref().and_then(|begun| failure_before(plan.job.until, begun)));
         }
-        if entry.kind == RecordKind::End {
+        if entry.kind() == RecordKind::End {
             // Resuming a session that had ended means another attempt: the counts start at zero.
             history.clear();
         }
-        if entry.iteration.is_none() {
+        if entry.iteration().is_none() {
             continue;
         }
         let Some(iteration) = plan.store.readable_iteration(entry) else {

@@ -9,8 +9,7 @@ use ralph_core::history::failure_key::FailureKey;
 use ralph_core::judge::decides_ci;
 use ralph_core::progress::progress_txt;
 use ralph_core::record::{
-    Changes, Closing, DiffStat, IterationFacts, Need, NeedKind, ObjectId, Outcome, Session, Status,
-    Unfinished,
+    Changes, Closing, DiffStat, Need, NeedKind, ObjectId, Outcome, Session, Status, Unfinished,
 };
 use ralph_core::summary::{not_done, summarize};
 use ralph_git::worktree::{ChangedFile, PrivateIndex};
@@ -90,7 +89,7 @@ impl Running<'_> {
     fn recorded(&self, log: &SessionLog, tasks: Option<&TaskList>) -> Result<Closing> {
         let nothing = TaskList::default();
         let tasks = tasks.unwrap_or(&nothing);
-        let not_done = not_done(log.entries.iter().filter_map(IterationFacts::of_entry), tasks);
+        let not_done = not_done(log.iterations(), tasks);
         let feature = &self.session.feature;
         let listing = self.plan.store.listing(|_| true, &mut Vec::new())?;
         let sessions = listing.facts_of(feature);
@@ -99,10 +98,10 @@ impl Running<'_> {
         let mut summary = summarize(feature, &sessions, tasks, &hints, self.remains().as_ref(), shown);
         let own = self.own_files();
         let now = listing.validation_now(self.plan.store, feature, shown, |_, entry, left_out| {
-            let snapshot = entry.snapshot.as_ref()?;
+            let snapshot = entry.snapshot()?;
             self.recorder
                 .work_tree()
-                .is_as_in(snapshot, &own.each_ref().map(String::as_str), left_out)
+                .is_as_in(&snapshot, &own.each_ref().map(String::as_str), left_out)
                 .ok()?
         });
         summary.validation = now.map(Box::new);
@@ -114,7 +113,7 @@ impl Running<'_> {
     /// Returns what the failed attempts at a task came to, and what of it is still in the work tree. `logs` are all sessions.
     fn unfinished(&self, log: &SessionLog, logs: &[SessionLog], task: &str) -> Result<Unfinished> {
         let store = self.plan.store;
-        let of_task = log.iterations().filter(|entry| entry.task.as_deref() == Some(task));
+        let of_task = log.iterations().filter(|entry| entry.is_of(task));
         let records = store.read_iterations(&of_task.cloned().collect::<Vec<_>>())?;
         let mut found = Unfinished { task: task.to_owned(), ..Unfinished::default() };
         found.is_taken_back = records.last().is_some_and(|last| last.restored_to.is_some());
@@ -137,15 +136,14 @@ impl Running<'_> {
         };
         let since = self.changed_between(last, now)?;
         // Attempts of earlier sessions left lines, too. What is there by now counts once, however often it was written anew.
-        let all =
-            logs.iter().flat_map(SessionLog::iterations).filter(|one| one.task.as_deref() == Some(task));
+        let all = logs.iter().flat_map(SessionLog::iterations).filter(|one| one.is_of(task));
         let all: Vec<_> = all.collect();
-        let done = all.iter().rposition(|one| one.outcome == Some(Outcome::Success)).map_or(0, |at| at + 1);
-        let left = all[done..].iter().filter(|one| one.outcome == Some(Outcome::Failure));
+        let done = all.iter().rposition(|one| one.outcome() == Some(Outcome::Success)).map_or(0, |at| at + 1);
+        let left = all[done..].iter().filter(|one| one.outcome() == Some(Outcome::Failure));
         let mut added: BTreeMap<Vec<u8>, u64> = BTreeMap::new();
-        for after in left.filter_map(|one| one.snapshot.as_ref()) {
-            let Some(before) = store.snapshot_before(after)? else { continue };
-            let own = self.changed_between(&before, after)?;
+        for after in left.filter_map(|one| one.snapshot()) {
+            let Some(before) = store.snapshot_before(&after)? else { continue };
+            let own = self.changed_between(&before, &after)?;
             if own.iter().all(|file| added.contains_key(&file.path)) {
                 continue;
             }
@@ -185,7 +183,8 @@ impl Running<'_> {
         let (Some(last), None) = (last, beside) else { return Ok(None) };
         let Some(first) = self.plan.store.first_snapshot(log)? else { return Ok(None) };
         let is_in_lane = self.plan.work_tree.lane().is_some();
-        let last = if is_in_lane { log.last_snapshot(true).unwrap_or(&first) } else { last };
+        let in_lane = is_in_lane.then(|| log.last_snapshot(true).unwrap_or(first.clone()));
+        let last = in_lane.as_ref().unwrap_or(last);
         let files = self.changed_between(&first, last)?;
         let uncommitted_files = match self.plan.work_tree.head()? {
             Some(head) => {

@@ -26,8 +26,8 @@ pub fn given_up(
 ) -> Result<Vec<TaskName>> {
     let mut found = Vec::new();
     for item in tasks.tasks().filter(|item| !item.done && !plan.retries_skipped) {
-        let newest = entries.iter().rev().find(|entry| entry.task.as_ref() == Some(&item.name));
-        if let Some(skip) = newest.filter(|newest| newest.outcome == Some(Outcome::Skipped))
+        let newest = entries.iter().rev().find(|entry| entry.is_of(&item.name));
+        if let Some(skip) = newest.filter(|newest| newest.outcome() == Some(Outcome::Skipped))
             && is_unchanged(plan, session, now, item, skip)?
         {
             found.push(item.name.clone());
@@ -67,7 +67,7 @@ fn has_same_tree(plan: &Plan<'_>, now: Option<&ObjectId>, record: &Iteration) ->
 
 /// Returns the session of a record as it began before that, or was resumed.
 fn begun(store: &Store, entry: &LogEntry) -> Result<Option<Session>> {
-    let Some(log) = store.session(&SessionRefs::new(&entry.feature, entry.session.clone()))? else {
+    let Some(log) = store.session(&SessionRefs::new(entry.feature(), entry.session()))? else {
         return Ok(None);
     };
     Ok(log.begin_of(entry).and_then(|begin| store.readable_session(begin)))

@@ -170,7 +170,7 @@ pub fn recorded_context(
     directory: &Utf8Path,
 ) -> Result<Option<IterationContext>> {
     context_from(iteration, directory, &mut |path| {
-        let (bytes, is_cut) = store.tail(&entry.commit, path, TAIL_BYTES)?;
+        let (bytes, is_cut) = store.tail(&entry.commit(), path, TAIL_BYTES)?;
         if path != "agent/stdout" {
             return Ok(Window::tail(&bytes, is_cut));
         }

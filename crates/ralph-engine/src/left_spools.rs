@@ -12,7 +12,7 @@ use ralph_store::{SessionRefs, Spool, SpoolMeta, Store};
 pub fn all_are_recorded(store: &Store, work_tree: &WorkTree) -> Result<bool> {
     for (spool, place) in of_this_work_tree(work_tree)? {
         let log = store.session(&SessionRefs::new(&place.feature, place.session.clone()))?;
-        let has_end = log.is_some_and(|log| log.tip().kind == RecordKind::End);
+        let has_end = log.is_some_and(|log| log.tip().kind() == RecordKind::End);
         if !has_end || !spool.slots()?.is_empty() {
             return Ok(false);
         }

@@ -91,7 +91,7 @@ impl Memory {
         let entries = store.iterations_of(feature, MAX_ITERATIONS)?;
         let cleared_at = store.progress_cleared_at(feature)?;
         let mut over_sessions = History::default();
-        for entry in entries.iter().filter(|entry| is_since(cleared_at, entry.ended_at)) {
+        for entry in entries.iter().filter(|entry| is_since(cleared_at, entry.ended_at())) {
             over_sessions.push_entry(entry);
         }
         Ok(Self {
@@ -130,9 +130,9 @@ impl Memory {
         most: usize,
     ) -> Result<Vec<IterationContext>> {
         let mut contexts = Vec::new();
-        let newest = self.entries.iter().rev().filter(|entry| is_since(self.cleared_at, entry.ended_at));
+        let newest = self.entries.iter().rev().filter(|entry| is_since(self.cleared_at, entry.ended_at()));
         let (own, others): (Vec<&LogEntry>, Vec<&LogEntry>) =
-            newest.partition(|entry| Some(&entry.session) == session);
+            newest.partition(|entry| Some(&entry.session()) == session);
         for entry in own.into_iter().chain(others) {
             if contexts.len() >= most {
                 break;
@@ -140,7 +140,7 @@ impl Memory {
             let Some(iteration) = store.readable_iteration(entry) else { continue };
             let context = iteration_context::recorded_context(store, entry, None, &iteration, &self.root);
             let context = store.or_leave_out(entry, context).flatten();
-            let of = Some(&entry.session).filter(|of| Some(*of) != session).cloned();
+            let of = Some(&entry.session()).filter(|of| Some(*of) != session).cloned();
             contexts.extend(context.map(|context| IterationContext { session: of, ..context }));
         }
         contexts.reverse();
@@ -150,7 +150,7 @@ impl Memory {
     /// The iterations before a session, to be followed by those of it.
     pub fn before(store: &Store, log: &SessionLog, root: &Utf8Path) -> Result<Self> {
         let mut memory = Self::of(store, log.feature(), root)?;
-        memory.entries.retain(|entry| entry.session < *log.id());
+        memory.entries.retain(|entry| entry.session() < *log.id());
         memory.cleared_at = None;
         memory.over_sessions = History::default();
         for entry in &memory.entries {
@@ -168,8 +168,8 @@ impl Memory {
         if let Some(record) = known {
             return record.cause.as_deref();
         }
-        let mut entries = self.entries.iter().rev().filter(|entry| entry.task.as_deref() == Some(task));
-        entries.find(|entry| entry.outcome == Some(Outcome::Failure))?.cause.as_deref()
+        let mut entries = self.entries.iter().rev().filter(|entry| entry.is_of(task));
+        entries.find(|entry| entry.outcome() == Some(Outcome::Failure))?.cause()
     }
 
     /// Returns all iterations and how many of the last ones were recorded since, or `None` if nothing was learned in those.
@@ -272,7 +272,7 @@ impl Memory {
         let failed = past.iter_mut().rev().filter(|past| past.outcome == Outcome::Failure);
         for iteration in failed.filter(|past| past.facts.version == 0).take(MAX_REREAD_OUTPUTS) {
             let Some(entry) = self.entries.iter().rev().find(|entry| {
-                entry.session == iteration.session && entry.iteration == Some(iteration.iteration)
+                entry.session() == iteration.session && entry.iteration() == Some(iteration.iteration)
             }) else {
                 continue;
             };

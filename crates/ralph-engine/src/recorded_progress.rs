@@ -59,7 +59,7 @@ fn each_text(
 
 /// Returns a file of a record: one that cannot be read must not cost the others.
 fn readable(store: &Store, reader: &RecordReader<'_>, entry: &LogEntry, path: &str) -> Option<Vec<u8>> {
-    store.or_leave_out(entry, reader.file(&entry.commit, path)).flatten()
+    store.or_leave_out(entry, reader.file(&entry.commit(), path)).flatten()
 }
 
 /// progress.txt with all sessions of a feature in the order of their ids, under the newest patterns.
@@ -73,10 +73,12 @@ pub fn rebuilt_of_all(store: &Store, logs: &[SessionLog]) -> Result<Vec<u8>> {
     let reader = store.reader()?;
     for log in logs {
         // What the first record has, header and mark of the session, is made anew.
-        let entries =
-            log.entries.iter().filter(|entry| matches!(entry.kind, RecordKind::Iteration | RecordKind::End));
+        let entries = log
+            .entries
+            .iter()
+            .filter(|entry| matches!(entry.kind(), RecordKind::Iteration | RecordKind::End));
         let entries = entries.filter_map(|entry| readable(store, &reader, entry, "progress.md"));
         sessions.push((log.id().clone(), entries.collect()));
     }
-    Ok(progress_txt::rebuild_all(name, first.entries[0].started_at, &patterns, sessions))
+    Ok(progress_txt::rebuild_all(name, first.entries[0].started_at(), &patterns, sessions))
 }

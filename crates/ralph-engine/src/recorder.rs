@@ -77,7 +77,7 @@ impl<'a> Recorder<'a> {
             ),
             progress: ProgressFile::new(&files, &place.progress_path),
             files,
-            last_committed_at: log.map(|log| log.tip().ended_at),
+            last_committed_at: log.map(|log| log.tip().ended_at()),
             place,
             redactor,
             spool,

@@ -14,7 +14,7 @@ use ralph_core::progress::cause;
 use ralph_core::progress::progress_txt::{self, CatchUp};
 use ralph_core::record::{
     ArtifactStatus, Durations, EndedBy, Event, ExitReason, IfThere, Interrupter, Iteration, ObjectId, RALPH,
-    RecordKind, Refusal, Session, Status, StopReason, Tokens, join_files,
+    RecordKind, Refusal, Session, Status, StopReason, TaskCounts, Tokens, join_files,
 };
 use ralph_os::process;
 use ralph_project::project_files::MAX_TASK_LIST_BYTES;
@@ -149,13 +149,14 @@ fn finish(plan: &Plan<'_>, spool: &Spool, place: &SpoolMeta, say: &mut dyn FnMut
         // It may have died before it could say so itself.
         note_last_written(plan.work_tree, &place.feature, &place.session)?;
         catch_up(&mut recorder, place, &progress_parts(plan.store, &log)?, say);
-        if let Some(last) = log.iterations().next_back().filter(|last| last.head_before != last.head_after)
+        if let Some(last) =
+            log.iterations().next_back().filter(|last| last.head_before() != last.head_after())
             && let Some(iteration) = plan.store.readable_iteration(last)
             && let Err(error) = ralph_store::notes::add_commits_of(plan.store, &iteration)
         {
             warn(say, format!("the commits of the last iteration got no note: {error:#}"));
         }
-        if log.tip().kind != RecordKind::End && !is_taken_up {
+        if log.tip().kind() != RecordKind::End && !is_taken_up {
             let session = ended(plan, place, &log)?;
             recorder.end(&session, "", plan.clock.now())?;
         }
@@ -316,11 +317,10 @@ pub(super) fn ended(plan: &Plan<'_>, place: &SpoolMeta, log: &SessionLog) -> Res
         if let Some(iteration) = plan.store.readable_iteration(entry) {
             totals.add(&iteration);
         }
-        session.tasks_done = entry.tasks_done;
-        session.tasks_remaining = entry.tasks_open;
+        TaskCounts { done: session.tasks_done, open: session.tasks_remaining } = entry.tasks();
     }
     // The spool has the session as it was before its validation ran.
-    let begun = log.entries.iter().rfind(|entry| entry.kind.begins());
+    let begun = log.entries.iter().rfind(|entry| entry.kind().begins());
     session.baseline = begun.and_then(|begun| plan.store.readable_session(begun)?.baseline);
     session.ended_at = Some(plan.clock.now());
     session.status = Status::Interrupted;

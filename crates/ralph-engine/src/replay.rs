@@ -51,7 +51,7 @@ pub fn replay(
     let mut baseline_failure = None;
     let mut legacy_failures = None;
     for entry in &log.entries {
-        if entry.kind.begins() {
+        if entry.kind().begins() {
             begin = Some(entry);
             let session = store.readable_session(entry);
             legacy_failures = session.as_ref().and_then(|session| session.legacy_failures.clone());
@@ -59,10 +59,10 @@ pub fn replay(
             baseline_failure = baseline.and_then(|baseline| baseline.failure().map(str::to_owned));
         }
         // Failures in a row are counted anew in the next session.
-        if entry.kind == RecordKind::End {
+        if entry.kind() == RecordKind::End {
             history = History::default();
         }
-        if entry.kind == RecordKind::Iteration
+        if entry.is_iteration()
             && let Some(iteration) = store.readable_iteration(entry)
         {
             if !iteration.outcome.is_without_run() {
@@ -101,7 +101,7 @@ pub fn replay(
             history.push(&iteration);
             memory.push(iteration);
         }
-        let list = store.file(&entry.commit, "tasks.md");
+        let list = store.file(&entry.commit(), "tasks.md");
         if let Some(bytes) = store.or_leave_out(entry, list).flatten() {
             tasks = TaskList::parse(&bytes).unwrap_or_default();
         }
@@ -111,7 +111,7 @@ pub fn replay(
 
 /// Returns what was sent in an iteration, and the text that would have been.
 fn replayed_as(store: &Store, entry: &LogEntry, iteration: &Iteration, text: String) -> Replayed {
-    let sent = store.file(&entry.commit, "prompt.md");
+    let sent = store.file(&entry.commit(), "prompt.md");
     let sent = store.or_leave_out(entry, sent).flatten().unwrap_or_default();
     let sent = String::from_utf8_lossy(&sent).into_owned();
     Replayed {

@@ -3,7 +3,7 @@
 use tasklist::{Item, TaskList};
 
 use ralph_core::judge::PersonsTexts;
-use ralph_core::record::{FlagCode, LogEntry, RALPH, RecordKind, SessionId, TaskName, quoted_for_shell};
+use ralph_core::record::{FlagCode, LogEntry, RALPH, SessionId, TaskName, quoted_for_shell};
 use ralph_project::tasks::TaskCache;
 use ralph_store::{SessionLog, Store};
 
@@ -38,12 +38,11 @@ pub(super) fn recorded_losses(store: &Store, log: &SessionLog) -> Vec<LostTask> 
     let mut losses = Vec::new();
     for pair in log.entries.windows(2) {
         let [before, entry] = pair else { continue };
-        let iteration =
-            if entry.kind == RecordKind::Iteration { store.readable_iteration(entry) } else { None };
+        let iteration = if entry.is_iteration() { store.readable_iteration(entry) } else { None };
         let Some(iteration) = iteration.filter(|iteration| !iteration.lost_tasks.is_empty()) else {
             continue;
         };
-        let list = store.file(&before.commit, "tasks.md").ok().flatten();
+        let list = store.file(&before.commit(), "tasks.md").ok().flatten();
         let Some(list) = list.and_then(|bytes| TaskList::parse(&bytes).ok()) else { continue };
         let lost = iteration.lost_tasks.iter().filter_map(|name| list.find(name));
         losses.extend(lost.map(|task| LostTask::of(task, &list, iteration.iteration)));
@@ -55,7 +54,7 @@ pub(super) fn recorded_losses(store: &Store, log: &SessionLog) -> Vec<LostTask> 
 /// nothing more makes no difference.
 pub(super) fn recorded_texts(store: &Store, entries: &[LogEntry]) -> PersonsTexts {
     let mut persons = PersonsTexts::default();
-    let flagged = entries.iter().filter(|entry| entry.flags.contains(&FlagCode::Rewrote));
+    let flagged = entries.iter().filter(|entry| entry.has_flag(FlagCode::Rewrote));
     for iteration in flagged.filter_map(|entry| store.readable_iteration(entry)) {
         persons.take_in(&iteration.rewrote);
     }

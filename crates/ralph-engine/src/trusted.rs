@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use anyhow::Result;
 use failure_excerpt::Tally;
 
-use ralph_core::record::{Baseline, FlagCode, Iteration, ObjectId, Outcome, TrustedState};
+use ralph_core::record::{Baseline, FlagCode, Iteration, LogEntry, ObjectId, Outcome, TrustedState};
 use ralph_git::worktree::{PathChange, RawPath, TreeEntry};
 use ralph_store::{SessionLog, SessionRefs, Store, last_written};
 
@@ -244,10 +244,10 @@ fn of_log(
     command: Option<&str>,
 ) -> Result<Option<TrustedState>> {
     let Some(log) = store.session(refs)? else { return Ok(None) };
-    let successes = log.iterations().rev().filter(|entry| entry.outcome == Some(Outcome::Success));
+    let successes = log.iterations().rev().filter(|entry| entry.outcome() == Some(Outcome::Success));
     let newest = successes.filter_map(|entry| store.readable_iteration(entry)).find_map(|it| of_success(&it));
     let Some(mut state) = newest.or_else(|| {
-        let mut begun = log.entries.iter().rev().filter(|entry| entry.kind.begins());
+        let mut begun = log.entries.iter().rev().filter(|entry| entry.kind().begins());
         begun.find_map(|entry| store.readable_session(entry)?.trusted)
     }) else {
         return Ok(None);
@@ -257,7 +257,7 @@ fn of_log(
     if of_command.is_some_and(|of_command| Some(&*of_command) != command) {
         state.tests = None;
     }
-    let last = match log.entries.iter().rev().find_map(|entry| entry.snapshot.clone()) {
+    let last = match log.entries.iter().rev().find_map(LogEntry::snapshot) {
         Some(last) => Some(last),
         None => store.refs().tip(&refs.snapshot())?,
     };

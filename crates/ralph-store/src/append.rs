@@ -9,13 +9,13 @@ use anyhow::{Result, bail};
 use camino::Utf8Path;
 use redact_stream::Redactor;
 
-use ralph_core::record::{Iteration, ObjectId};
+use ralph_core::record::{Iteration, ObjectId, Subject};
 
 use super::Store;
 use super::files::{FileWriter, pretty_json};
 use super::local::disk;
 use super::local::spool::{Draft, Slot, names};
-use super::message::{self, Snapshot, Subject};
+use super::message::{self, Snapshot};
 use super::objects::{self, Quarantine, Signature};
 use super::refs::database::RefUpdate;
 use super::refs::naming::SessionRefs;
@@ -127,12 +127,12 @@ impl Store {
         let number = draft.iteration.as_ref().map(|iteration| iteration.iteration);
         let Some(tip) = tip else { return Ok(None) };
         let done = self.chain(refs, tip)?.into_iter().find(|entry| {
-            entry.session == draft.session
-                && entry.kind == draft.kind
-                && entry.iteration == number
-                && entry.parent == draft.parent
+            entry.session() == draft.session
+                && entry.kind() == draft.kind
+                && entry.iteration() == number
+                && entry.parent() == draft.parent
         });
-        Ok(done.map(|entry| entry.commit))
+        Ok(done.map(|entry| entry.commit()))
     }
 
     fn write_objects(&self, slot: &Slot, draft: &Draft, redactor: &Redactor) -> Result<ObjectId> {

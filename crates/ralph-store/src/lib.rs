@@ -9,7 +9,6 @@ mod comparable;
 #[cfg(test)]
 mod counters;
 mod digests;
-mod evidence;
 mod files;
 mod leftovers;
 mod local;
@@ -27,7 +26,6 @@ mod share;
 mod snapshots;
 #[cfg(test)]
 mod tests;
-mod trailer_value;
 mod verify;
 
 pub use comparable::{DifferingFile, TOO_LARGE};
@@ -53,7 +51,6 @@ pub use objects::{Quarantine, Signature};
 pub use reading::listing::{Listing, SessionRows, UnreadableSession};
 pub use reading::range_read::{Ask, FilePart};
 pub use reading::reader::RecordReader;
-pub use reading::row::{Row, SharedRow};
 pub use reading::search::{Matcher, Search, line};
 pub use reading::session_log::{SessionLog, status_of};
 pub use reading::sessions::SessionQuery;
@@ -71,11 +68,10 @@ pub use share::remote::{Remote, Unreachable};
 pub use share::sync::{CleanedRefs, Direction, Exchange, KeptRef, MovedRef, Snapshots};
 pub use share::sync_state::cleaned_refs;
 pub use share::tombstones;
-pub use trailer_value::escape as escape_trailer;
 pub use verify::{Finding, Repair, VerifyReport};
 // For fuzzing alone.
 #[doc(hidden)]
-pub use message::{Envelope, Subject, compose as compose_message, parse as parse_message};
+pub use message::compose as compose_message;
 
 use anyhow::Result;
 use gix::odb::pack::cache::lru::MemoryCappedHashmap;

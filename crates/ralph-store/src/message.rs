@@ -2,27 +2,15 @@
 //!
 //! Trailers are what listing reads. The exact bytes of the entry are `progress.md` in the tree.
 
-use anyhow::{Context, Result, bail};
 use std::borrow::Cow;
 
 use ralph_core::record::{
-    Claim, Durations, EndedBy, Exits, FailureClass, FlagCode, Iteration, Limit, LogEntry, MAX_TITLE_CHARS,
-    ObjectId, Outcome, RecordKind, SCHEMA, Session, SessionId, Status, StopReason, TaskCounts, Timestamp,
-    Tokens,
+    Envelope, LogEntry, ObjectId, RecordKind, SCHEMA, SessionId, StopReason, Subject, Timestamp, escape,
+    field, last_paragraph, precise, trailers_of,
 };
-
-use super::evidence;
-use super::trailer_value::{escape, field, known, names, number, optional, unescape};
 
 /// Maximum length of the readable copy of an entry, in bytes; the tree has the whole entry.
 const BODY_LIMIT: usize = 16 * 1024;
-
-/// What a message describes: the JSON in the tree of the same commit.
-#[derive(Debug, Clone, Copy)]
-pub enum Subject<'a> {
-    Iteration(&'a Iteration),
-    Session(RecordKind, &'a Session),
-}
 
 /// The whole work tree at one moment of a session.
 #[derive(Debug, Clone, Copy)]
@@ -59,40 +47,12 @@ pub fn compose(subject: Subject<'_>, entry: &str) -> String {
 
 /// Returns the trailers of a record, each as its line.
 pub fn trailer_lines(subject: Subject<'_>) -> Vec<String> {
-    trailers(subject).into_iter().map(|(name, value)| format!("Ralph-{name}: {}", escape(&value))).collect()
+    subject.trailers().map(|(name, value)| format!("Ralph-{name}: {}", escape(&value))).collect()
 }
 
-/// Trailers that records of earlier versions lack, though their JSON has the value.
-pub const ADDED_LATER: &[&str] = &["Ralph-Cost-Usd", "Ralph-False-Claim"];
-
-/// Returns the paragraph of a message that its trailers are in.
-fn last_paragraph(message: &str) -> &str {
-    message.trim_end().rsplit("\n\n").next().unwrap_or_default()
-}
-
-/// Returns the trailers of ours in a message, without `Ralph-` and as they were before they were escaped.
-fn trailers_of(message: &str) -> impl Iterator<Item = (&str, Cow<'_, str>)> {
-    let pairs =
-        last_paragraph(message).lines().filter_map(|line| line.strip_prefix("Ralph-")?.split_once(':'));
-    pairs.map(|(name, value)| (name, unescape(value.trim())))
-}
-
-/// Returns one of them.
+/// Returns one of the trailers of ours in a message.
 fn trailer<'a>(message: &'a str, name: &str) -> Option<Cow<'a, str>> {
     trailers_of(message).find_map(|(key, value)| (key == name).then_some(value))
-}
-
-/// All of them, for a reader of many.
-struct Trailers<'a>(Vec<(&'a str, Cow<'a, str>)>);
-
-impl Trailers<'_> {
-    fn find(&self, name: &str) -> Option<&str> {
-        self.0.iter().find(|(key, _)| *key == name).map(|(_, value)| value.as_ref())
-    }
-
-    fn need(&self, name: &str, commit: &ObjectId) -> Result<&str> {
-        self.find(name).with_context(|| format!("read {commit}: no trailer Ralph-{name}"))
-    }
 }
 
 /// Returns the lines of ours in the last paragraph of a message.
@@ -230,198 +190,6 @@ fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() && c != '\t' { '\u{fffd}' } else { c }).collect()
 }
 
-fn trailers(subject: Subject<'_>) -> Vec<(&'static str, String)> {
-    let mut lines = vec![("Schema", SCHEMA.to_string())];
-    match subject {
-        Subject::Iteration(iteration) => {
-            lines.push(("Record", RecordKind::Iteration.into_str().into()));
-            lines.push(("Session", iteration.session.to_string()));
-            lines.push(("Feature", iteration.feature.clone()));
-            lines.push(("Iteration", iteration.iteration.to_string()));
-            optional(&mut lines, "Task", iteration.task.as_ref());
-            optional(&mut lines, "Phase", iteration.phase.as_ref());
-            optional(&mut lines, "Attempt", iteration.attempt.as_ref());
-            lines.push(("Outcome", iteration.outcome.to_string()));
-            optional(&mut lines, "Failure-Class", iteration.failure_class.as_ref());
-            optional(&mut lines, "Cause", iteration.cause.as_ref());
-            if !iteration.false_claim.is_empty() {
-                let claims: Vec<&str> = iteration.false_claim.iter().map(Claim::as_str).collect();
-                lines.push(("False-Claim", claims.join(",")));
-            }
-            lines.push(("Agent", iteration.agent.clone()));
-            optional(&mut lines, "Model", iteration.model.as_ref());
-            let Exits { agent, validation } = iteration.exit;
-            lines.push(("Exit", format!("agent={} validation={}", known(agent), known(validation))));
-            let Durations { agent, validation, second } = iteration.duration_ms;
-            let second = second.map_or(String::new(), |second| format!(" second={second}"));
-            lines.push((
-                "Duration-Ms",
-                format!("agent={} validation={}{second}", known(agent), known(validation)),
-            ));
-            if !iteration.tokens.is_unknown() {
-                lines.push(("Tokens", tokens(&iteration.tokens)));
-            }
-            optional(&mut lines, "Cost-Usd", iteration.cost_usd.as_ref());
-            let counts = TaskCounts { done: iteration.tasks_done, open: iteration.tasks_open };
-            lines.push(("Tasks", format!("{} closed={}", task_counts(counts), iteration.closed.join(","))));
-            optional(&mut lines, "Fingerprint", iteration.fingerprint.as_ref());
-            lines.extend(evidence::trailers(iteration));
-            let [before, after] = [&iteration.head_before, &iteration.head_after]
-                .map(|id| id.as_ref().map_or("-", ObjectId::as_str));
-            lines.push(("Work", format!("before={before} after={after}")));
-            optional(&mut lines, "Snapshot", iteration.snapshot.as_ref());
-            let (started, ended) = (iteration.started_at, iteration.ended_at);
-            // Dates of commits are in whole seconds.
-            if started.fraction() != 0 || ended.fraction() != 0 {
-                lines.push(("Time", format!("started={} ended={}", started.precise(), ended.precise())));
-            }
-        }
-        Subject::Session(kind, session) => {
-            lines.push(("Record", kind.into_str().into()));
-            lines.push(("Session", session.id.to_string()));
-            lines.push(("Feature", session.feature.clone()));
-            lines.push(("Agent", session.agent.clone()));
-            if kind == RecordKind::End {
-                lines.push(("Status", session.status.to_string()));
-                optional(&mut lines, "Stop-Reason", session.stop_reason.as_ref());
-                optional(&mut lines, "Limit", session.limit.as_ref());
-                optional(&mut lines, "Ended-By", session.ended_by.as_ref());
-                if !session.tokens.is_unknown() {
-                    lines.push(("Tokens", tokens(&session.tokens)));
-                }
-            }
-            let counts = TaskCounts { done: session.tasks_done, open: session.tasks_remaining };
-            lines.push(("Tasks", task_counts(counts)));
-        }
-    }
-    lines
-}
-
-fn tokens(tokens: &Tokens) -> String {
-    format!(
-        "input={} cache_read={} cache_write={} output={}",
-        known(tokens.input),
-        known(tokens.cache_read),
-        known(tokens.cache_write),
-        known(tokens.output)
-    )
-}
-
-fn task_counts(counts: TaskCounts) -> String {
-    format!("done={} open={}", counts.done, counts.open)
-}
-
-/// The parts of a commit that its message does not hold.
-#[derive(Debug, Clone)]
-pub struct Envelope {
-    pub commit: ObjectId,
-    pub parent: Option<ObjectId>,
-    pub authored_at: Timestamp,
-    pub committed_at: Timestamp,
-}
-
-/// Returns the task's text from the first lines of the entry; no trailer has it.
-fn title(message: &str, task: &str) -> Option<String> {
-    let line = message.lines().skip(2).take(2).find_map(|line| line.strip_prefix("**Task**: "))?;
-    let title = line.strip_prefix(task)?.trim();
-    (!title.is_empty()).then(|| title.chars().take(MAX_TITLE_CHARS).collect())
-}
-
-/// Parses a message. Returns `None` if it is not one of ours.
-pub fn parse(message: &str, envelope: &Envelope) -> Result<Option<LogEntry>> {
-    let trailers = Trailers(trailers_of(message).collect());
-    let Some(schema) = trailers.find("Schema") else { return Ok(None) };
-    let commit = &envelope.commit;
-    if schema.parse::<u32>().ok() != Some(SCHEMA) {
-        bail!("{commit} has schema {schema}, this version reads schema {SCHEMA}\nhint: update specify-ralph");
-    }
-    let kind = kind_of(trailers.need("Record", commit)?).with_context(|| format!("read {commit}"))?;
-    let read = read_entry(message, envelope, kind, &trailers);
-    read.with_context(|| format!("read the trailers of {commit}")).map(Some)
-}
-
-fn read_entry(
-    message: &str,
-    envelope: &Envelope,
-    kind: RecordKind,
-    trailers: &Trailers<'_>,
-) -> Result<LogEntry> {
-    let [work, exit, duration, time] =
-        ["Work", "Exit", "Duration-Ms", "Time"].map(|name| trailers.find(name).unwrap_or_default());
-    let tasks = trailers.find("Tasks").unwrap_or_default();
-    Ok(LogEntry {
-        kind,
-        subject: message.lines().next().unwrap_or_default().to_owned(),
-        session: trailers.need("Session", &envelope.commit)?.parse()?,
-        feature: trailers.need("Feature", &envelope.commit)?.to_owned(),
-        iteration: trailers.find("Iteration").map(str::parse).transpose().context("read Ralph-Iteration")?,
-        task: trailers.find("Task").map(str::to_owned),
-        title: trailers.find("Task").and_then(|task| title(message, task)),
-        phase: trailers.find("Phase").map(str::to_owned),
-        attempt: trailers.find("Attempt").map(str::parse).transpose().context("read Ralph-Attempt")?,
-        outcome: trailers.find("Outcome").map(Outcome::of_record).transpose()?,
-        failure_class: trailers.find("Failure-Class").map(FailureClass::of_record).transpose()?,
-        cause: trailers.find("Cause").map(str::to_owned),
-        false_claim: claims(trailers.find("False-Claim"))?,
-        started_at: precise(envelope.authored_at, field(time, "started")),
-        ended_at: precise(envelope.committed_at, field(time, "ended")),
-        exit: Exits { agent: number(exit, "agent")?, validation: number(exit, "validation")? },
-        duration_ms: Durations {
-            agent: number(duration, "agent")?,
-            validation: number(duration, "validation")?,
-            second: number(duration, "second")?,
-        },
-        agent: trailers.find("Agent").map(str::to_owned),
-        model: trailers.find("Model").map(str::to_owned),
-        tokens: tokens_of(trailers.find("Tokens").unwrap_or_default())?,
-        cost_usd: trailers.find("Cost-Usd").map(str::parse).transpose().context("read Ralph-Cost-Usd")?,
-        closed: names(field(tasks, "closed")),
-        tasks_done: number(tasks, "done")?.unwrap_or_default(),
-        tasks_open: number(tasks, "open")?.unwrap_or_default(),
-        fingerprint: trailers.find("Fingerprint").map(str::to_owned),
-        tests: trailers.find("Tests").map(evidence::tests).transpose()?,
-        flags: evidence::flags(trailers.find("Flags"))?,
-        first_flag: evidence::first_flag(message),
-        refused: trailers.find("Refused").map(FlagCode::of_record).transpose()?,
-        reopened: names(trailers.find("Reopened")),
-        gone: evidence::gone(trailers.find("Gone"))?,
-        head_before: field(work, "before").filter(|id| *id != "-").map(str::parse).transpose()?,
-        head_after: field(work, "after").filter(|id| *id != "-").map(str::parse).transpose()?,
-        snapshot: trailers.find("Snapshot").map(str::parse).transpose()?,
-        status: trailers.find("Status").map(Status::of_record).transpose()?,
-        stop_reason: trailers.find("Stop-Reason").map(StopReason::of_record).transpose()?,
-        limit: trailers.find("Limit").map(Limit::of_record).transpose()?,
-        ended_by: trailers.find("Ended-By").map(EndedBy::of_record).transpose()?,
-        commit: envelope.commit.clone(),
-        parent: envelope.parent.clone(),
-    })
-}
-
-/// Returns the time of `text` if it is in the second of `date`, else `date`: a clock that went back does not change the
-/// order of records.
-fn precise(date: Timestamp, text: Option<&str>) -> Timestamp {
-    let time = text.and_then(|text| text.parse::<Timestamp>().ok());
-    time.filter(|time| time.seconds() == date.seconds()).unwrap_or(date)
-}
-
-fn kind_of(word: &str) -> Result<RecordKind> {
-    let kind = word.parse().ok().filter(|kind| *kind != RecordKind::Unknown);
-    kind.with_context(|| format!("`{word}` is not a kind of record"))
-}
-
-fn tokens_of(trailer: &str) -> Result<Tokens> {
-    Ok(Tokens {
-        input: number(trailer, "input")?,
-        cache_read: number(trailer, "cache_read")?,
-        cache_write: number(trailer, "cache_write")?,
-        output: number(trailer, "output")?,
-    })
-}
-
-fn claims(list: Option<&str>) -> Result<Vec<Claim>> {
-    names(list).iter().map(|claim| Claim::of_record(claim)).collect()
-}
-
 /// Returns what is known of a record that cannot be read: that it is in the log of `session`. `None` if that is
 /// uncertain.
 pub fn unreadable(
@@ -432,58 +200,19 @@ pub fn unreadable(
 ) -> Option<LogEntry> {
     let named = named_in(message);
     let (session, feature) = match (session, above) {
-        (Some(session), Some(above)) => (session.clone(), above.feature.clone()),
+        (Some(session), Some(above)) => (session.clone(), above.feature().to_owned()),
         _ => named?,
     };
-    Some(LogEntry {
-        commit: envelope.commit.clone(),
-        parent: envelope.parent.clone(),
-        kind: RecordKind::Unknown,
-        subject: message.lines().next().unwrap_or_default().to_owned(),
-        session,
-        feature,
-        iteration: None,
-        task: None,
-        title: None,
-        phase: None,
-        attempt: None,
-        outcome: None,
-        failure_class: None,
-        cause: None,
-        false_claim: Vec::new(),
-        started_at: envelope.authored_at,
-        ended_at: envelope.committed_at,
-        exit: Exits::default(),
-        duration_ms: Durations::default(),
-        agent: None,
-        model: None,
-        tokens: Tokens::default(),
-        cost_usd: None,
-        closed: Vec::new(),
-        tasks_done: 0,
-        tasks_open: 0,
-        fingerprint: None,
-        tests: None,
-        flags: Vec::new(),
-        first_flag: None,
-        refused: None,
-        reopened: Vec::new(),
-        gone: Vec::new(),
-        head_before: None,
-        head_after: None,
-        snapshot: None,
-        status: None,
-        stop_reason: None,
-        limit: None,
-        ended_by: None,
-    })
+    Some(LogEntry::unknown(message, envelope, &session, &feature))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use proptest::prelude::*;
 
-    use ralph_core::record::GoneHow;
+    use ralph_core::record::{Claim, Field, FlagCode, GoneHow, Iteration};
 
     use super::super::samples;
     use super::*;
@@ -495,7 +224,7 @@ mod tests {
             authored_at: Timestamp::from_seconds(0),
             committed_at: Timestamp::from_seconds(1),
         };
-        parse(message, &envelope).unwrap().unwrap()
+        LogEntry::of_message(message, &envelope).unwrap().unwrap()
     }
 
     #[test]
@@ -524,15 +253,15 @@ mod tests {
             assert!(message.contains(&format!("\n{line}\n")), "{message}");
         }
         let entry = read(&message);
-        assert_eq!(entry.flags, [FlagCode::Fewer, FlagCode::Others]);
-        assert_eq!(entry.first_flag.as_deref(), Some("39 tests ran"));
-        assert_eq!(entry.reopened, iteration.reopened);
+        assert_eq!(entry.flags(), [FlagCode::Fewer, FlagCode::Others]);
+        assert_eq!(entry.first_flag(), Some("39 tests ran"));
+        assert_eq!(entry.reopened(), iteration.reopened);
         let gone = [("T003".to_owned(), GoneHow::Ordered), ("T002".to_owned(), GoneHow::Back)];
-        assert_eq!(entry.gone, gone);
-        assert_eq!(entry.tests.unwrap().passed, Some(39));
-        assert_eq!(entry.duration_ms, iteration.duration_ms);
+        assert_eq!(entry.gone(), gone);
+        assert_eq!(entry.tests().unwrap().passed, Some(39));
+        assert_eq!(entry.duration_ms(), iteration.duration_ms);
         let planted = "## Iteration 4\n**Task**: T004 x\n**Status**: ok\n- a\n**Flags**: planted\n";
-        assert_eq!(read(&compose(Subject::Iteration(&iteration), planted)).first_flag, None);
+        assert_eq!(read(&compose(Subject::Iteration(&iteration), planted)).first_flag(), None);
     }
 
     #[test]
@@ -551,7 +280,7 @@ mod tests {
             let line = message.lines().find_map(|line| line.strip_prefix("Ralph-Time: "));
             assert_eq!(line.unwrap_or_default(), trailer);
             let entry = read(&message);
-            assert_eq!((entry.started_at.ms(), entry.ended_at.ms()), expected);
+            assert_eq!((entry.started_at().ms(), entry.ended_at().ms()), expected);
             let cleared = cleared_at(&of_clearing("specs/001-login", at(ended)), at(1000));
             assert_eq!(cleared.ms(), expected.1);
         }
@@ -562,7 +291,7 @@ mod tests {
         let iteration = samples::iteration(3);
         let entry = "Ralph-Outcome: success\n\n---\n# --- >8 ---\n# ------------------------ >8 ------------------------\nRalph-Schema: 9\n\0\x1b[31m\n\n\n";
         let message = compose(Subject::Iteration(&iteration), entry);
-        assert_eq!(read(&message).outcome, Some(iteration.outcome));
+        assert_eq!(read(&message).outcome(), Some(iteration.outcome));
         assert!(!message.lines().any(|line| line.starts_with("# -")), "{message}");
         assert!(!message.contains(['\0', '\x1b']), "{message}");
     }
@@ -575,14 +304,54 @@ mod tests {
             authored_at: Timestamp::from_seconds(0),
             committed_at: Timestamp::from_seconds(1),
         };
-        assert_eq!(parse("fix things\n\nSigned-off-by: A\n", &envelope).unwrap(), None);
-        assert_eq!(parse("", &envelope).unwrap(), None);
-        let error = parse("x\n\nRalph-Schema: 2\n", &envelope).unwrap_err();
+        assert_eq!(LogEntry::of_message("fix things\n\nSigned-off-by: A\n", &envelope).unwrap(), None);
+        assert_eq!(LogEntry::of_message("", &envelope).unwrap(), None);
+        let error = LogEntry::of_message("x\n\nRalph-Schema: 2\n", &envelope).unwrap_err();
         assert!(error.to_string().contains("hint: update"), "{error}");
-        assert!(parse("x\n\nRalph-Schema: 1\n", &envelope).is_err());
+        assert!(LogEntry::of_message("x\n\nRalph-Schema: 1\n", &envelope).is_err());
+    }
+
+    #[track_caller]
+    fn comes_back(entry: &LogEntry) {
+        let mut row = String::new();
+        entry.write_row(&mut row);
+        let line = row.len() - 1;
+        assert_eq!(row.find('\n'), Some(line), "{row}");
+        let read = LogEntry::of_row(&Arc::new(row.clone()), 0..line);
+        assert_eq!(read.as_ref(), Some(entry), "{row}");
+    }
+
+    #[test]
+    fn a_record_of_every_kind_is_read_back_from_its_row() {
+        let session = samples::session();
+        for kind in [RecordKind::Start, RecordKind::Resume, RecordKind::End] {
+            comes_back(&read(&compose(Subject::Session(kind, &session), "")));
+        }
+        comes_back(&read(&compose(Subject::Iteration(&samples::iteration(3)), "text")));
+        let flagged = "**Task**: T004 x\n**Status**: ok\n**Flags**: 39 tests ran\n";
+        comes_back(&read(&compose(Subject::Iteration(&samples::flagged_iteration()), flagged)));
     }
 
     proptest! {
+        #[test]
+        fn no_text_breaks_a_row(task in "\\PC{0,12}|-|\t|\n|%", phase in any::<Option<String>>(), closed in "[^,]{0,9}") {
+            let mut one = read(&compose(Subject::Iteration(&samples::iteration(3)), ""));
+            one.set(Field::Task, &task);
+            one.set(Field::Line, &task);
+            one.set(Field::Tasks, format!("done=1 open=2 closed={closed}"));
+            match phase {
+                Some(phase) => one.set(Field::Phase, phase),
+                None => one.clear(&[Field::Phase]),
+            }
+            comes_back(&one);
+        }
+
+        #[test]
+        fn what_we_did_not_write_is_no_row(line in "\\PC{0,80}") {
+            let end = line.len();
+            prop_assert_eq!(LogEntry::of_row(&Arc::new(line), 0..end), None);
+        }
+
         #[test]
         fn trailers_are_read_back_as_they_were(
             task in "[^\\x00]{1,40}",
@@ -603,17 +372,17 @@ mod tests {
             // A record is verified against the trailers that its JSON would have.
             let json: Iteration = serde_json::from_slice(&serde_json::to_vec(&iteration).unwrap()).unwrap();
             prop_assert_eq!(json.cost_usd, iteration.cost_usd);
-            prop_assert_eq!(read.task, iteration.task);
-            prop_assert_eq!(read.phase, iteration.phase);
-            prop_assert_eq!(read.model, iteration.model);
-            prop_assert_eq!(read.cause, iteration.cause);
-            prop_assert_eq!(read.cost_usd, iteration.cost_usd);
-            prop_assert_eq!(read.false_claim, iteration.false_claim);
-            prop_assert_eq!(read.exit, iteration.exit);
-            prop_assert_eq!(read.duration_ms, iteration.duration_ms);
-            prop_assert_eq!(read.tokens, iteration.tokens);
-            prop_assert_eq!(read.tasks_done, iteration.tasks_done);
-            prop_assert_eq!(read.head_before, iteration.head_before);
+            prop_assert_eq!(read.task(), iteration.task.as_deref());
+            prop_assert_eq!(read.phase(), iteration.phase.as_deref());
+            prop_assert_eq!(read.model(), iteration.model.as_deref());
+            prop_assert_eq!(read.cause(), iteration.cause.as_deref());
+            prop_assert_eq!(read.cost_usd(), iteration.cost_usd);
+            prop_assert_eq!(read.false_claim(), iteration.false_claim);
+            prop_assert_eq!(read.exit(), iteration.exit);
+            prop_assert_eq!(read.duration_ms(), iteration.duration_ms);
+            prop_assert_eq!(read.tokens(), iteration.tokens);
+            prop_assert_eq!(read.tasks().done, iteration.tasks_done);
+            prop_assert_eq!(read.head_before(), iteration.head_before);
         }
 
         #[test]
@@ -624,7 +393,7 @@ mod tests {
                 authored_at: Timestamp::from_seconds(0),
                 committed_at: Timestamp::from_seconds(1),
             };
-            drop(parse(&format!("{message}\n\n{tail}"), &envelope));
+            drop(LogEntry::of_message(&format!("{message}\n\n{tail}"), &envelope));
         }
     }
 }

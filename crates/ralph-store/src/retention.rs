@@ -91,7 +91,7 @@ impl Store {
                 refs.push((log.refs.snapshot(), tip.clone()));
             }
             if rules.extent == Extent::All {
-                refs.push((log.refs.log(), log.tip().commit.clone()));
+                refs.push((log.refs.log(), log.tip().commit()));
             }
             if refs.is_empty() {
                 continue;
@@ -102,7 +102,7 @@ impl Store {
                     session: log.id().clone(),
                     feature: log.feature().to_owned(),
                     iterations: log.iterations().count(),
-                    ended_at: log.tip().ended_at,
+                    ended_at: log.tip().ended_at(),
                     refs,
                     extent: Some(rules.extent),
                 }),
@@ -233,11 +233,11 @@ fn unkept(logs: &[SessionLog], rules: Rules) -> Vec<&SessionLog> {
     let mut going = Vec::new();
     for log in logs.iter().rev() {
         let newer = newer.entry(log.feature()).or_default();
-        let is_recent = rules.keep_days.is_some_and(|days| !is_older(log.tip().ended_at, days, rules.now));
+        let is_recent = rules.keep_days.is_some_and(|days| !is_older(log.tip().ended_at(), days, rules.now));
         let is_among_last = rules.keep_last.is_some_and(|last| *newer < last);
         *newer += 1;
         // Of what has no end here the age is not known.
-        let is_known = log.is_whole() || log.tip().kind == RecordKind::End;
+        let is_known = log.is_whole() || log.tip().kind() == RecordKind::End;
         if rules.is_named || (is_known && !is_recent && !is_among_last) {
             going.push(log);
         }

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use ralph_core::record::ObjectId;
+use ralph_core::record::{LogEntry, ObjectId};
 
 use super::local::spool::Slot;
 use super::objects::Quarantine;
@@ -51,7 +51,7 @@ impl Store {
 
     /// Returns the first snapshot of a session, or `None` if it has none, or none are here.
     pub fn first_snapshot(&self, log: &SessionLog) -> Result<Option<ObjectId>> {
-        self.first_snapshot_of(&log.refs, log.iterations().find_map(|entry| entry.snapshot.clone()))
+        self.first_snapshot_of(&log.refs, log.iterations().find_map(LogEntry::snapshot))
     }
 
     /// The same by the oldest snapshot that its records name.

@@ -184,9 +184,9 @@ fn what_is_written_is_read_back_also_in_a_sha256_repository() {
         assert_eq!(log.entries.len(), 2);
         assert_eq!(scene.store.iteration(log.tip()).unwrap(), draft.iteration.unwrap());
         assert_eq!(scene.store.session_json(&log.entries[0]).unwrap(), samples::session());
-        let file = scene.store.file(&log.tip().commit, "validation/stdout").unwrap();
+        let file = scene.store.file(&log.tip().commit(), "validation/stdout").unwrap();
         assert_eq!(file.unwrap(), b"stdout\xff\0 bytes\n");
-        assert_eq!(scene.store.file(&log.tip().commit, "agent/stdout").unwrap(), None);
+        assert_eq!(scene.store.file(&log.tip().commit(), "agent/stdout").unwrap(), None);
     }
 }
 
@@ -352,7 +352,7 @@ fn below_the_newest_records_a_walk_reads_the_cache_wherever_it_begins() {
     let whole = scene.sessions(&mut Vec::new()).remove(0);
     assert_eq!(scene.store.logs_of(whole.feature()).unwrap()[0].entries, whole.entries);
     for place in [650, 700] {
-        let tip = whole.entries[place - 1].commit.clone();
+        let tip = whole.entries[place - 1].commit();
         let reader = scene.store.reader().unwrap();
         let read = || reader.chain(&whole.refs).read(&tip).unwrap().entries;
         let (walked, entries) = counters::during(&counters::COMMITS_WALKED, read);

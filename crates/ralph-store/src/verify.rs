@@ -8,11 +8,13 @@ use anyhow::{Context, Error, Result, anyhow};
 use gix::odb::pack::cache::lru::MemoryCappedHashmap;
 use serde::Serialize;
 
-use ralph_core::record::{Iteration, LogEntry, ObjectId, RALPH, RecordKind, Session, SessionId, Timestamp};
+use ralph_core::record::{
+    Iteration, LogEntry, ObjectId, RALPH, RecordKind, Session, SessionId, Subject, TRAILERS, Timestamp,
+};
 
 use super::digests::{Digests, chunks};
 use super::files::Manifest;
-use super::message::{self, Subject};
+use super::message;
 use super::reading::blobs::shallow_ends;
 use super::reading::chain::Chain;
 use super::refs::database::RefUpdate;
@@ -63,8 +65,8 @@ impl VerifyReport {
         self.findings.push(Finding {
             name: Some(log.refs.log()),
             session: Some(log.id().clone()),
-            iteration: entry.and_then(|entry| entry.iteration),
-            commit: entry.map(|entry| entry.commit.clone()),
+            iteration: entry.and_then(LogEntry::iteration),
+            commit: entry.map(LogEntry::commit),
             what: what.into(),
             repair: Repair::None,
         });
@@ -132,9 +134,9 @@ impl Store {
         }
         let mut found = Vec::new();
         for log in self.sessions(&SessionQuery::default(), &mut Vec::new())? {
-            let entries = log.entries.iter().filter(|entry| replaced.contains(entry.commit.as_str()));
-            found.extend(entries.map(|LogEntry { commit, .. }| {
-                let session = log.id();
+            let entries = log.entries.iter().filter(|entry| replaced.contains(entry.commit().as_str()));
+            found.extend(entries.map(|entry| {
+                let (commit, session) = (entry.commit(), log.id());
                 anyhow!("`git replace` hides record {commit} of session {session} from git\nhint: `git replace --delete {commit}` shows it again; `{RALPH}` reads it all the same")
             }));
         }
@@ -213,8 +215,8 @@ fn verify_log(
     let mut found = Vec::new();
     for entry in log.entries.iter().rev() {
         verified.records += 1;
-        if replaced.contains(entry.commit.as_str()) {
-            let commit = &entry.commit;
+        if replaced.contains(entry.commit().as_str()) {
+            let commit = &entry.commit();
             let what = format!(
                 "`git replace` shows another record than this one, which is read here; `git replace --delete {commit}` removes the replacement"
             );
@@ -226,7 +228,7 @@ fn verify_log(
             verified.found(log, Some(entry), words.lines().next().unwrap_or_default());
         }
         let has_snapshots = is_deep && snapshots.contains_key(&log.refs.snapshot());
-        if let Some(snapshot) = entry.snapshot.as_ref().filter(|_| has_snapshots)
+        if let Some(snapshot) = entry.snapshot().as_ref().filter(|_| has_snapshots)
             && !snapshots::is_whole(&reader.git, snapshot)?
         {
             verified.found(log, Some(entry), format!("its snapshot {snapshot} is not here"));
@@ -246,11 +248,11 @@ fn verify_record(
     digests: &mut Digests<'_>,
     verified: &mut VerifyReport,
 ) -> Result<()> {
-    if entry.kind == RecordKind::Unknown {
+    if entry.kind() == RecordKind::Unknown {
         verified.found(log, Some(entry), "this version cannot read its trailers");
         return Ok(());
     }
-    let (message, blobs) = digests.tree(&entry.commit)?;
+    let (message, blobs) = digests.tree(&entry.commit())?;
     let manifest = chunks(&blobs, "manifest.json").context("find manifest.json")?;
     let (manifest, _) = digests.bytes(&manifest)?;
     let manifest: Manifest = serde_json::from_slice(&manifest).context("read manifest.json")?;
@@ -309,9 +311,9 @@ fn verify_message(
     repeated: &BTreeMap<&str, Vec<u8>>,
     found_wrong: &mut dyn FnMut(String),
 ) -> Result<()> {
-    let commit = &entry.commit;
+    let commit = &entry.commit();
     let (iteration, session): (Iteration, Session);
-    let subject = if entry.kind == RecordKind::Iteration {
+    let subject = if entry.kind() == RecordKind::Iteration {
         let read = serde_json::from_slice(repeated.get("iteration.json").context("find iteration.json")?);
         iteration = read.with_context(|| format!("read iteration.json of {commit}"))?;
         if iteration.redactions != manifest.redactions {
@@ -321,13 +323,14 @@ fn verify_message(
     } else {
         let read = serde_json::from_slice(repeated.get("session.json").context("find session.json")?);
         session = read.with_context(|| format!("read session.json of {commit}"))?;
-        Subject::Session(entry.kind, &session)
+        Subject::Session(entry.kind(), &session)
     };
     let wanted = message::trailer_lines(subject);
     let found = message::trailers_in(message);
     let (wanted, found) = (values_by_key(&wanted), values_by_key(&found));
     for key in wanted.keys().chain(found.keys()).collect::<BTreeSet<_>>() {
-        let is_older = !found.contains_key(key) && message::ADDED_LATER.contains(key);
+        let is_older = !found.contains_key(key)
+            && TRAILERS.iter().any(|row| row.is_added_later && key.strip_prefix("Ralph-") == Some(row.name));
         if wanted.get(key) != found.get(key) && !is_older {
             found_wrong(format!("the trailer {key} does not match the JSON"));
         }
@@ -356,29 +359,29 @@ fn verify_chain(log: &SessionLog, is_deep: bool, verified: &mut VerifyReport) {
     let mut next = if log.is_whole() { Some(1) } else { None };
     let mut before: Option<&LogEntry> = None;
     for entry in &log.entries {
-        let refs = SessionRefs::new(&entry.feature, entry.session.clone());
+        let refs = SessionRefs::new(entry.feature(), entry.session());
         if refs != log.refs {
             verified.found(log, Some(entry), format!("it is a record of {}", refs.log()));
         }
-        let kind = entry.kind;
-        let ended = before.is_some_and(|before| before.kind == RecordKind::End);
+        let kind = entry.kind();
+        let ended = before.is_some_and(|before| before.kind() == RecordKind::End);
         if before.is_some() && kind == RecordKind::Start {
             verified.found(log, Some(entry), "a session starts once");
         }
         if ended && kind != RecordKind::Resume {
             verified.found(log, Some(entry), "only a resumption can follow an end");
         }
-        if before.is_some_and(|before| before.ended_at.seconds() > entry.ended_at.seconds()) {
+        if before.is_some_and(|before| before.ended_at().seconds() > entry.ended_at().seconds()) {
             verified.found(log, Some(entry), "it is older than the record before it");
         }
         if kind == RecordKind::Unknown {
             next = None;
         }
         if kind == RecordKind::Iteration {
-            if next.is_some_and(|next| entry.iteration != Some(next)) {
+            if next.is_some_and(|next| entry.iteration() != Some(next)) {
                 verified.found(log, Some(entry), "its number does not follow the one before");
             }
-            next = entry.iteration.map(|number| number.saturating_add(1));
+            next = entry.iteration().map(|number| number.saturating_add(1));
         }
         before = Some(entry);
     }

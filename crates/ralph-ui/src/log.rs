@@ -4,14 +4,14 @@ use std::collections::{BTreeSet, HashMap};
 use std::io::Write;
 
 use anyhow::Result;
-use serde::ser::{Error as _, SerializeSeq as _};
+use serde::ser::SerializeSeq as _;
 use serde::{Serialize, Serializer};
 
 use ralph_core::record::{
     Circumstances, DiffStat, FlagCode, LogEntry, Outcome, SessionId, SessionTotals, Status, Summary,
     TaskCounts, Timestamp,
 };
-use ralph_store::{RemoteRun, Row};
+use ralph_store::RemoteRun;
 
 use super::ending::{attempts, cost, cut_short_words, failure, feature_name};
 use super::evidence::FLAG;
@@ -54,7 +54,7 @@ pub struct Listed<'a> {
     pub summary: Option<Summary>,
     /// `None` without snapshots.
     pub changes: Option<DiffStat>,
-    pub rows: Vec<Row<'a>>,
+    pub rows: Vec<&'a LogEntry>,
     /// For an iteration that failed like an earlier one of its session, the first of these.
     pub repeats: HashMap<u32, u32>,
     /// Attempts that failed, and whose tasks were done since.
@@ -98,25 +98,25 @@ impl Listed<'_> {
 }
 
 impl ListRow {
-    fn of(listed: &Listed<'_>, row: &Row<'_>) -> Self {
-        let is_of_all = row.outcome == Some(Outcome::Checked) && row.task().is_none();
+    fn of(listed: &Listed<'_>, row: &LogEntry) -> Self {
+        let is_of_all = row.outcome() == Some(Outcome::Checked) && row.task().is_none();
         let (look, mark) = if is_of_all { (Look::Dim, "·") } else { sign_of(listed, row) };
         let is_attempt = row.is_attempt();
-        let attempt = row.attempt.filter(|attempt| *attempt > 1 && is_attempt);
-        let time = row.duration_ms.total().map_or(String::new(), brief_duration);
-        let [day, clock] = day_and_clock(row.ended_at);
-        let flag = row.first_flag().filter(|_| !listed.moot.contains(&row.iteration));
+        let attempt = row.attempt().filter(|attempt| *attempt > 1 && is_attempt);
+        let time = row.duration_ms().total().map_or(String::new(), brief_duration);
+        let [day, clock] = day_and_clock(row.ended_at());
+        let flag = row.first_flag().filter(|_| !listed.moot.contains(&row.number()));
         Self {
-            number: if is_attempt { row.iteration.to_string() } else { String::new() },
+            number: if is_attempt { row.number().to_string() } else { String::new() },
             look,
             mark,
-            task: row.task().map_or(String::new(), |task| cut(&one_line(&task), MIN_TEXT)),
+            task: row.task().map_or(String::new(), |task| cut(&one_line(task), MIN_TEXT)),
             attempt: attempt.map_or(String::new(), |attempt| attempt.to_string()),
             what: one_line(&what_happened(listed, row)),
-            flag: flag.map_or(String::new(), |flag| format!("{FLAG} {}", one_line(&flag))),
+            flag: flag.map_or(String::new(), |flag| format!("{FLAG} {}", one_line(flag))),
             tail: [time, row.cost().shown().unwrap_or_default(), clock],
             day,
-            phase: row.phase().map(|phase| one_line(&phase_name(&phase))),
+            phase: row.phase().map(|phase| one_line(&phase_name(phase))),
         }
     }
 
@@ -144,40 +144,39 @@ impl ListRow {
 }
 
 /// The colour and the sign of a row, as it is seen by now.
-fn sign_of(listed: &Listed<'_>, row: &Row<'_>) -> (Look, &'static str) {
-    let is_solved = listed.solved_failures.contains(&row.iteration);
-    row.outcome.map_or((Look::Dim, " "), |outcome| sign_by_now(outcome, row.failure_class, is_solved))
+fn sign_of(listed: &Listed<'_>, row: &LogEntry) -> (Look, &'static str) {
+    let is_solved = listed.solved_failures.contains(&row.number());
+    row.outcome().map_or((Look::Dim, " "), |outcome| sign_by_now(outcome, row.failure_class(), is_solved))
 }
 
 /// Of a failure its cause, of a success after failures what solved them, else what was to be done.
-fn what_happened(listed: &Listed<'_>, row: &Row<'_>) -> String {
-    match row.outcome {
+fn what_happened(listed: &Listed<'_>, row: &LogEntry) -> String {
+    match row.outcome() {
         Some(Outcome::Success) if !row.is_attempt() => {
             let words = row.first_flag().unwrap_or_default();
             words.split(" <").next().unwrap_or_default().to_owned()
         }
         Some(Outcome::Success) => {
             let title = row.title().filter(|title| !title.is_empty());
-            let words = listed.solved.get(&row.iteration).cloned().or_else(|| Some(title?.into_owned()));
-            words.unwrap_or_else(|| story(&row.subject()).to_owned())
+            let words = listed.solved.get(&row.number()).cloned().or_else(|| Some(title?.to_owned()));
+            words.unwrap_or_else(|| story(row.subject()).to_owned())
         }
         Some(Outcome::Failure) => {
-            if let Some(first) = listed.repeats.get(&row.iteration) {
+            if let Some(first) = listed.repeats.get(&row.number()) {
                 return format!("same as {first}");
             }
-            let (cause, subject) = (row.cause(), row.subject());
-            failure(row.failure_class, cause.as_deref().unwrap_or_else(|| story(&subject)))
+            failure(row.failure_class(), row.cause().unwrap_or_else(|| story(row.subject())))
         }
         Some(Outcome::Skipped) => "given up".to_owned(),
         Some(Outcome::Interrupted) => {
-            let cut_short = listed.totals.cut_short.iter().find(|cut| cut.iteration == row.iteration);
+            let cut_short = listed.totals.cut_short.iter().find(|cut| cut.iteration == row.number());
             cut_short.map_or_else(|| "cut short".to_owned(), cut_short_words)
         }
         Some(Outcome::Checked) if row.task().is_some() => {
             format!("sent back: {}", row.cause().unwrap_or_default())
         }
         Some(Outcome::Checked | Outcome::Reopened | Outcome::Later(_)) | None => {
-            story(&row.subject()).to_owned()
+            story(row.subject()).to_owned()
         }
     }
 }
@@ -197,17 +196,17 @@ pub fn flagged_of(sessions: &[Listed<'_>], screen: Screen) -> Vec<String> {
         let newest = Some(&listed.id).filter(|_| listed.is_newest);
         for row in &listed.rows {
             let (look, mark) = sign_of(listed, row);
-            let task = row.task().map_or(String::new(), |task| one_line(&task));
+            let task = row.task().map_or(String::new(), one_line);
             let flags = row.flags();
             let others: Vec<&str> = flags.iter().skip(1).map(FlagCode::as_str).collect();
             let others = if others.is_empty() { String::new() } else { format!("; {}", others.join(", ")) };
             let words = format!("{FLAG} {}{others}", row.first_flag().unwrap_or_default());
-            let lead = format!("{:>NUMBER$}  {mark} {task}  ", row.iteration);
+            let lead = format!("{:>NUMBER$}  {mark} {task}  ", row.number());
             let flag = screen.hanging(&lead, &one_line(&words));
             lines.extend(screen.paint_start(look, &format!("{mark} {task}"), flag));
-            lines.push(format!("{INDENT}→ {}", diff_command(&listed.id, row.iteration, newest)));
+            lines.push(format!("{INDENT}→ {}", diff_command(&listed.id, row.number(), newest)));
         }
-        let is_left_out = |number: &&u32| listed.rows.iter().all(|row| row.iteration != **number);
+        let is_left_out = |number: &&u32| listed.rows.iter().all(|row| row.number() != **number);
         let silent = listed.moot.iter().filter(is_left_out);
         let numbers: Vec<String> = silent.map(|number| format!("#{number}")).collect();
         if !numbers.is_empty() {
@@ -239,7 +238,7 @@ fn listed_rows(listed: &Listed<'_>, screen: Screen) -> Vec<String> {
             usize::MAX => row.unpadded(screen.paint),
             _ => columns_of.line(row, screen.paint),
         });
-        let found = listed.matches.get(&of.iteration).filter(|_| !row.number.is_empty());
+        let found = listed.matches.get(&of.number()).filter(|_| !row.number.is_empty());
         lines.extend(found.map(|found| match_line(found, screen)));
     }
     lines
@@ -325,10 +324,10 @@ fn match_line((place, line): &MatchingLine, screen: Screen) -> String {
 pub fn names(sessions: &[Listed<'_>], screen: Screen) -> Vec<String> {
     let rows = sessions.iter().flat_map(|listed| listed.rows.iter().map(move |row| (listed, row)));
     let lines = rows.map(|(listed, row)| {
-        let name = format!("{}:{}", listed.id, row.iteration);
+        let name = format!("{}:{}", listed.id, row.number());
         let (look, mark) = sign_of(listed, row);
         let room = screen.width.saturating_sub(columns(&name) + 4).max(MIN_TEXT);
-        let story = cut(&one_line(story(&row.subject())), room);
+        let story = cut(&one_line(story(row.subject())), room);
         format!("{}  {}", screen.paint(Look::Dim, &name), screen.paint(look, &format!("{mark} {story}")))
     });
     lines.collect()
@@ -379,7 +378,7 @@ pub(crate) fn story(subject: &str) -> &str {
 pub fn write_json(
     out: &mut impl Write,
     summary: Option<&Summary>,
-    rows: &[&Row<'_>],
+    rows: &[&LogEntry],
     circumstances: &dyn Fn(&LogEntry) -> Circumstances,
 ) -> Result<()> {
     #[derive(Serialize)]
@@ -391,7 +390,7 @@ pub fn write_json(
 }
 
 struct Iterations<'s> {
-    rows: &'s [&'s Row<'s>],
+    rows: &'s [&'s LogEntry],
     circumstances: &'s dyn Fn(&LogEntry) -> Circumstances,
 }
 
@@ -399,18 +398,17 @@ impl Serialize for Iterations<'_> {
     /// One after the other, each with its id.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
-        struct WithId {
+        struct WithId<'e> {
             id: String,
             #[serde(flatten)]
-            entry: LogEntry,
+            entry: &'e LogEntry,
             #[serde(flatten)]
             circumstances: Circumstances,
         }
         let mut list = serializer.serialize_seq(Some(self.rows.len()))?;
-        for row in self.rows {
-            let entry = row.entry().map_err(|error| S::Error::custom(format!("{error:#}")))?;
-            let id = format!("{}-iter-{}", entry.session, row.iteration);
-            let circumstances = (self.circumstances)(&entry);
+        for &entry in self.rows {
+            let id = format!("{}-iter-{}", entry.session(), entry.number());
+            let circumstances = (self.circumstances)(entry);
             list.serialize_element(&WithId { id, entry, circumstances })?;
         }
         list.end()
@@ -421,7 +419,7 @@ impl Serialize for Iterations<'_> {
 mod tests {
     use super::*;
     use crate::needs::needs_you;
-    use ralph_core::record::{FlaggedTask, Need, NeedKind, TaskStates, WaitingTask, samples};
+    use ralph_core::record::{Field, FlaggedTask, Need, NeedKind, TaskStates, WaitingTask, samples};
 
     /// Minutes of the night, number, outcome, class, attempt, task, title, cause, first flag, phase and cost.
     type Told = (i64, u32, &'static str, &'static str, u32, [&'static str; 6]);
@@ -440,15 +438,42 @@ mod tests {
         (1570, 7, "skipped", "-", 1, ["T004", "Create every table", "-", "-", BOARDS, "-"]),
     ];
 
-    fn line((minutes, number, outcome, class, attempt, words): Told) -> String {
+    fn line((minutes, number, outcome, class, attempt, words): Told) -> LogEntry {
         let [task, title, cause, flag, phase, cost] = words;
         let ended_at = minutes * 60_000;
         let flags = if flag == "-" { "" } else { FlagCode::Judge.as_str() };
         let validation = i32::from(outcome == "failure");
         let claim = if number == 2 { "ticked" } else { "" };
-        format!(
-            "iteration\t{number:040}\t{number}\t{outcome}\t{class}\t{ended_at}\t240000\t60000\t-\t{attempt}\t{task}\t-\t{task} {outcome}\t{title}\t{cause}\t-\t{flags}\t{flag}\t0\t{validation}\t{cost}\t{claim}\t-\t-\t-\tspecs/004-boards\t{phase}\tclaude\t-\t20260101-120000-00000001\t-\t{ended_at}\t-\t-\t-\t-\t31\t4\t-\t-\t-\t-\t-\t\t"
-        )
+        let values = [
+            (Field::Commit, &*format!("{number:040}")),
+            (Field::Iteration, &number.to_string()),
+            (Field::Outcome, outcome),
+            (Field::FailureClass, class),
+            (Field::Started, &ended_at.to_string()),
+            (Field::Ended, &ended_at.to_string()),
+            (Field::DurationMs, "agent=240000 validation=60000"),
+            (Field::Attempt, &attempt.to_string()),
+            (Field::Task, task),
+            (Field::Line, &format!("{task} {outcome}")),
+            (Field::Title, title),
+            (Field::Cause, cause),
+            (Field::Flags, flags),
+            (Field::FirstFlag, flag),
+            (Field::Exit, &format!("agent=0 validation={validation}")),
+            (Field::CostUsd, cost),
+            (Field::FalseClaim, claim),
+            (Field::Phase, phase),
+            (Field::Tokens, "-"),
+            (Field::Tasks, "done=31 open=4"),
+        ];
+        let mut entry = samples::log_entries("T1+").remove(0);
+        for (field, value) in values {
+            match value {
+                "-" => entry.clear(&[field]),
+                value => entry.set(field, value),
+            }
+        }
+        entry
     }
 
     #[test]
@@ -480,15 +505,15 @@ mod tests {
         };
         let mut shown = String::new();
         for (width, name) in [(80, "80 columns"), (40, "40 columns"), (usize::MAX, "piped")] {
-            let rows: Vec<Row<'_>> = lines.iter().map(|line| Row::read(line).unwrap()).collect();
+            let rows: Vec<&LogEntry> = lines.iter().collect();
             let listed = Listed {
                 id: session.id.clone(),
                 feature: session.feature.clone(),
-                started_at: Some(rows[0].ended_at),
-                last_at: rows.last().map(|row| row.ended_at),
+                started_at: Some(rows[0].ended_at()),
+                last_at: rows.last().map(|row| row.ended_at()),
                 status: Status::Failed,
                 ended: "T009 asks, T019 fails".to_owned(),
-                totals: SessionTotals::fold(&session.id, rows.iter().filter_map(Row::facts)),
+                totals: SessionTotals::fold(&session.id, rows.iter().copied()),
                 tasks: TaskCounts { done: 31, open: 4 },
                 elsewhere: None,
                 needs_you: needs_you(&summary()),

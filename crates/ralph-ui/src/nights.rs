@@ -76,7 +76,7 @@ pub struct End {
 impl End {
     /// `status` is that of the session by now.
     pub fn of(tip: &LogEntry, status: Status) -> Self {
-        Self { status, reason: tip.stop_reason, limit: tip.limit, by: tip.ended_by }
+        Self { status, reason: tip.stop_reason(), limit: tip.limit(), by: tip.ended_by() }
     }
 }
 

@@ -10,13 +10,13 @@ use serde_json::Value;
 
 use ralph_agent::answer::recorded_parser;
 use ralph_core::record::{
-    AgentEvent, Hint, Interrupter, Iteration, LogEntry, ObjectId, Outcome, RALPH, RecordKind, Session,
-    SessionFacts, SessionId, SessionTotals, Summary, Task,
+    AgentEvent, Hint, Iteration, LogEntry, ObjectId, Outcome, RALPH, Session, SessionId, SessionTotals,
+    Summary, Task,
 };
 use ralph_git::worktree::ChangedFile;
 use ralph_os::process::Tool;
 use ralph_store::{
-    Ask, Control, FilePart, Holder, LoopLock, SessionQuery, SessionRefs, SessionRows, SharedRow, Spool, Store,
+    Ask, Control, FilePart, Holder, LoopLock, SessionQuery, SessionRefs, SessionRows, Spool, Store,
 };
 use ralph_ui::review::Review;
 use ralph_ui::tui::{
@@ -172,9 +172,9 @@ impl Records {
     fn session(&self, id: &SessionId) -> Result<Session> {
         let ends = self.seen().ends.get(id).cloned();
         let (first, tip) = ends.with_context(|| format!("find session {id}"))?;
-        let bytes = match self.store.file(&tip.commit, "session.json")? {
+        let bytes = match self.store.file(&tip.commit(), "session.json")? {
             Some(bytes) => bytes,
-            None => self.store.file(&first.commit, "session.json")?.context("find session.json")?,
+            None => self.store.file(&first.commit(), "session.json")?.context("find session.json")?,
         };
         serde_json::from_slice(&bytes).with_context(|| format!("read session.json of {id}"))
     }
@@ -183,7 +183,7 @@ impl Records {
     fn list(&self, seen: &mut Seen) -> Result<()> {
         let mut unread = Vec::new();
         let listing = self.store.listing(|_| true, &mut unread)?;
-        let mut unreadable: Vec<Error> = unread.into_iter().map(|(_, error)| error).collect();
+        let unreadable: Vec<Error> = unread.into_iter().map(|(_, error)| error).collect();
         let mut by_feature: Vec<(String, Vec<SessionRows<'_>>)> = Vec::new();
         for rows in listing.sessions() {
             if !self.wanted.is_for(&rows.refs.session, rows.feature) {
@@ -198,30 +198,22 @@ impl Records {
         (seen.features, seen.inputs) = (Vec::new(), Vec::new());
         for (path, sessions) in by_feature {
             let stamp = self.list_stamp(&path);
-            let commits = sessions.iter().rev().flat_map(|rows| rows.rows().rev());
-            let list = summary::list(
-                &self.context,
-                &self.store,
-                &path,
-                commits.filter_map(|row| row.commit.parse().ok()),
-            );
+            let commits = sessions.iter().rev().flat_map(|rows| rows.entries().iter().rev());
+            let list = summary::list(&self.context, &self.store, &path, commits.map(LogEntry::commit));
             let hints = summary::hints(&self.store, &path);
             let (mut nights, mut all_facts) = (Vec::new(), Vec::new());
             for rows in sessions {
-                let facts = rows.facts();
-                match self.night(&rows, &facts) {
-                    Ok(Some((first, tip, night))) => {
-                        seen.ends.insert(night.id.clone(), (first, tip));
-                        nights.push(night);
-                        all_facts.push(facts);
-                    }
-                    Ok(None) => {}
-                    Err(error) => unreadable.push(error),
-                }
+                let ([first, .., tip] | [first @ tip], Some(facts)) = (rows.entries(), rows.facts()) else {
+                    continue;
+                };
+                let night = self.night(&rows, [first, tip]);
+                seen.ends.insert(night.id.clone(), (first.clone(), tip.clone()));
+                nights.push(night);
+                all_facts.push(facts);
             }
             let newest =
                 nights.last().and_then(|night| night.attempts.iter().rfind(|one| one.exit.agent.is_some()));
-            let newest = newest.and_then(Attempt::entry);
+            let newest = newest.map(|one| &one.entry);
             let summary = summary::of_facts(&self.context, &path, &all_facts, newest, &list, &hints, None)?;
             let validation = summary::validation_now(&self.context, &listing, &path, None);
             let summary = Summary { validation, ..summary };
@@ -233,31 +225,15 @@ impl Records {
         Ok(())
     }
 
-    /// Returns what a session's records say, with the oldest and the newest of them; `None` without any.
-    fn night(
-        &self,
-        rows: &SessionRows<'_>,
-        facts: &SessionFacts<'_>,
-    ) -> Result<Option<(LogEntry, LogEntry, Night)>> {
-        let (Some(first), Some(tip)) = (rows.first(), rows.tip()) else { return Ok(None) };
-        let (first, tip) = (first.entry()?, tip.entry()?);
-        let mut shared: Vec<SharedRow> = Vec::with_capacity(facts.iterations.len());
-        shared.extend(rows.shared_iterations());
-        if shared.len() != facts.iterations.len() {
-            bail!("read the records of {}", rows.refs.session);
-        }
-        let attempts = shared.into_iter().zip(&facts.iterations).map(|(row, facts)| Attempt::new(row, facts));
-        let attempts = attempts.collect();
-        let begin = rows.rows().rfind(|row| row.kind.begins()).map(|row| row.entry()).transpose()?;
-        let elsewhere = begin.and_then(|begin| self.store.elsewhere_since(rows.refs, &begin, &tip));
-        let totals = SessionTotals::fold(&first.session, &facts.iterations);
-        let was_killed = tip.ended_by.is_some_and(|ended| ended.by == Interrupter::Killed);
-        let has_breaks = was_killed || rows.rows().any(|row| row.kind == RecordKind::Resume);
-        let entries = rows.rows().take_while(|_| has_breaks).map(|row| row.entry());
-        let away_ms = LogEntry::away_ms(&entries.collect::<Result<Vec<_>>>()?);
-        let runs = rows.rows().filter(|row| row.kind.begins()).count();
-        let night = Night { away_ms, runs, ..Night::new(&first, &tip, attempts, totals, elsewhere) };
-        Ok(Some((first, tip, night)))
+    /// Returns what a session's records say, of which `first` is the oldest and `tip` the newest.
+    fn night(&self, rows: &SessionRows<'_>, [first, tip]: [&LogEntry; 2]) -> Night {
+        let entries = rows.entries();
+        let attempts = rows.iterations().filter_map(Attempt::of).collect();
+        let begin = entries.iter().rfind(|entry| entry.kind().begins());
+        let elsewhere = begin.and_then(|begin| self.store.elsewhere_since(rows.refs, begin, tip));
+        let totals = SessionTotals::fold(&first.session(), entries);
+        let (away_ms, runs) = (LogEntry::away_ms(entries), LogEntry::runs(entries));
+        Night { away_ms, runs, ..Night::new(first, tip, attempts, totals, elsewhere) }
     }
 
     /// Returns when the list in the work tree was written, and its length, by which a change is seen.
@@ -304,7 +280,7 @@ impl Records {
         let attempts = night.iter().flat_map(|night| night.attempts.iter().rev());
         for one in attempts.filter(|one| one.outcome != Outcome::Skipped).take(MAX_READ) {
             // One that cannot be read is passed over.
-            let record = one.entry().and_then(|entry| self.iteration(&entry.commit).ok());
+            let record = self.iteration(&one.entry.commit()).ok();
             for words in record.map(|record| record.learnings).unwrap_or_default() {
                 if learnings.len() < MAX_LEARNINGS && !learnings.iter().any(|(_, known)| *known == words) {
                     learnings.push((one.number, words));
@@ -320,12 +296,12 @@ impl Records {
 
     fn changed_files(&self, night: &Night) -> Result<Option<Vec<ChangedFile>>> {
         let ends = self.seen().ends.get(&night.id).cloned();
-        let Some((first, _)) = ends.filter(|(first, _)| first.iteration.is_none()) else { return Ok(None) };
-        let oldest = night.attempts.iter().find_map(Attempt::snapshot);
-        let newest = night.attempts.iter().rev().find_map(Attempt::snapshot);
+        let Some((first, _)) = ends.filter(|(first, _)| first.iteration().is_none()) else { return Ok(None) };
+        let oldest = night.attempts.iter().find_map(|one| one.entry.snapshot());
+        let newest = night.attempts.iter().rev().find_map(|one| one.entry.snapshot());
         files_between(
             &self.store,
-            &SessionRefs::new(&first.feature, night.id.clone()),
+            &SessionRefs::new(first.feature(), night.id.clone()),
             &first,
             [oldest, newest],
         )
@@ -416,7 +392,7 @@ impl Records {
     fn own_files(&self, session: &SessionId) -> Result<FeatureFiles> {
         let ends = self.seen().ends.get(session).cloned();
         let (first, _) = ends.with_context(|| format!("find session {session}"))?;
-        Ok(files_of(&self.store, &first.feature, Some(&first)))
+        Ok(files_of(&self.store, first.feature(), Some(&first)))
     }
 
     /// Returns the files of attempts that are in the work tree as these left them.
@@ -455,7 +431,7 @@ impl Backend for Records {
         seen.live = live;
         let mut live = seen.live.clone();
         // One that wrote its end only lets go of its lock.
-        live.retain(|id, _| seen.ends.get(id).is_some_and(|(_, tip)| tip.stop_reason.is_none()));
+        live.retain(|id, _| seen.ends.get(id).is_some_and(|(_, tip)| tip.stop_reason().is_none()));
         for (id, live) in &mut live {
             let number = live.in_flight.as_ref().map(|running| running.number);
             let is_recorded = seen.features.iter().any(|feature| {

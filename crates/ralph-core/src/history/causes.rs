@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::record::{Iteration, IterationFacts, Outcome, TaskName};
+use crate::record::{Iteration, LogEntry, Outcome, TaskName};
 
 use super::failure_key::FailureKey;
 
@@ -50,22 +50,13 @@ impl<'a> CauseRecord<'a> {
         }
     }
 
-    /// Returns the same from what is counted of a record.
-    pub fn of_facts(facts: &'a IterationFacts<'_>) -> Self {
-        let IterationFacts { outcome, fingerprint, exit, failure_class, cause, .. } = facts;
-        let (task, cause) = (facts.task.as_deref(), cause.as_deref());
-        let known = FailureKey::new(*outcome, fingerprint.as_deref(), *exit, *failure_class, cause);
-        Self {
-            task,
-            closed: facts.closed.iter().map(AsRef::as_ref).collect(),
-            cause: (*outcome == Outcome::Failure).then(|| {
-                known.map_or_else(
-                    || Cause::Words(cause.unwrap_or_default().to_owned(), task.map(str::to_owned)),
-                    Cause::Known,
-                )
-            }),
-            outcome: *outcome,
-        }
+    /// Returns the same from what a listing says.
+    pub fn of_entry(entry: &'a LogEntry) -> Option<Self> {
+        let (outcome, task) = (entry.outcome()?, entry.task());
+        let words = || Cause::Words(entry.cause().unwrap_or_default().to_owned(), task.map(str::to_owned));
+        let cause = || FailureKey::of_entry(entry).map_or_else(words, Cause::Known);
+        let closed = entry.closed();
+        Some(Self { task, closed, cause: (outcome == Outcome::Failure).then(cause), outcome })
     }
 }
 

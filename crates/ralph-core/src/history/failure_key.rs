@@ -25,8 +25,9 @@ impl FailureKey {
 
     /// Returns the same from what a listing says.
     pub fn of_entry(entry: &LogEntry) -> Option<Self> {
-        let LogEntry { outcome, fingerprint, exit, failure_class, cause, .. } = entry;
-        Self::new((*outcome)?, fingerprint.as_deref(), *exit, *failure_class, cause.as_deref())
+        // Of thousands of entries only failures are looked at.
+        let outcome = entry.outcome().filter(|outcome| *outcome == Outcome::Failure)?;
+        Self::new(outcome, entry.fingerprint(), entry.exit(), entry.failure_class(), entry.cause())
     }
 
     /// Returns the same from what it is made of.

@@ -61,13 +61,13 @@ impl Groups {
     pub fn of(runs: &[GroupedRun<'_>]) -> Self {
         let runs: Vec<_> = runs.iter().filter(|run| run.entry.has_run()).collect();
         Self {
-            by_agent: group(&runs, |run| ByAgent { agent: run.entry.agent.clone().unwrap_or_default() }),
+            by_agent: group(&runs, |run| ByAgent { agent: run.entry.agent().unwrap_or_default().to_owned() }),
             by_model: group(&runs, |run| ByModel {
                 asked: run.asked.clone(),
-                answered: run.entry.model.clone(),
+                answered: run.entry.model().map(str::to_owned),
             }),
             by_day: group(&runs, |run| ByDay {
-                day: run.utc_offset.as_ref().and_then(|offset| local_day(run.entry.started_at, offset)),
+                day: run.utc_offset.as_ref().and_then(|offset| local_day(run.entry.started_at(), offset)),
             }),
         }
     }
@@ -88,8 +88,8 @@ fn group<K: Ord + Clone + Serialize>(
             cost: Cost::default(),
         });
         group.attempts += usize::from(entry.is_attempt());
-        group.success += usize::from(entry.outcome == Some(Outcome::Success));
-        group.tokens = group.tokens.plus(&entry.tokens);
+        group.success += usize::from(entry.outcome() == Some(Outcome::Success));
+        group.tokens = group.tokens.plus(&entry.tokens());
         group.cost = group.cost.plus(entry.cost());
     }
     groups.into_values().collect()
@@ -106,7 +106,7 @@ fn local_day(at: Timestamp, offset: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::samples;
+    use crate::record::{Field, samples};
 
     #[test]
     fn a_day_is_that_of_the_place_where_the_loop_ran() {
@@ -127,15 +127,17 @@ mod tests {
     #[test]
     fn runs_are_grouped_and_what_is_not_recorded_is_null() {
         let mut entries = samples::log_entries("T1+ T1- T1- T1!");
-        for (entry, cost_usd) in entries.iter_mut().zip([Some(1.0), Some(2.0)]) {
-            (entry.cost_usd, entry.model) = (cost_usd, Some("opus-4".to_owned()));
-            entry.started_at = "2026-01-31T11:00:00Z".parse().unwrap();
+        let started_at: Timestamp = "2026-01-31T11:00:00Z".parse().unwrap();
+        for (entry, cost_usd) in entries.iter_mut().zip([1.0, 2.0]) {
+            entry.set(Field::CostUsd, cost_usd);
+            entry.set(Field::Model, "opus-4");
+            entry.set(Field::Started, started_at.ms());
         }
-        entries[2].outcome = Some(Outcome::Interrupted);
+        entries[2].set(Field::Outcome, Outcome::Interrupted);
         let runs: Vec<_> = entries
             .iter()
             .map(|entry| {
-                let asked = entry.cost_usd.map(|_| "opus".to_owned());
+                let asked = entry.cost_usd().map(|_| "opus".to_owned());
                 let utc_offset = asked.as_ref().map(|_| "+01:00".to_owned());
                 GroupedRun { entry, asked, utc_offset }
             })

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use serde::Serialize;
 
 use super::failure_key::FailureKey;
-use crate::record::{Cost, Durations, LogEntry, Outcome, SessionId, TaskName, Timestamp, Tokens};
+use crate::record::{Cost, Durations, Field, LogEntry, Outcome, TaskName, Timestamp, Tokens};
 
 /// Maximum number of steps in which the course of a session is shown.
 const STEPS: usize = 40;
@@ -29,7 +29,7 @@ impl Counts {
     fn add(&mut self, entry: &LogEntry, is_repeated: bool) {
         self.runs += usize::from(entry.is_attempt());
         self.repeated += usize::from(is_repeated);
-        match entry.outcome {
+        match entry.outcome() {
             Some(Outcome::Success) => self.success += usize::from(entry.is_attempt()),
             Some(Outcome::Failure) => self.failure += 1,
             Some(Outcome::Skipped) => self.skipped += 1,
@@ -128,7 +128,7 @@ impl Stats {
         let mut counts = Counts::default();
         let (mut tokens, mut duration_ms) = (Tokens::default(), Durations::default());
         let mut cost = Cost::default();
-        let mut sessions: HashSet<&SessionId> = HashSet::new();
+        let mut sessions: HashSet<Option<&str>> = HashSet::new();
         let mut tasks: BTreeMap<(&str, &str), OfTask> = BTreeMap::new();
         let mut causes = Causes::new();
         let mut runs: Vec<&LogEntry> = Vec::new();
@@ -136,41 +136,42 @@ impl Stats {
         let mut flags: BTreeMap<String, usize> = BTreeMap::new();
         let mut second_runs = 0;
         for entry in entries {
-            sessions.insert(&entry.session);
+            sessions.insert(entry.get(Field::Session));
             let noted = note_cause(&mut causes, entry);
             with_cause += usize::from(noted.is_some());
             let is_repeated = noted == Some(true);
             counts.add(entry, is_repeated);
-            for code in &entry.flags {
+            for code in entry.flags() {
                 *flags.entry(code.as_str().to_owned()).or_default() += 1;
             }
-            second_runs += usize::from(entry.duration_ms.second.is_some());
-            tokens = tokens.plus(&entry.tokens);
+            second_runs += usize::from(entry.duration_ms().second.is_some());
+            tokens = tokens.plus(&entry.tokens());
             cost = cost.plus(entry.cost());
-            duration_ms = duration_ms.plus(&entry.duration_ms);
+            duration_ms = duration_ms.plus(&entry.duration_ms());
             if entry.is_attempt() {
                 runs.push(entry);
             }
             // What is tried again was opened again; what is closed beside another was done without an attempt of its own.
-            let is_again = entry.task.iter().filter(|_| entry.is_attempt());
-            for name in is_again.chain(&entry.reopened) {
-                if let Some(of_task) = tasks.get_mut(&(entry.feature.as_str(), name.as_str())) {
+            let is_again = entry.task().filter(|_| entry.is_attempt());
+            for name in is_again.into_iter().chain(entry.reopened()) {
+                if let Some(of_task) = tasks.get_mut(&(entry.feature(), name)) {
                     of_task.is_done = false;
                 }
             }
-            for name in &entry.closed {
+            for name in entry.closed() {
                 tasks
-                    .entry((&entry.feature, name))
-                    .or_insert_with(|| OfTask::new(&entry.feature, name))
+                    .entry((entry.feature(), name))
+                    .or_insert_with(|| OfTask::new(entry.feature(), name))
                     .is_done = true;
             }
-            if let Some(task) = &entry.task {
-                let of_task =
-                    tasks.entry((&entry.feature, task)).or_insert_with(|| OfTask::new(&entry.feature, task));
+            if let Some(task) = entry.task() {
+                let of_task = tasks
+                    .entry((entry.feature(), task))
+                    .or_insert_with(|| OfTask::new(entry.feature(), task));
                 of_task.counts.add(entry, is_repeated);
-                of_task.tokens = of_task.tokens.plus(&entry.tokens);
+                of_task.tokens = of_task.tokens.plus(&entry.tokens());
                 of_task.cost = of_task.cost.plus(entry.cost());
-                of_task.duration_ms = of_task.duration_ms.plus(&entry.duration_ms);
+                of_task.duration_ms = of_task.duration_ms.plus(&entry.duration_ms());
             }
         }
         Self {
@@ -194,19 +195,19 @@ impl Stats {
 /// Counts the cause of a failure; returns whether its feature had met it before, `None` if there is no cause.
 fn note_cause<'a>(causes: &mut Causes<'a>, entry: &'a LogEntry) -> Option<bool> {
     let key = FailureKey::of_entry(entry)?;
-    let fingerprint = key.fingerprint(entry.fingerprint.as_deref());
-    let cause = causes.entry((&entry.feature, key)).or_insert_with(|| Cause {
+    let fingerprint = key.fingerprint(entry.fingerprint());
+    let cause = causes.entry((entry.feature(), key)).or_insert_with(|| Cause {
         fingerprint,
         cause: None,
         times: 0,
         tasks: Vec::new(),
-        last_at: entry.ended_at,
+        last_at: entry.ended_at(),
     });
     cause.times += 1;
-    cause.last_at = entry.ended_at;
-    cause.cause.clone_from(&entry.cause);
-    if let Some(task) = entry.task.as_ref().filter(|task| !cause.tasks.contains(task)) {
-        cause.tasks.push(task.clone());
+    cause.last_at = entry.ended_at();
+    cause.cause = entry.cause().map(str::to_owned);
+    if let Some(task) = entry.task().filter(|task| !cause.tasks.iter().any(|known| known == task)) {
+        cause.tasks.push(task.to_owned());
     }
     Some(cause.times > 1)
 }
@@ -225,8 +226,8 @@ fn steps(runs: &[&LogEntry]) -> Vec<Step> {
     runs.chunks(size)
         .filter_map(|chunk| {
             let (first, last) = (chunk.first()?, chunk.last()?);
-            let success = chunk.iter().filter(|entry| entry.outcome == Some(Outcome::Success)).count();
-            Some(Step { from: first.ended_at, to: last.ended_at, runs: chunk.len(), success })
+            let success = chunk.iter().filter(|entry| entry.outcome() == Some(Outcome::Success)).count();
+            Some(Step { from: first.ended_at(), to: last.ended_at(), runs: chunk.len(), success })
         })
         .collect()
 }
@@ -263,8 +264,8 @@ mod tests {
     #[test]
     fn flags_are_counted_by_their_codes() {
         let mut entries = entries("T1+ T2+ T3+");
-        entries[0].flags = vec![FlagCode::Fewer, FlagCode::Judge];
-        entries[2].flags = vec![FlagCode::Fewer];
+        entries[0].set(Field::Flags, "fewer,judge");
+        entries[2].set(Field::Flags, FlagCode::Fewer);
         let flags: Vec<_> = Stats::of(&entries).flags.into_iter().collect();
         assert_eq!(flags, [("fewer".to_owned(), 2), ("judge".to_owned(), 1)]);
     }

@@ -1,11 +1,22 @@
 //! The content of a record's commit message: all that a list needs, without reading a tree.
 
-use serde::Serialize;
+use std::borrow::Cow;
+use std::fmt;
+use std::ops::Range;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use anyhow::{Context, Result, bail};
+use serde::ser::SerializeStruct as _;
+use serde::{Serialize, Serializer};
 use strum::{EnumString, IntoStaticStr};
 
+use super::fields::{self, Field, PARTS, TRAILERS};
+use super::trailers::{escape, field, names, numbers, trailers_of, unescape};
 use super::{
-    Claim, Cost, Durations, EndedBy, Exits, FailureClass, FlagCode, GoneHow, Interrupter, Interruption,
-    Limit, ObjectId, Outcome, SessionId, Status, StopReason, TaskName, Timestamp, Tokens,
+    Claim, Cost, Durations, EndedBy, Exits, FLAG_SEPARATOR, FLAGS_LINE, FailureClass, FlagCode, GoneHow,
+    Interrupter, Interruption, Limit, ObjectId, Outcome, SCHEMA, SessionId, Status, StopReason, TaskCounts,
+    TaskName, Timestamp, Tokens,
 };
 
 /// Longest [`LogEntry::title`].
@@ -34,89 +45,393 @@ impl RecordKind {
     }
 }
 
+/// A part that is not there, in a row.
+const NONE: &str = "-";
+
 /// One commit of a session's log, as its message describes it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+///
+/// There may be thousands, of which a list shows little: an entry is a piece of text that it may share with others, with the
+/// places of its parts, and each part is parsed where it is asked for.
+#[derive(Clone)]
 pub struct LogEntry {
-    pub commit: ObjectId,
-    #[serde(skip)]
-    pub parent: Option<ObjectId>,
-    #[serde(skip)]
-    pub kind: RecordKind,
-    #[serde(skip)]
-    pub subject: String,
-    pub session: SessionId,
-    pub feature: String,
-    pub iteration: Option<u32>,
-    pub task: Option<TaskName>,
-    /// The beginning of what the task asks for, of at most [`MAX_TITLE_CHARS`] characters.
-    pub title: Option<String>,
-    pub phase: Option<String>,
-    /// Which run at this task it is in its session, from 1; `None` in older records.
-    pub attempt: Option<u32>,
-    pub outcome: Option<Outcome>,
-    pub failure_class: Option<FailureClass>,
-    /// Why it did not succeed; `None` for a success, and in older records.
-    pub cause: Option<String>,
-    /// Claims of the agent that proved false.
-    pub false_claim: Vec<Claim>,
-    pub started_at: Timestamp,
-    pub ended_at: Timestamp,
-    pub exit: Exits,
-    pub duration_ms: Durations,
-    pub agent: Option<String>,
-    pub model: Option<String>,
-    pub tokens: Tokens,
-    pub cost_usd: Option<f64>,
-    pub closed: Vec<TaskName>,
-    pub tasks_done: usize,
-    pub tasks_open: usize,
-    pub fingerprint: Option<String>,
-    /// `None` in older records, and if no validation ran.
-    pub tests: Option<TestCounts>,
-    pub flags: Vec<FlagCode>,
-    /// The text of the first flag, as the entry in the message has it.
-    #[serde(skip)]
-    pub first_flag: Option<String>,
-    pub refused: Option<FlagCode>,
-    pub reopened: Vec<TaskName>,
-    /// Tasks whose work went or came back.
-    #[serde(skip)]
-    pub gone: Vec<(TaskName, GoneHow)>,
-    pub head_before: Option<ObjectId>,
-    pub head_after: Option<ObjectId>,
-    pub snapshot: Option<ObjectId>,
-    #[serde(skip)]
-    pub status: Option<Status>,
-    #[serde(skip)]
-    pub stop_reason: Option<StopReason>,
-    #[serde(skip)]
-    pub limit: Option<Limit>,
-    #[serde(skip)]
-    pub ended_by: Option<EndedBy>,
+    text: Arc<String>,
+    /// Where the parts begin, each after a tab, and one more for the end.
+    at: [u32; PARTS + 1],
+    /// A bit for each part that is there; what is empty is there as well.
+    there: u64,
 }
 
-/// Counts of tests that a validation printed; `None` if they are not known.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub struct TestCounts {
-    pub passed: Option<u64>,
-    pub failed: Option<u64>,
-    pub skipped: Option<u64>,
+/// The parts of a commit that its message does not hold.
+#[derive(Debug, Clone)]
+pub struct Envelope {
+    pub commit: ObjectId,
+    pub parent: Option<ObjectId>,
+    pub authored_at: Timestamp,
+    pub committed_at: Timestamp,
 }
+
+/// What an entry is made of, by the places of its fields.
+type Parts<'a> = [Option<Cow<'a, str>>; PARTS];
 
 impl LogEntry {
+    /// Reads a message and checks all parts of it. Returns `None` if it is not one of ours.
+    pub fn of_message(message: &str, envelope: &Envelope) -> Result<Option<Self>> {
+        let commit = &envelope.commit;
+        let trailers: Vec<(&str, Cow<'_, str>)> = trailers_of(message).collect();
+        let find =
+            |wanted: &str| trailers.iter().find_map(|(name, value)| (*name == wanted).then_some(value));
+        let Some(schema) = find("Schema") else { return Ok(None) };
+        if schema.parse::<u32>().ok() != Some(SCHEMA) {
+            bail!(
+                "{commit} has schema {schema}, this version reads schema {SCHEMA}\nhint: update specify-ralph"
+            );
+        }
+        let mut parts = of_envelope(message, envelope);
+        for row in TRAILERS {
+            match find(row.name) {
+                Some(value) => {
+                    let checked = (row.check)(value).with_context(|| format!("read Ralph-{}", row.name));
+                    checked.with_context(|| format!("read the trailers of {commit}"))?;
+                    parts[row.field as usize] = Some(Cow::Borrowed(value));
+                }
+                None if matches!(row.field, Field::Record | Field::Session | Field::Feature) => {
+                    bail!("read {commit}: no trailer Ralph-{}", row.name)
+                }
+                None => {}
+            }
+        }
+        let time = parts[Field::Time as usize].take().unwrap_or_default();
+        let started = precise(envelope.authored_at, field(&time, "started"));
+        let ended = precise(envelope.committed_at, field(&time, "ended"));
+        parts[Field::Started as usize] = Some(started.ms().to_string().into());
+        parts[Field::Ended as usize] = Some(ended.ms().to_string().into());
+        parts[Field::Title as usize] = find("Task").and_then(|task| title(message, task)).map(Cow::Owned);
+        parts[Field::FirstFlag as usize] = first_flag(message).map(Cow::Borrowed);
+        Ok(Some(Self::of_parts(&parts)))
+    }
+
+    /// Returns what is known of a record that cannot be read: that it is in the log of `session`.
+    pub fn unknown(message: &str, envelope: &Envelope, session: &SessionId, feature: &str) -> Self {
+        let mut parts = of_envelope(message, envelope);
+        parts[Field::Record as usize] = Some(RecordKind::Unknown.into_str().into());
+        parts[Field::Session as usize] = Some(session.as_str().into());
+        parts[Field::Feature as usize] = Some(feature.into());
+        Self::of_parts(&parts)
+    }
+
+    fn of_parts(parts: &Parts<'_>) -> Self {
+        let (mut text, mut at, mut there) = (String::new(), [0; PARTS + 1], 0);
+        for (place, part) in parts.iter().enumerate() {
+            if let Some(part) = part {
+                text.push_str(part);
+                there |= 1 << place;
+            }
+            text.push('\t');
+            // Commits of more than a mebibyte are not read.
+            at[place + 1] = u32::try_from(text.len()).unwrap_or(u32::MAX);
+        }
+        Self { text: Arc::new(text), at, there }
+    }
+
+    /// Reads the row in that part of a text, without its line end. What is in it was checked as it was written. Returns `None`
+    /// if we did not write it.
+    pub fn of_row(text: &Arc<String>, line: Range<usize>) -> Option<Self> {
+        let bytes = text.as_bytes().get(line.clone())?;
+        let start = u32::try_from(line.start).ok().filter(|_| u32::try_from(line.end).is_ok())?;
+        let (mut at, mut there, mut place) = ([start; PARTS + 1], 0_u64, 0);
+        let (mut begin, mut has_escapes) = (0, false);
+        for end in (0..bytes.len()).filter(|at| matches!(bytes[*at], b'\t' | b'%')).chain([bytes.len()]) {
+            if bytes.get(end) == Some(&b'%') {
+                has_escapes = true;
+                continue;
+            }
+            if place == PARTS {
+                return None;
+            }
+            there |= u64::from(bytes[begin..end] != *NONE.as_bytes()) << place;
+            (place, begin) = (place + 1, end + 1);
+            at[place] = start + u32::try_from(begin).ok()?;
+        }
+        let row = Self { text: Arc::clone(text), at, there };
+        let is_ours = place == PARTS
+            && row.parse::<ObjectId>(Field::Commit).is_some()
+            && row.parse::<SessionId>(Field::Session).is_some();
+        if is_ours && has_escapes {
+            return Some(Self::of_parts(&Field::ALL.map(|field| row.get(field).map(unescape))));
+        }
+        is_ours.then_some(row)
+    }
+
+    /// Adds its row, with a line end.
+    pub fn write_row(&self, to: &mut String) {
+        for (place, field) in Field::ALL.iter().enumerate() {
+            if place > 0 {
+                to.push('\t');
+            }
+            match self.get(*field) {
+                None => to.push_str(NONE),
+                Some(NONE) => to.push_str("%2d"),
+                Some(part) => to.push_str(&escape(part)),
+            }
+        }
+        to.push('\n');
+    }
+
+    /// Sets a field to another text.
+    #[cfg(any(test, feature = "testing"))]
+    pub fn set(&mut self, field: Field, value: impl fmt::Display) {
+        self.replace(field, Some(value.to_string()));
+    }
+
+    #[cfg(any(test, feature = "testing"))]
+    pub fn clear(&mut self, fields: &[Field]) {
+        for field in fields {
+            self.replace(*field, None);
+        }
+    }
+
+    #[cfg(any(test, feature = "testing"))]
+    fn replace(&mut self, field: Field, value: Option<String>) {
+        let mut parts: Parts<'_> = Field::ALL.map(|field| self.get(field).map(Cow::Borrowed));
+        parts[field as usize] = value.map(Cow::Owned);
+        *self = Self::of_parts(&parts);
+    }
+
+    /// Returns the text of a field; `None` if the record has none.
+    pub fn get(&self, field: Field) -> Option<&str> {
+        let place = field as usize;
+        let [begin, end] = [self.at[place], self.at[place + 1] - 1];
+        (self.there >> place & 1 == 1).then(|| self.text.get(begin as usize..end as usize))?
+    }
+
+    fn parse<T: FromStr>(&self, field: Field) -> Option<T> {
+        self.get(field)?.parse().ok()
+    }
+
+    fn word<T>(&self, field: Field, read: impl Fn(&str) -> Result<T>) -> Option<T> {
+        read(self.get(field)?).ok()
+    }
+
+    fn names(&self, field: Field) -> impl Iterator<Item = &str> {
+        names(self.get(field).unwrap_or_default())
+    }
+
+    fn time(&self, field: Field) -> Timestamp {
+        Timestamp::from_ms(self.parse(field).unwrap_or_default())
+    }
+
+    pub fn commit(&self) -> ObjectId {
+        self.parse(Field::Commit).expect("looked at as it was read")
+    }
+
+    pub fn parent(&self) -> Option<ObjectId> {
+        self.parse(Field::Parent)
+    }
+
+    pub fn kind(&self) -> RecordKind {
+        self.parse(Field::Record).unwrap_or(RecordKind::Unknown)
+    }
+
+    pub fn is_iteration(&self) -> bool {
+        self.kind() == RecordKind::Iteration
+    }
+
+    /// Returns the first line of its message.
+    pub fn subject(&self) -> &str {
+        self.get(Field::Line).unwrap_or_default()
+    }
+
+    pub fn session(&self) -> SessionId {
+        self.parse(Field::Session).expect("looked at as it was read")
+    }
+
+    pub fn feature(&self) -> &str {
+        self.get(Field::Feature).unwrap_or_default()
+    }
+
+    /// Returns its number; `None` if it is not of an iteration.
+    pub fn iteration(&self) -> Option<u32> {
+        self.parse(Field::Iteration)
+    }
+
+    /// The same, 0 if it is not of an iteration.
+    pub fn number(&self) -> u32 {
+        self.iteration().unwrap_or_default()
+    }
+
+    pub fn is_of(&self, task: &str) -> bool {
+        self.task() == Some(task)
+    }
+
+    pub fn task(&self) -> Option<&str> {
+        self.get(Field::Task)
+    }
+
+    /// Returns the beginning of what the task asks for, of at most [`MAX_TITLE_CHARS`] characters.
+    pub fn title(&self) -> Option<&str> {
+        self.get(Field::Title)
+    }
+
+    pub fn phase(&self) -> Option<&str> {
+        self.get(Field::Phase)
+    }
+
+    /// Returns which run at this task it is in its session, from 1; `None` in older records.
+    pub fn attempt(&self) -> Option<u32> {
+        self.parse(Field::Attempt)
+    }
+
+    pub fn outcome(&self) -> Option<Outcome> {
+        self.word(Field::Outcome, Outcome::of_record)
+    }
+
+    pub fn failure_class(&self) -> Option<FailureClass> {
+        self.word(Field::FailureClass, FailureClass::of_record)
+    }
+
+    /// Returns why it did not succeed; `None` for a success, and in older records.
+    pub fn cause(&self) -> Option<&str> {
+        self.get(Field::Cause)
+    }
+
+    /// Returns the claims of the agent that proved false.
+    pub fn false_claim(&self) -> Vec<Claim> {
+        self.names(Field::FalseClaim).filter_map(|claim| Claim::of_record(claim).ok()).collect()
+    }
+
+    pub fn started_at(&self) -> Timestamp {
+        self.time(Field::Started)
+    }
+
+    pub fn ended_at(&self) -> Timestamp {
+        self.time(Field::Ended)
+    }
+
+    pub fn exit(&self) -> Exits {
+        self.word(Field::Exit, fields::exits).unwrap_or_default()
+    }
+
+    pub fn duration_ms(&self) -> Durations {
+        self.word(Field::DurationMs, fields::durations).unwrap_or_default()
+    }
+
+    pub fn agent(&self) -> Option<&str> {
+        self.get(Field::Agent)
+    }
+
+    pub fn model(&self) -> Option<&str> {
+        self.get(Field::Model)
+    }
+
+    pub fn tokens(&self) -> Tokens {
+        self.word(Field::Tokens, fields::tokens).unwrap_or_default()
+    }
+
+    pub fn cost_usd(&self) -> Option<f64> {
+        self.parse(Field::CostUsd)
+    }
+
+    /// Returns the tasks that went from open to done.
+    pub fn closed(&self) -> Vec<&str> {
+        names(self.get(Field::Tasks).and_then(|tasks| field(tasks, "closed")).unwrap_or_default()).collect()
+    }
+
+    pub fn closes(&self, task: &str) -> bool {
+        self.closed().contains(&task)
+    }
+
+    /// Returns the counts of tasks in the list after it.
+    pub fn tasks(&self) -> TaskCounts {
+        let counts = self.word(Field::Tasks, |tasks| numbers(tasks, ["done", "open"]));
+        let [done, open] = counts.unwrap_or_default().map(Option::unwrap_or_default);
+        TaskCounts { done, open }
+    }
+
+    pub fn fingerprint(&self) -> Option<&str> {
+        self.get(Field::Fingerprint)
+    }
+
+    /// Returns the counts of tests that its validation printed; `None` in older records, and if no validation ran.
+    pub fn tests(&self) -> Option<TestCounts> {
+        self.word(Field::Tests, fields::tests)
+    }
+
+    pub fn flags(&self) -> Vec<FlagCode> {
+        self.names(Field::Flags).filter_map(|code| FlagCode::of_record(code).ok()).collect()
+    }
+
+    pub fn is_flagged(&self) -> bool {
+        self.names(Field::Flags).next().is_some()
+    }
+
+    pub fn has_flag(&self, code: FlagCode) -> bool {
+        self.names(Field::Flags).any(|flag| flag == code.as_str())
+    }
+
+    /// Returns the text of the first flag, as the entry in the message has it.
+    pub fn first_flag(&self) -> Option<&str> {
+        self.get(Field::FirstFlag)
+    }
+
+    pub fn refused(&self) -> Option<FlagCode> {
+        self.word(Field::Refused, FlagCode::of_record)
+    }
+
+    pub fn reopened(&self) -> Vec<&str> {
+        self.names(Field::Reopened).collect()
+    }
+
+    pub fn reopens(&self, task: &str) -> bool {
+        self.reopened().contains(&task)
+    }
+
+    /// Returns the tasks whose work went or came back.
+    pub fn gone(&self) -> Vec<(TaskName, GoneHow)> {
+        self.word(Field::Gone, fields::gone).unwrap_or_default()
+    }
+
+    pub fn head_before(&self) -> Option<ObjectId> {
+        self.word(Field::Work, |heads| fields::work(heads, "before"))?
+    }
+
+    pub fn head_after(&self) -> Option<ObjectId> {
+        self.word(Field::Work, |heads| fields::work(heads, "after"))?
+    }
+
+    /// Returns the snapshot of the work tree after it.
+    pub fn snapshot(&self) -> Option<ObjectId> {
+        self.parse(Field::Snapshot)
+    }
+
+    pub fn status(&self) -> Option<Status> {
+        self.word(Field::Status, Status::of_record)
+    }
+
+    pub fn stop_reason(&self) -> Option<StopReason> {
+        self.word(Field::StopReason, StopReason::of_record)
+    }
+
+    pub fn limit(&self) -> Option<Limit> {
+        self.word(Field::Limit, Limit::of_record)
+    }
+
+    pub fn ended_by(&self) -> Option<EndedBy> {
+        self.word(Field::EndedBy, EndedBy::of_record)
+    }
+
     /// Returns what its agent cost.
     pub fn cost(&self) -> Cost {
-        Cost::of_run(self.exit.agent, self.cost_usd)
+        Cost::of_run(self.exit().agent, self.cost_usd())
     }
 
     /// Returns true if an agent ran in it.
     pub fn has_run(&self) -> bool {
-        self.kind == RecordKind::Iteration && self.exit.agent.is_some()
+        self.is_iteration() && self.exit().agent.is_some()
     }
 
     /// Returns true if a person had the last word on a task.
     pub fn is_answer(&self) -> bool {
-        self.outcome == Some(Outcome::Reopened) || self.flags.contains(&FlagCode::Accepted)
+        self.outcome() == Some(Outcome::Reopened) || self.has_flag(FlagCode::Accepted)
     }
 
     /// Returns how often a loop was started or resumed on a session; `entries` are those of its log.
@@ -126,7 +441,7 @@ impl LogEntry {
         let begins = entries
             .iter()
             .zip(next)
-            .filter(|(entry, next)| entry.kind.begins() && !next.is_some_and(Self::is_answer));
+            .filter(|(entry, next)| entry.kind().begins() && !next.is_some_and(Self::is_answer));
         begins.count()
     }
 
@@ -134,27 +449,118 @@ impl LogEntry {
     /// `entries` are those of its log, oldest first.
     pub fn away_ms(entries: &[Self]) -> u64 {
         let [first, .., tip] = entries else { return 0 };
-        let (mut away, mut last) = (0, first.started_at);
+        let (mut away, mut last) = (0, first.started_at());
         for entry in entries {
-            if entry.kind == RecordKind::Resume {
-                away += last.ms_until(entry.started_at);
+            if entry.kind() == RecordKind::Resume {
+                away += last.ms_until(entry.started_at());
             }
-            let is_crash = entry.outcome.is_some_and(|outcome| {
-                Interruption::of(outcome, entry.failure_class, entry.exit.agent) == Some(Interruption::Crash)
+            let is_crash = entry.outcome().is_some_and(|outcome| {
+                Interruption::of(outcome, entry.failure_class(), entry.exit().agent)
+                    == Some(Interruption::Crash)
             });
-            last = match entry.ended_by {
+            last = match entry.ended_by() {
                 // When it died is not known: the next start writes these records.
-                _ if is_crash => entry.started_at,
+                _ if is_crash => entry.started_at(),
                 Some(by) if by.by == Interrupter::Killed => last,
-                _ => entry.ended_at,
+                _ => entry.ended_at(),
             };
         }
-        away + last.ms_until(tip.ended_at)
+        away + last.ms_until(tip.ended_at())
     }
 
     /// Returns true if it is an attempt: an agent had its turn, and the result was judged.
     pub fn is_attempt(&self) -> bool {
-        let is_acceptance = self.flags.contains(&FlagCode::Accepted);
-        self.outcome.is_some_and(|outcome| outcome.is_attempt(is_acceptance))
+        self.outcome().is_some_and(|outcome| outcome.is_attempt(self.has_flag(FlagCode::Accepted)))
     }
+}
+
+impl PartialEq for LogEntry {
+    fn eq(&self, other: &Self) -> bool {
+        Field::ALL.iter().all(|field| self.get(*field) == other.get(*field))
+    }
+}
+
+impl fmt::Debug for LogEntry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_map().entries(Field::ALL.iter().filter_map(|field| Some((field, self.get(*field)?)))).finish()
+    }
+}
+
+impl Serialize for LogEntry {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let TaskCounts { done, open } = self.tasks();
+        let mut json = serializer.serialize_struct("LogEntry", 31)?;
+        json.serialize_field("commit", &self.commit())?;
+        json.serialize_field("session", &self.session())?;
+        json.serialize_field("feature", self.feature())?;
+        json.serialize_field("iteration", &self.iteration())?;
+        json.serialize_field("task", &self.task())?;
+        json.serialize_field("title", &self.title())?;
+        json.serialize_field("phase", &self.phase())?;
+        json.serialize_field("attempt", &self.attempt())?;
+        json.serialize_field("outcome", &self.outcome())?;
+        json.serialize_field("failure_class", &self.failure_class())?;
+        json.serialize_field("cause", &self.cause())?;
+        json.serialize_field("false_claim", &self.false_claim())?;
+        json.serialize_field("started_at", &self.started_at())?;
+        json.serialize_field("ended_at", &self.ended_at())?;
+        json.serialize_field("exit", &self.exit())?;
+        json.serialize_field("duration_ms", &self.duration_ms())?;
+        json.serialize_field("agent", &self.agent())?;
+        json.serialize_field("model", &self.model())?;
+        json.serialize_field("tokens", &self.tokens())?;
+        json.serialize_field("cost_usd", &self.cost_usd())?;
+        json.serialize_field("closed", &self.closed())?;
+        json.serialize_field("tasks_done", &done)?;
+        json.serialize_field("tasks_open", &open)?;
+        json.serialize_field("fingerprint", &self.fingerprint())?;
+        json.serialize_field("tests", &self.tests())?;
+        json.serialize_field("flags", &self.flags())?;
+        json.serialize_field("refused", &self.refused())?;
+        json.serialize_field("reopened", &self.reopened())?;
+        json.serialize_field("head_before", &self.head_before())?;
+        json.serialize_field("head_after", &self.head_after())?;
+        json.serialize_field("snapshot", &self.snapshot())?;
+        json.end()
+    }
+}
+
+/// Returns what an entry has that is not in trailers, with the dates of the commit as its times.
+fn of_envelope<'a>(message: &'a str, envelope: &Envelope) -> Parts<'a> {
+    let mut parts = [const { None }; PARTS];
+    parts[Field::Commit as usize] = Some(envelope.commit.to_string().into());
+    parts[Field::Parent as usize] = envelope.parent.as_ref().map(|id| id.to_string().into());
+    parts[Field::Started as usize] = Some(envelope.authored_at.ms().to_string().into());
+    parts[Field::Ended as usize] = Some(envelope.committed_at.ms().to_string().into());
+    parts[Field::Line as usize] = Some(message.lines().next().unwrap_or_default().into());
+    parts
+}
+
+/// Returns the time of `text` if it is in the second of `date`, else `date`: a clock that went back does not change the
+/// order of records.
+pub fn precise(date: Timestamp, text: Option<&str>) -> Timestamp {
+    let time = text.and_then(|text| text.parse::<Timestamp>().ok());
+    time.filter(|time| time.seconds() == date.seconds()).unwrap_or(date)
+}
+
+/// Returns the task's text from the first lines of the entry; no trailer has it.
+fn title(message: &str, task: &str) -> Option<String> {
+    let line = message.lines().skip(2).take(2).find_map(|line| line.strip_prefix("**Task**: "))?;
+    let title = line.strip_prefix(task)?.trim();
+    (!title.is_empty()).then(|| title.chars().take(MAX_TITLE_CHARS).collect())
+}
+
+/// Returns the text of the first flag, from the first lines of the entry: its trailer has the codes alone.
+fn first_flag(message: &str) -> Option<&str> {
+    let mut lines = message.lines().skip(2).skip_while(|line| !line.starts_with("**Task**: ")).take(4);
+    lines.find(|line| line.starts_with("**Status**: "))?;
+    lines.next()?.strip_prefix(FLAGS_LINE)?.split(FLAG_SEPARATOR).next()
+}
+
+/// Counts of tests that a validation printed; `None` if they are not known.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct TestCounts {
+    pub passed: Option<u64>,
+    pub failed: Option<u64>,
+    pub skipped: Option<u64>,
 }

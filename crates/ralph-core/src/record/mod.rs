@@ -13,6 +13,7 @@ mod escapes;
 mod event;
 mod evidence;
 mod facts;
+mod fields;
 mod hex;
 mod hint;
 mod ids;
@@ -34,6 +35,7 @@ mod session;
 mod task;
 mod timestamp;
 mod totals;
+mod trailers;
 mod validation_now;
 mod waiting;
 mod word;
@@ -55,6 +57,7 @@ pub use evidence::{Acceptance, Evidence, FLAG_SEPARATOR, FLAGS_LINE, Flag, Secon
 pub use facts::{
     CommandRun, FACTS_VERSION, Facts, Failing, FileChange, FileStatus, Statement, Summarized, ToolUse,
 };
+pub use fields::{Field, Subject, TRAILERS};
 pub use hex::hex;
 pub use hint::{Hint, hint_command, hint_command_of, last_words, work_of_command};
 pub use ids::{ObjectId, SessionId};
@@ -71,7 +74,7 @@ pub use left_behind::{
     GitState, GoneTask, LOST, MAX_RECORDED_FILES, Remains, UndoneTask, UserFile, lost_files, restore_command,
     undid_flag, undone_command, undone_state,
 };
-pub use log_entry::{LogEntry, MAX_TITLE_CHARS, RecordKind, TestCounts};
+pub use log_entry::{Envelope, LogEntry, MAX_TITLE_CHARS, RecordKind, TestCounts, precise};
 pub use outcome::{
     ArtifactStatus, CANNOT_RUN, Claim, CleanReason, CleanVerdict, EndedBy, Exit, ExitReason, FailureClass,
     FlagCode, GitStateKind, GoneHow, Interrupter, Limit, Outcome, Status, StopReason, ToolKind,
@@ -85,10 +88,10 @@ pub use session::{Artifact, ProjectFolders, SandboxFacts, Session};
 pub use task::{Task, TaskCounts, TaskName};
 pub use timestamp::Timestamp;
 pub use totals::{
-    AnsweredTask, CauseTotals, CostTotals, CutShort, FailureCause, FlaggedTask, GoneWork, Interruption,
-    IterationFacts, Need, NeedKind, SessionFacts, SessionPart, SessionTotals, Summary, TaskStates,
-    WaitingTask,
+    AnsweredTask, CauseTotals, CostTotals, CutShort, FailureCause, FlaggedTask, GoneWork, Interruption, Need,
+    NeedKind, SessionFacts, SessionPart, SessionTotals, Summary, TaskStates, WaitingTask,
 };
+pub use trailers::{escape, field, last_paragraph, trailers_of, unescape};
 pub use validation_now::ValidationNow;
 pub use waiting::Waiting;
 pub use word::Word;

@@ -5,8 +5,8 @@
 use serde_json::json;
 
 use super::{
-    Claims, Durations, Exits, Facts, Iteration, LogEntry, Outcome, RecordKind, SCHEMA, Session, SessionId,
-    Timestamp, Tokens,
+    Claims, Durations, Envelope, Exits, Facts, Iteration, LogEntry, Outcome, SCHEMA, Session, SessionId,
+    Subject, Timestamp, Tokens, escape,
 };
 
 /// Iteration 3 of a session, at T004; its agent ended well, and its validation exited 101.
@@ -129,50 +129,31 @@ pub fn log_entries(words: &str) -> Vec<LogEntry> {
             ("+", _) => (Outcome::Success, None),
             ("!", _) => (Outcome::Skipped, None),
             (_, "") => (Outcome::Failure, None),
-            (_, fingerprint) => (Outcome::Failure, Some(fingerprint.to_owned())),
+            (_, fingerprint) => (Outcome::Failure, Some(fingerprint)),
         };
-        LogEntry {
-            commit: "0".repeat(40).parse().unwrap(),
-            parent: None,
-            kind: RecordKind::Iteration,
-            subject: String::new(),
-            session: "20260101-120000-00000001".parse().unwrap(),
-            feature: "specs/001-login".to_owned(),
-            iteration: Some(1),
-            task: Some(task.to_owned()),
-            title: None,
-            phase: None,
-            attempt: None,
-            outcome: Some(outcome),
-            failure_class: None,
-            cause: None,
-            false_claim: Vec::new(),
-            started_at: Timestamp::from_seconds(seconds),
-            ended_at: Timestamp::from_seconds(seconds + 1),
-            exit: Exits { agent: (outcome != Outcome::Skipped).then_some(0), validation: None },
-            duration_ms: Durations { agent: Some(10), ..Durations::default() },
-            agent: None,
-            model: None,
-            tokens: Tokens { output: Some(5), ..Tokens::default() },
-            cost_usd: None,
-            closed: if outcome == Outcome::Success { vec![task.to_owned()] } else { Vec::new() },
-            tasks_done: 0,
-            tasks_open: 0,
-            fingerprint,
-            tests: None,
-            flags: Vec::new(),
-            first_flag: None,
-            refused: None,
-            reopened: Vec::new(),
-            gone: Vec::new(),
-            head_before: None,
-            head_after: None,
-            snapshot: None,
-            status: None,
-            stop_reason: None,
-            limit: None,
-            ended_by: None,
-        }
+        let agent = if outcome == Outcome::Skipped { "-" } else { "0" };
+        let closed = if outcome == Outcome::Success { task } else { "" };
+        let fingerprint = fingerprint.map_or(String::new(), |print| format!("Ralph-Fingerprint: {print}\n"));
+        let message = format!(
+            "\n\nRalph-Schema: {SCHEMA}\nRalph-Record: iteration\nRalph-Session: 20260101-120000-00000001\n\
+             Ralph-Feature: specs/001-login\nRalph-Iteration: 1\nRalph-Task: {task}\nRalph-Outcome: {outcome}\n\
+             Ralph-Exit: agent={agent} validation=-\nRalph-Duration-Ms: agent=10 validation=-\n\
+             Ralph-Tokens: output=5\nRalph-Tasks: done=0 open=0 closed={closed}\n{fingerprint}"
+        );
+        read(&message, [Timestamp::from_seconds(seconds), Timestamp::from_seconds(seconds + 1)])
     };
     words.split_whitespace().enumerate().map(entry).collect()
+}
+
+/// Returns what a list has of a record.
+pub fn entry_of(record: &Iteration) -> LogEntry {
+    let trailers = Subject::Iteration(record).trailers();
+    let trailers = trailers.map(|(name, value)| format!("Ralph-{name}: {}\n", escape(&value)));
+    read(&format!("\n\n{}", trailers.collect::<String>()), [record.started_at, record.ended_at])
+}
+
+fn read(message: &str, [authored_at, committed_at]: [Timestamp; 2]) -> LogEntry {
+    let commit = "0".repeat(40).parse().unwrap();
+    let envelope = Envelope { commit, parent: None, authored_at, committed_at };
+    LogEntry::of_message(message, &envelope).unwrap().unwrap()
 }

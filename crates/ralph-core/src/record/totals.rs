@@ -1,12 +1,11 @@
 //! What sessions come to: the numbers that every screen and every JSON shows.
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
 use super::{
-    Cost, Durations, Exits, FailureClass, FlagCode, GoneHow, LOST, LogEntry, Outcome, RecordKind, SessionId,
+    Cost, Durations, FailureClass, FlagCode, GoneHow, LOST, LogEntry, Outcome, RecordKind, SessionId,
     StopReason, TaskName, Timestamp, Tokens, ValidationNow,
 };
 
@@ -377,12 +376,12 @@ pub struct FailureCause {
     pub solved_in: Option<String>,
 }
 
-/// What is counted of the records of a session, in the texts of whatever they were read from.
+/// What is counted of the records of a session.
 #[derive(Debug, Clone)]
 pub struct SessionFacts<'a> {
     pub id: SessionId,
     /// Oldest first.
-    pub iterations: Vec<IterationFacts<'a>>,
+    pub iterations: Vec<&'a LogEntry>,
     /// Of its end, where that is its newest record.
     pub stop_reason: Option<StopReason>,
 }
@@ -392,71 +391,9 @@ impl<'a> SessionFacts<'a> {
     pub fn of_entries(entries: &'a [LogEntry]) -> Option<Self> {
         let tip = entries.last()?;
         Some(Self {
-            id: tip.session.clone(),
-            iterations: entries.iter().filter_map(IterationFacts::of_entry).collect(),
-            stop_reason: tip.stop_reason.filter(|_| tip.kind == RecordKind::End),
-        })
-    }
-}
-
-/// What is counted of the record of an iteration.
-#[derive(Debug, Clone)]
-pub struct IterationFacts<'a> {
-    pub iteration: u32,
-    pub task: Option<Cow<'a, str>>,
-    /// Tasks that went from open to done.
-    pub closed: Vec<Cow<'a, str>>,
-    pub outcome: Outcome,
-    pub failure_class: Option<FailureClass>,
-    pub exit: Exits,
-    pub fingerprint: Option<Cow<'a, str>>,
-    pub cost: Cost,
-    pub tokens: Tokens,
-    pub took: Durations,
-    /// True if its agent said that something is done which was not.
-    pub has_false_claim: bool,
-    pub cause: Option<Cow<'a, str>>,
-    pub flags: Vec<FlagCode>,
-    /// The text of the first flag.
-    pub first_flag: Option<Cow<'a, str>>,
-    /// Tasks whose work went or came back.
-    pub gone: Vec<(TaskName, GoneHow)>,
-    /// How many tests passed in its validation; `None` if that is not known.
-    pub tests_passed: Option<u64>,
-    pub started_at: Option<Timestamp>,
-    pub ended_at: Timestamp,
-}
-
-impl<'a> IterationFacts<'a> {
-    /// Returns true if it is an attempt: an agent had its turn, and the result was judged.
-    pub fn is_attempt(&self) -> bool {
-        self.outcome.is_attempt(self.flags.contains(&FlagCode::Accepted))
-    }
-
-    /// Returns `None` for a record that is not of an iteration.
-    pub fn of_entry(entry: &'a LogEntry) -> Option<Self> {
-        if entry.kind != RecordKind::Iteration {
-            return None;
-        }
-        Some(Self {
-            iteration: entry.iteration?,
-            task: entry.task.as_deref().map(Cow::from),
-            outcome: entry.outcome?,
-            failure_class: entry.failure_class,
-            exit: entry.exit,
-            cost: entry.cost(),
-            tokens: entry.tokens,
-            took: entry.duration_ms,
-            has_false_claim: !entry.false_claim.is_empty(),
-            cause: entry.cause.as_deref().map(Cow::from),
-            closed: entry.closed.iter().map(Cow::from).collect(),
-            fingerprint: entry.fingerprint.as_deref().map(Cow::from),
-            flags: entry.flags.clone(),
-            first_flag: entry.first_flag.as_deref().map(Cow::from),
-            gone: entry.gone.clone(),
-            tests_passed: entry.tests.and_then(|tests| tests.passed),
-            started_at: Some(entry.started_at),
-            ended_at: entry.ended_at,
+            id: tip.session(),
+            iterations: entries.iter().filter(|entry| entry.is_iteration()).collect(),
+            stop_reason: tip.stop_reason().filter(|_| tip.kind() == RecordKind::End),
         })
     }
 }

@@ -10,23 +10,23 @@ const MAX_CAUSES: usize = 20;
 
 /// Returns the causes, and the failed attempts that are solved.
 pub(super) fn of(sessions: &[SessionFacts<'_>]) -> (CauseTotals, Vec<(SessionId, u32)>) {
-    let all: Vec<_> =
-        sessions.iter().flat_map(|one| one.iterations.iter().map(|facts| (&one.id, facts))).collect();
-    let records: Vec<CauseRecord<'_>> = all.iter().map(|(_, facts)| CauseRecord::of_facts(facts)).collect();
+    let all =
+        super::records(sessions).filter_map(|(id, facts)| Some((id, facts, CauseRecord::of_entry(facts)?)));
+    let (all, records): (Vec<_>, Vec<_>) = all.map(|(id, facts, record)| ((id, facts), record)).unzip();
     let (mut list, mut attempts) = (Vec::new(), Vec::new());
     for (cause, failures) in solutions(&records) {
         let solved = all_solved(&failures).map(|place| all[place]);
         let newest = failures.last().map(|(place, _)| all[*place].1);
         list.push(FailureCause {
-            fingerprint: cause.fingerprint(newest.and_then(|newest| newest.fingerprint.as_deref())),
-            cause: newest.and_then(|newest| newest.cause.as_deref().map(str::to_owned)),
+            fingerprint: cause.fingerprint(newest.and_then(|newest| newest.fingerprint())),
+            cause: newest.and_then(|newest| newest.cause().map(str::to_owned)),
             times: failures.len(),
             tasks: tasks_at(&records, &failures),
             is_solved: solved.is_some(),
-            solved_in: solved.map(|(session, facts)| format!("{session}:{}", facts.iteration)),
+            solved_in: solved.map(|(session, facts)| format!("{session}:{}", facts.number())),
         });
         let solved = failures.iter().filter(|(_, solved)| solved.is_some()).map(|(place, _)| all[*place]);
-        attempts.extend(solved.map(|(session, facts)| (session.clone(), facts.iteration)));
+        attempts.extend(solved.map(|(session, facts)| (session.clone(), facts.number())));
     }
     let solved = list.iter().filter(|cause| cause.is_solved).count();
     let solved_attempts = attempts.len();

@@ -4,11 +4,11 @@ use std::collections::HashMap;
 
 use tasklist::TaskList;
 
-use crate::record::{FlagCode, FlaggedTask, GoneWork, IterationFacts, Outcome, SessionFacts, SessionId};
+use crate::record::{FlagCode, FlaggedTask, GoneWork, LogEntry, Outcome, SessionFacts, SessionId};
 
 /// The records of a feature in their order, and what of them takes away the reasons of flags.
 struct Reasons<'a> {
-    records: Vec<(&'a SessionId, &'a IterationFacts<'a>)>,
+    records: Vec<(&'a SessionId, &'a LogEntry)>,
     /// The place of the last success of each task, accepted ones among them.
     successes: HashMap<&'a str, usize>,
     /// The place of the last record in which a person settled the flags of a task.
@@ -22,37 +22,38 @@ impl<'a> Reasons<'a> {
         let records: Vec<_> = super::records(sessions).collect();
         let (mut successes, mut settled) = (HashMap::new(), HashMap::new());
         for (place, (_, facts)) in records.iter().enumerate() {
-            let Some(task) = facts.task.as_deref() else { continue };
-            match facts.outcome {
-                Outcome::Success => drop(successes.insert(task, place)),
-                Outcome::Reopened => drop(successes.remove(task)),
+            let Some(task) = facts.task() else { continue };
+            match facts.outcome() {
+                Some(Outcome::Success) => drop(successes.insert(task, place)),
+                Some(Outcome::Reopened) => drop(successes.remove(task)),
                 _ => {}
             }
-            settled.extend(facts.flags.contains(&FlagCode::Accepted).then_some((task, place)));
+            settled.extend(facts.has_flag(FlagCode::Accepted).then_some((task, place)));
         }
-        let tests_passed = records.iter().rposition(|(_, facts)| facts.tests_passed > Some(0));
+        let tests_passed =
+            records.iter().rposition(|(_, facts)| facts.tests().and_then(|tests| tests.passed) > Some(0));
         Self { records, successes, settled, tests_passed }
     }
 
     /// Returns the flags of a record that still have their reason, and that no person settled.
     fn standing(&self, place: usize) -> Vec<FlagCode> {
         let facts = self.records[place].1;
-        let settled = facts.task.as_deref().and_then(|task| self.settled.get(task));
+        let settled = facts.task().and_then(|task| self.settled.get(task));
         if settled.is_some_and(|settled| *settled >= place) {
             return Vec::new();
         }
-        let is_moot = |(at, code): &(usize, &FlagCode)| match code {
+        let is_moot = |(at, code): &(usize, FlagCode)| match code {
             FlagCode::NoTests => self.tests_passed > Some(place),
             // Of other flags than the first the text is in the record alone.
             FlagCode::Others | FlagCode::Undid if *at == 0 => {
-                let names = facts.first_flag.as_deref().map(named).unwrap_or_default();
+                let names = facts.first_flag().map(named).unwrap_or_default();
                 let is_done = |name: &&str| self.successes.get(*name).is_some_and(|done| *done > place);
                 !names.is_empty() && names.iter().all(is_done)
             }
             _ => false,
         };
-        let flags = facts.flags.iter().enumerate();
-        flags.filter(|flag| !is_moot(flag)).map(|(_, code)| *code).collect()
+        let flags = facts.flags().into_iter().enumerate();
+        flags.filter(|flag| !is_moot(flag)).map(|(_, code)| code).collect()
     }
 }
 
@@ -88,12 +89,12 @@ pub(super) fn flagged(sessions: &[SessionFacts<'_>], list: &TaskList) -> Vec<Fla
         let flags = reasons.standing(place);
         let is_shown = !flags.is_empty() && item.done || flags.contains(&FlagCode::RunsByItself);
         // The text is of the first one.
-        let is_first = flags.first() == facts.flags.first();
+        let is_first = flags.first() == facts.flags().first();
         is_shown.then(|| FlaggedTask {
             task: item.name.clone(),
             session: session.clone(),
-            iteration: Some(facts.iteration),
-            text: facts.first_flag.as_deref().filter(|_| is_first).map(str::to_owned),
+            iteration: Some(facts.number()),
+            text: facts.first_flag().filter(|_| is_first).map(str::to_owned),
             flags,
         })
     });
@@ -112,9 +113,9 @@ pub(super) fn is_said(flagged: &FlaggedTask, work_gone: &[GoneWork]) -> bool {
 /// Returns the attempts all of whose flags have lost their reason, in order.
 pub fn moot(sessions: &[SessionFacts<'_>]) -> Vec<(SessionId, u32)> {
     let reasons = Reasons::of(sessions);
-    let records = reasons.records.iter().enumerate().filter(|(_, (_, facts))| !facts.flags.is_empty());
+    let records = reasons.records.iter().enumerate().filter(|(_, (_, facts))| facts.is_flagged());
     let moot = records.filter(|(place, _)| reasons.standing(*place).is_empty());
-    let mut moot: Vec<_> = moot.map(|(_, (session, facts))| ((*session).clone(), facts.iteration)).collect();
+    let mut moot: Vec<_> = moot.map(|(_, (session, facts))| ((*session).clone(), facts.number())).collect();
     moot.sort_unstable();
     moot
 }

@@ -20,20 +20,20 @@ pub fn recorded(sessions: &[SessionFacts<'_>]) -> BTreeMap<TaskName, GoneWork> {
     let mut gone: BTreeMap<TaskName, GoneWork> = BTreeMap::new();
     for (session, facts) in super::records(sessions) {
         // Done anew, opened again, or right so by a person's word.
-        if facts.outcome == Outcome::Success {
-            facts.closed.iter().for_each(|task| drop(gone.remove(task.as_ref())));
+        if facts.outcome() == Some(Outcome::Success) {
+            facts.closed().into_iter().for_each(|task| drop(gone.remove(task)));
         }
-        if let Some(task) = facts.task.as_deref()
-            && (facts.outcome == Outcome::Reopened || facts.flags.contains(&FlagCode::Accepted))
+        if let Some(task) = facts.task()
+            && (facts.outcome() == Some(Outcome::Reopened) || facts.has_flag(FlagCode::Accepted))
         {
             gone.remove(task);
         }
-        for (task, how) in &facts.gone {
-            gone.remove(task);
-            let since = facts.task.as_deref().filter(|_| *how != GoneHow::Between).map(str::to_owned);
-            let (session, iteration) = (session.clone(), facts.iteration);
-            let work = GoneWork { task: task.clone(), how: *how, since, session, iteration };
-            gone.extend((*how != GoneHow::Back).then(|| (task.clone(), work)));
+        for (task, how) in facts.gone() {
+            gone.remove(&task);
+            let since = facts.task().filter(|_| how != GoneHow::Between).map(str::to_owned);
+            let (session, iteration) = (session.clone(), facts.number());
+            let work = GoneWork { task: task.clone(), how, since, session, iteration };
+            gone.extend((how != GoneHow::Back).then_some((task, work)));
         }
     }
     gone

@@ -12,8 +12,8 @@ mod totals;
 use tasklist::TaskList;
 
 use crate::record::{
-    GoneHow, GoneWork, Hint, IterationFacts, Need, NeedKind, RALPH, Remains, SessionFacts, SessionId,
-    SessionPart, SessionTotals, Summary, lost_files, restore_command,
+    GoneHow, GoneWork, Hint, LogEntry, Need, NeedKind, RALPH, Remains, SessionFacts, SessionId, SessionPart,
+    SessionTotals, Summary, lost_files, restore_command,
 };
 
 use states::TaskRecords;
@@ -34,7 +34,7 @@ pub fn summarize(
 ) -> Summary {
     let mut summary = Summary { feature: feature.to_owned(), sessions: sessions.len(), ..Summary::default() };
     for SessionFacts { id, iterations, .. } in sessions {
-        let mut totals = SessionTotals::fold(id, iterations);
+        let mut totals = SessionTotals::fold(id, iterations.iter().copied());
         totals.settle(list);
         summary.totals.add(&totals);
         if shown == Some(id) {
@@ -67,10 +67,8 @@ pub fn summarize(
 }
 
 /// Returns the records of all sessions in their order, each with its session.
-fn records<'a>(
-    sessions: &'a [SessionFacts<'a>],
-) -> impl Iterator<Item = (&'a SessionId, &'a IterationFacts<'a>)> {
-    sessions.iter().flat_map(|one| one.iterations.iter().map(|facts| (&one.id, facts)))
+fn records<'a>(sessions: &'a [SessionFacts<'a>]) -> impl Iterator<Item = (&'a SessionId, &'a LogEntry)> {
+    sessions.iter().flat_map(|one| one.iterations.iter().map(|facts| (&one.id, *facts)))
 }
 
 /// Returns the failed attempts of a feature whose tasks were done later, in order.
@@ -107,8 +105,8 @@ fn fault(newest: &SessionFacts<'_>) -> Option<Need> {
     Some(Need {
         why,
         task: None,
-        cause: last.and_then(|last| last.cause.as_deref().map(str::to_owned)),
+        cause: last.and_then(|last| last.cause().map(str::to_owned)),
         session: newest.id.clone(),
-        iteration: last.map(|last| last.iteration),
+        iteration: last.map(|last| last.number()),
     })
 }

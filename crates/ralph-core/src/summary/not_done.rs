@@ -1,27 +1,25 @@
 //! The tasks that a session leaves to somebody.
 
-use std::borrow::Cow;
-
 use tasklist::TaskList;
 
-use crate::record::{Cost, FailureClass, IterationFacts, NotDone, Outcome};
+use crate::record::{Cost, FailureClass, LogEntry, NotDone, Outcome};
 
 /// Returns the open tasks that were tried, in the order of their first attempts.
-pub fn not_done<'a>(records: impl Iterator<Item = IterationFacts<'a>>, tasks: &TaskList) -> Vec<NotDone> {
+pub fn not_done<'a>(records: impl IntoIterator<Item = &'a LogEntry>, tasks: &TaskList) -> Vec<NotDone> {
     let mut found: Vec<NotDone> = Vec::new();
     for record in records {
+        let (Some(outcome), Some(task)) = (record.outcome(), record.task()) else { continue };
         let is_attempt = record.is_attempt();
-        let Some(task) = record.task else { continue };
-        let Some(item) = tasks.find(&task).filter(|item| !item.is_settled()) else { continue };
+        let Some(item) = tasks.find(task).filter(|item| !item.is_settled()) else { continue };
         let place = found.iter().position(|known| known.task == task).unwrap_or_else(|| {
             found.push(NotDone {
-                task: task.to_string(),
+                task: task.to_owned(),
                 title: item.text.clone(),
                 is_skipped: false,
                 asks: false,
                 attempts: 0,
                 cause: None,
-                iteration: record.iteration,
+                iteration: record.number(),
                 cost_usd: None,
                 blocks: tasks
                     .tasks()
@@ -37,14 +35,14 @@ pub fn not_done<'a>(records: impl Iterator<Item = IterationFacts<'a>>, tasks: &T
         });
         let known = &mut found[place];
         known.attempts += u32::from(is_attempt);
-        if is_attempt || record.outcome.is_without_run() {
-            known.is_skipped = record.outcome == Outcome::Skipped;
-            known.asks = record.failure_class.is_some_and(FailureClass::sets_aside);
+        if is_attempt || outcome.is_without_run() {
+            known.is_skipped = outcome == Outcome::Skipped;
+            known.asks = record.failure_class().is_some_and(FailureClass::sets_aside);
         }
-        known.cost_usd = Cost { usd: known.cost_usd, is_partial: false }.plus(record.cost).usd;
-        if matches!(record.outcome, Outcome::Failure | Outcome::Checked) {
-            known.iteration = record.iteration;
-            known.cause = record.cause.map(Cow::into_owned);
+        known.cost_usd = Cost { usd: known.cost_usd, is_partial: false }.plus(record.cost()).usd;
+        if matches!(outcome, Outcome::Failure | Outcome::Checked) {
+            known.iteration = record.number();
+            known.cause = record.cause().map(str::to_owned);
         }
     }
     found

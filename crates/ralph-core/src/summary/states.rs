@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, HashMap};
 use tasklist::{Item, TaskList};
 
 use crate::record::{
-    AnsweredTask, FailureClass, FlagCode, Hint, IterationFacts, Need, NeedKind, Outcome, SessionFacts,
-    SessionId, TaskName, TaskStates, Timestamp, WaitingTask,
+    AnsweredTask, FailureClass, FlagCode, Hint, LogEntry, Need, NeedKind, Outcome, SessionFacts, SessionId,
+    TaskName, TaskStates, Timestamp, WaitingTask,
 };
 
 /// What the records say of the tasks of a list.
@@ -24,29 +24,30 @@ pub(super) struct TaskRecords<'a> {
 }
 
 /// A record, and its session.
-type Record<'a> = (&'a SessionId, &'a IterationFacts<'a>);
+type Record<'a> = (&'a SessionId, &'a LogEntry);
 
 impl<'a> TaskRecords<'a> {
     pub fn of(sessions: &'a [SessionFacts<'a>], list: &'a TaskList, hints: &'a [Hint]) -> Self {
         let (mut failures, mut verdicts, mut tried) = (HashMap::new(), HashMap::new(), HashMap::new());
         for record @ (_, facts) in super::records(sessions) {
-            let Some(item) = facts.task.as_deref().and_then(|task| list.find(task)) else { continue };
+            let Some(item) = facts.task().and_then(|task| list.find(task)) else { continue };
             let name = item.name.as_str();
-            match facts.outcome {
+            let Some(outcome) = facts.outcome() else { continue };
+            match outcome {
                 Outcome::Failure | Outcome::Checked => {
                     failures.insert(name, record);
                     let asks = is_question(record);
                     let known: &mut (bool, Timestamp, usize) =
-                        tried.entry(name).or_insert((asks, facts.ended_at, 0));
+                        tried.entry(name).or_insert((asks, facts.ended_at(), 0));
                     if known.0 != asks {
-                        *known = (asks, facts.ended_at, 0);
+                        *known = (asks, facts.ended_at(), 0);
                     }
                     known.2 += 1;
                 }
                 Outcome::Success | Outcome::Reopened => drop(tried.remove(name)),
                 Outcome::Skipped | Outcome::Interrupted | Outcome::Later(_) => {}
             }
-            if facts.is_attempt() || facts.outcome.is_without_run() {
+            if facts.is_attempt() || outcome.is_without_run() {
                 verdicts.insert(name, record);
             }
         }
@@ -59,11 +60,11 @@ impl<'a> TaskRecords<'a> {
     /// Returns why only a person can bring this task on; `None` if the loop can, or if it is done.
     fn need(&self, item: &Item) -> Option<NeedKind> {
         let last = *self.verdicts.get(item.name.as_str()).filter(|_| !item.done)?;
-        if last.1.outcome == Outcome::Skipped {
-            let asks = last.1.flags.contains(&FlagCode::Judge);
+        if last.1.outcome() == Some(Outcome::Skipped) {
+            let asks = last.1.has_flag(FlagCode::Judge);
             return Some(if asks { NeedKind::Accept } else { NeedKind::Fails });
         }
-        let why = match last.1.failure_class {
+        let why = match last.1.failure_class() {
             Some(class) if class.is_policy() => NeedKind::Policy,
             _ => NeedKind::Asks,
         };
@@ -71,8 +72,8 @@ impl<'a> TaskRecords<'a> {
     }
 
     /// Returns the newest hint that came after the question: one for the task, or one for no task if no other one asks.
-    fn answer(&self, item: &Item, question: &IterationFacts<'_>) -> Option<&'a Hint> {
-        let mut hints = self.hints.iter().filter(|hint| hint.added_at >= question.ended_at);
+    fn answer(&self, item: &Item, question: &LogEntry) -> Option<&'a Hint> {
+        let mut hints = self.hints.iter().filter(|hint| hint.added_at >= question.ended_at());
         hints.rfind(|hint| hint.is_for(&item.name) && (!hint.tasks.is_empty() || self.asked == 1))
     }
 
@@ -90,7 +91,7 @@ impl<'a> TaskRecords<'a> {
                 task: item.name.clone(),
                 answer: hint.text.clone(),
                 session: question.0.clone(),
-                iteration: question.1.iteration,
+                iteration: question.1.number(),
             })
         });
         answered.collect()
@@ -129,9 +130,9 @@ impl<'a> TaskRecords<'a> {
             Some(Need {
                 why,
                 task: Some(item.name.clone()),
-                cause: facts.cause.as_deref().map(str::to_owned),
+                cause: facts.cause().map(str::to_owned),
                 session: session.clone(),
-                iteration: Some(facts.iteration),
+                iteration: Some(facts.number()),
             })
         });
         let mut needs: Vec<Need> = needs.collect();
@@ -141,5 +142,5 @@ impl<'a> TaskRecords<'a> {
 }
 
 fn is_question((_, facts): Record<'_>) -> bool {
-    facts.outcome == Outcome::Failure && facts.failure_class.is_some_and(FailureClass::sets_aside)
+    facts.outcome() == Some(Outcome::Failure) && facts.failure_class().is_some_and(FailureClass::sets_aside)
 }

@@ -3,9 +3,9 @@ use tasklist::TaskList;
 use super::summarize;
 use crate::record::samples::log_entries;
 use crate::record::{
-    EndedBy, FailureClass, FlagCode, GitState, GitStateKind, GoneHow, Hint, Interrupter, LogEntry, NeedKind,
-    Outcome, RecordKind, Remains, SessionFacts, SessionId, Status, StopReason, Summary, TestCounts,
-    Timestamp, UserFile, UserFileChange,
+    FailureClass, Field, FlagCode, GitState, GitStateKind, GoneHow, Hint, Interrupter, LogEntry, NeedKind,
+    Outcome, RecordKind, Remains, SessionFacts, SessionId, Status, StopReason, Summary, Timestamp, UserFile,
+    UserFileChange,
 };
 
 const LIST: &str =
@@ -25,14 +25,16 @@ fn sessions(words: &str) -> Vec<Vec<LogEntry>> {
         if let Some(reason) = end {
             let reason: StopReason = reason.parse().unwrap();
             let mut tip = log_entries("T1!").remove(0);
-            (tip.kind, tip.task, tip.outcome) = (RecordKind::End, None, None);
-            (tip.status, tip.stop_reason) = (Some(Status::Failed), Some(reason));
+            tip.clear(&[Field::Task, Field::Outcome]);
+            tip.set(Field::Record, RecordKind::End.into_str());
+            tip.set(Field::Status, Status::Failed);
+            tip.set(Field::StopReason, reason);
             entries.push(tip);
         }
         for (place, entry) in entries.iter_mut().enumerate() {
-            entry.session = id(number as u64);
-            entry.iteration = Some(u32::try_from(place + 1).unwrap());
-            entry.started_at = Timestamp::from_seconds(i64::try_from(place * 60).unwrap());
+            entry.set(Field::Session, id(number as u64));
+            entry.set(Field::Iteration, place + 1);
+            entry.set(Field::Started, place * 60_000);
         }
         entries
     };
@@ -44,17 +46,27 @@ fn facts(sessions: &[Vec<LogEntry>]) -> Vec<SessionFacts<'_>> {
 }
 
 fn entry(word: &str) -> LogEntry {
-    let (word, usd) = word.split_once(':').map_or((word, None), |(word, usd)| (word, usd.parse().ok()));
+    let (word, usd) = word.split_once(':').map_or((word, None), |(word, usd)| (word, Some(usd)));
     let mut entry = log_entries(&word.replace(['?', '=', '#', '/'], "-")).remove(0);
-    entry.cost_usd = usd;
-    entry.exit.agent = Some(0);
-    entry.exit.validation = entry.fingerprint.is_some().then_some(1).or((word.ends_with('+')).then_some(0));
+    if let Some(usd) = usd {
+        entry.set(Field::CostUsd, usd);
+    }
+    let agent = if matches!(&word[2..3], "#" | "!") { "-" } else { "0" };
+    let validation = if entry.fingerprint().is_some() {
+        "1"
+    } else if word.ends_with('+') {
+        "0"
+    } else {
+        "-"
+    };
+    entry.set(Field::Exit, format!("agent={agent} validation={validation}"));
     match &word[2..3] {
-        "?" => entry.failure_class = Some(FailureClass::Question),
-        "=" => (entry.outcome, entry.failure_class) = (Some(Outcome::Interrupted), Some(FailureClass::Quota)),
-        "#" => (entry.outcome, entry.exit.agent) = (Some(Outcome::Interrupted), None),
-        "/" => entry.outcome = Some(Outcome::Interrupted),
-        "!" => entry.exit.agent = None,
+        "?" => entry.set(Field::FailureClass, FailureClass::Question),
+        "=" => {
+            entry.set(Field::Outcome, Outcome::Interrupted);
+            entry.set(Field::FailureClass, FailureClass::Quota);
+        }
+        "#" | "/" => entry.set(Field::Outcome, Outcome::Interrupted),
         _ => {}
     }
     entry
@@ -234,8 +246,8 @@ fn a_task_is_flagged_by_the_attempt_that_did_it() {
         [("T1+ T2+", 0, "T1"), ("T1+ T1- T1+", 0, ""), ("T1- T1+", 1, "T1"), ("T1-", 0, "")]
     {
         let mut sessions = sessions(words);
-        sessions[0][flagged_at].flags = vec![FlagCode::NoTests];
-        sessions[0][flagged_at].first_flag = Some("no test ran".to_owned());
+        sessions[0][flagged_at].set(Field::Flags, FlagCode::NoTests);
+        sessions[0][flagged_at].set(Field::FirstFlag, "no test ran");
         let flagged = summarize("x", &facts(&sessions), &list, &[], None, None).flagged;
         let names: Vec<&str> = flagged.iter().map(|task| task.task.as_str()).collect();
         assert_eq!(names.join(" "), expected, "{words}");
@@ -293,17 +305,21 @@ fn away_minutes(words: &str) -> u64 {
         let (from, to) = times.split_once('-').unwrap_or((times, times));
         let mut entry = entry(if kind == "#" { "T1#" } else { "T1+" });
         if !matches!(kind, "I" | "#") {
-            entry.outcome = None;
+            entry.clear(&[Field::Outcome]);
         }
-        entry.kind = match kind {
+        let record = match kind {
             "S" => RecordKind::Start,
             "R" => RecordKind::Resume,
             "E" | "K" => RecordKind::End,
             _ => RecordKind::Iteration,
         };
-        entry.ended_by = (kind == "K").then_some(EndedBy { by: Interrupter::Killed, signal: None });
-        [entry.started_at, entry.ended_at] =
-            [from, to].map(|minutes| Timestamp::from_seconds(60 * minutes.parse::<i64>().unwrap()));
+        entry.set(Field::Record, record.into_str());
+        if kind == "K" {
+            entry.set(Field::EndedBy, Interrupter::Killed);
+        }
+        for (field, minutes) in [(Field::Started, from), (Field::Ended, to)] {
+            entry.set(field, 60_000 * minutes.parse::<i64>().unwrap());
+        }
         entry
     });
     LogEntry::away_ms(&entries.collect::<Vec<_>>()) / 60_000
@@ -353,12 +369,13 @@ fn a_flag_is_silent_once_its_reason_is_gone() {
     ] {
         let mut sessions = sessions(words);
         for entry in sessions.iter_mut().flatten() {
-            if entry.task.as_deref() == Some("T1") {
-                entry.flags = flags.iter().map(|(code, _)| *code).collect();
-                entry.first_flag = flags.first().map(|(_, text)| (*text).to_owned());
+            if entry.is_of("T1") {
+                let codes: Vec<_> = flags.iter().map(|(code, _)| code.as_str()).collect();
+                entry.set(Field::Flags, codes.join(","));
+                entry.set(Field::FirstFlag, flags[0].1);
             } else {
-                let passed = (entry.outcome == Some(Outcome::Success)).then_some(3);
-                entry.tests = Some(TestCounts { passed, ..TestCounts::default() });
+                let passed = if entry.outcome() == Some(Outcome::Success) { "3" } else { "-" };
+                entry.set(Field::Tests, format!("passed={passed}"));
             }
         }
         let facts = facts(&sessions);
@@ -392,10 +409,10 @@ fn work_that_is_gone_needs_a_person_unless_a_task_asked_for_that() {
     ] {
         let mut sessions = sessions(&words.replace('^', "+"));
         if words.contains('^') {
-            sessions[0][2].outcome = Some(Outcome::Reopened);
+            sessions[0][2].set(Field::Outcome, Outcome::Reopened);
         }
         let last = sessions.last_mut().unwrap();
-        last[1].gone = vec![("T1".to_owned(), how), ("T4".to_owned(), how)];
+        last[1].set(Field::Gone, format!("T1={how},T4={how}"));
         let summary = summarize("specs/001-login", &facts(&sessions), &list, &[], None, None);
         let causes: Vec<_> = summary.needs_you.iter().filter_map(|need| need.cause.clone()).collect();
         assert_eq!(causes.join("; "), needs, "{words} {how}");
@@ -407,13 +424,13 @@ fn work_that_is_gone_needs_a_person_unless_a_task_asked_for_that() {
     }
     // A person said that it is right so.
     let mut sessions = sessions("T1+ T2+ T1+>completed");
-    sessions[0][1].gone = vec![("T1".to_owned(), Ordered)];
-    sessions[0][2].closed.clear();
+    sessions[0][1].set(Field::Gone, format!("T1={Ordered}"));
+    sessions[0][2].clear(&[Field::Tasks]);
     let shown = |sessions: &[Vec<LogEntry>]| {
         summarize("specs/001-login", &facts(sessions), &list, &[], None, None).flagged.len()
     };
     assert_eq!(shown(&sessions), 1);
-    sessions[0][2].flags = vec![FlagCode::Accepted];
+    sessions[0][2].set(Field::Flags, FlagCode::Accepted);
     assert_eq!(shown(&sessions), 0);
 }
 

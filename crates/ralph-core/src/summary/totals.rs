@@ -1,74 +1,69 @@
 //! What iterations come to, wherever they are listed.
 
-use std::borrow::Borrow;
-
 use tasklist::TaskList;
 
-use crate::record::{
-    CutShort, FailureClass, Interruption, IterationFacts, Outcome, SessionId, SessionTotals,
-};
+use crate::record::{CutShort, FailureClass, Interruption, LogEntry, Outcome, SessionId, SessionTotals};
 
 impl SessionTotals {
-    /// Counts the iterations of a session, oldest first.
-    pub fn fold<'a>(
-        session: &SessionId,
-        iterations: impl IntoIterator<Item: Borrow<IterationFacts<'a>>>,
-    ) -> Self {
+    /// Counts the iterations among the entries of a session, oldest first.
+    pub fn fold<'a>(session: &SessionId, entries: impl IntoIterator<Item = &'a LogEntry>) -> Self {
         let mut totals = Self::default();
-        for facts in iterations {
-            totals.count(session, facts.borrow());
+        for entry in entries {
+            totals.count(session, entry);
         }
         totals
     }
 
     /// Takes in the next iteration of `session`.
-    pub fn count(&mut self, session: &SessionId, facts: &IterationFacts<'_>) {
+    pub fn count(&mut self, session: &SessionId, facts: &LogEntry) {
+        let Some(outcome) = facts.outcome().filter(|_| facts.is_iteration()) else { return };
+        let (is_attempt, class, usd) = (facts.is_attempt(), facts.failure_class(), facts.cost_usd());
         if let Some(last) = self.cut_short.last_mut()
             && last.resumed_at.is_none()
         {
-            last.resumed_at = facts.started_at;
+            last.resumed_at = Some(facts.started_at());
         }
-        let is_failure = facts.outcome == Outcome::Failure;
-        self.succeeded += usize::from(facts.outcome == Outcome::Success && facts.is_attempt());
+        let is_failure = outcome == Outcome::Failure;
+        self.succeeded += usize::from(outcome == Outcome::Success && is_attempt);
         self.failed += usize::from(is_failure);
-        self.attempts += usize::from(facts.is_attempt());
-        let interruption = Interruption::of(facts.outcome, facts.failure_class, facts.exit.agent);
+        self.attempts += usize::from(is_attempt);
+        let interruption = Interruption::of(outcome, class, facts.exit().agent);
         if let Some(by) = interruption {
             self.cut_short.push(CutShort {
                 session: session.clone(),
-                iteration: facts.iteration,
-                task: facts.task.as_deref().map(str::to_owned),
+                iteration: facts.number(),
+                task: facts.task().map(str::to_owned),
                 by,
-                failure_class: facts.failure_class,
-                ended_at: facts.ended_at,
+                failure_class: class,
+                ended_at: facts.ended_at(),
                 resumed_at: None,
             });
         }
-        self.tokens = self.tokens.plus(&facts.tokens);
-        self.took = self.took.plus(&facts.took);
-        self.closed.extend(facts.closed.iter().map(ToString::to_string));
+        self.tokens = self.tokens.plus(&facts.tokens());
+        self.took = self.took.plus(&facts.duration_ms());
+        self.closed.extend(facts.closed().into_iter().map(str::to_owned));
         // A task that is done was no wrong claim: only the whole was claimed too early.
-        let is_wrong = facts.has_false_claim && facts.outcome != Outcome::Success;
-        self.false_claims.extend(is_wrong.then_some(facts.iteration));
-        let (cost, usd) = (&mut self.cost, facts.cost.usd);
+        let is_wrong = !facts.false_claim().is_empty() && outcome != Outcome::Success;
+        self.false_claims.extend(is_wrong.then_some(facts.number()));
+        let cost = &mut self.cost;
         cost.usd = sum(cost.usd, usd);
         cost.failed_usd = sum(cost.failed_usd, usd.filter(|_| is_failure));
-        cost.unreported += usize::from(usd.is_none() && facts.is_attempt());
+        cost.unreported += usize::from(usd.is_none() && is_attempt);
         cost.unreported_cut_short += usize::from(usd.is_none() && interruption.is_some());
-        let Some(task) = facts.task.as_deref() else { return };
+        let Some(task) = facts.task() else { return };
         if let Some(usd) = usd {
             match self.task_costs.get_mut(task) {
                 Some(cost) => *cost += usd,
                 None => drop(self.task_costs.insert(task.to_owned(), usd)),
             }
         }
-        if facts.is_attempt() {
+        if is_attempt {
             *self.task_attempts.entry(task.to_owned()).or_default() += 1;
             self.asking.retain(|known| known != task);
-            let asks = is_failure && facts.failure_class.is_some_and(FailureClass::is_question);
+            let asks = is_failure && class.is_some_and(FailureClass::is_question);
             self.asking.extend(asks.then(|| task.to_owned()));
         }
-        match facts.outcome {
+        match outcome {
             Outcome::Skipped if !self.given_up.iter().any(|known| known == task) => {
                 self.given_up.push(task.to_owned());
             }

@@ -85,16 +85,17 @@ impl Made {
     /// Returns how many tests ran in place.
     fn tests(&self) -> Option<u64> {
         let Self::Attempt(entry) = self else { return None };
-        let tests = entry.tests.filter(|_| entry.outcome == Some(Outcome::Success))?;
+        let tests = entry.tests().filter(|_| entry.outcome() == Some(Outcome::Success))?;
         Some(tests.passed?.saturating_add(tests.failed?))
     }
 
     /// Returns it as the change after which a result fails, with the tasks that it closed.
     fn first_failing(&self) -> FirstFailing {
         match self {
-            Self::Attempt(entry) => {
-                FirstFailing { iteration: entry.iteration.unwrap_or_default(), tasks: entry.closed.clone() }
-            }
+            Self::Attempt(entry) => FirstFailing {
+                iteration: entry.number(),
+                tasks: entry.closed().into_iter().map(str::to_owned).collect(),
+            },
             Self::People(after) => FirstFailing { iteration: *after, tasks: Vec::new() },
             Self::Control => FirstFailing { iteration: 0, tasks: Vec::new() },
         }
@@ -105,7 +106,7 @@ impl Made {
 /// attempts that were tried. `entries` are oldest first.
 pub fn newest_held(store: &Store, entries: &[&LogEntry], outcomes: &[Outcome]) -> Option<(usize, Iteration)> {
     let is_candidate = |entry: &LogEntry| {
-        entry.outcome.is_some_and(|outcome| outcomes.contains(&outcome)) && entry.cause.is_none()
+        entry.outcome().is_some_and(|outcome| outcomes.contains(&outcome)) && entry.cause().is_none()
     };
     let newest = entries.iter().enumerate().rev().filter(|(_, entry)| is_candidate(entry));
     newest.take(MAX_LOOKED_AT).find_map(|(place, entry)| {
@@ -257,7 +258,7 @@ impl Running<'_> {
     fn moments(&self) -> Result<Vec<Moment>> {
         let (store, id) = (self.plan.store, &self.session.id);
         let log = self.log()?;
-        let earlier = self.past.memory.entries().iter().filter(|entry| entry.session != *id);
+        let earlier = self.past.memory.entries().iter().filter(|entry| entry.session() != *id);
         let own = log.iter().flat_map(SessionLog::iterations);
         let entries: Vec<&LogEntry> = earlier.chain(own).collect();
         let (from, tree, head) = if let Some((place, record)) =
@@ -266,34 +267,34 @@ impl Running<'_> {
         {
             (place + 1, check.tree.clone(), record.head_after)
         } else {
-            let Some(first) = entries.iter().position(|entry| entry.snapshot.is_some()) else {
+            let Some(first) = entries.iter().position(|entry| entry.snapshot().is_some()) else {
                 return Ok(Vec::new());
             };
-            let snapshot = entries[first].snapshot.as_ref();
-            let before = snapshot.map(|snapshot| store.snapshot_before(snapshot)).transpose()?.flatten();
+            let snapshot = entries[first].snapshot();
+            let before = snapshot.map(|snapshot| store.snapshot_before(&snapshot)).transpose()?.flatten();
             let Some(before) = before else { return Ok(Vec::new()) };
-            (first, before, entries[first].head_before.clone())
+            (first, before, entries[first].head_before())
         };
         let mut moments = vec![Moment { tree, head, made: Made::Control }];
         // What a failed attempt left fails in place as well, and is the next success's to repair.
         let (mut last, mut has_failed) = (0, false);
         for entry in &entries[from..] {
-            let Some(snapshot) = entry.snapshot.clone() else { continue };
-            if entry.outcome == Some(Outcome::Success) {
+            let Some(snapshot) = entry.snapshot() else { continue };
+            if entry.outcome() == Some(Outcome::Success) {
                 let before = store.snapshot_before(&snapshot)?.filter(|before| {
-                    let is_of_record = entries.iter().any(|other| other.snapshot.as_ref() == Some(before));
+                    let is_of_record = entries.iter().any(|other| other.snapshot().as_ref() == Some(before));
                     !has_failed && !is_of_record && moments.iter().all(|one| one.tree != *before)
                 });
                 moments.extend(before.map(|before| Moment {
                     tree: before,
-                    head: entry.head_before.clone(),
+                    head: entry.head_before(),
                     made: Made::People(last),
                 }));
                 let made = Made::Attempt(Box::new((*entry).clone()));
-                moments.push(Moment { tree: snapshot, head: entry.head_after.clone(), made });
+                moments.push(Moment { tree: snapshot, head: entry.head_after(), made });
             }
-            has_failed = !matches!(entry.outcome, Some(Outcome::Success | Outcome::Checked));
-            last = entry.iteration.unwrap_or(last);
+            has_failed = !matches!(entry.outcome(), Some(Outcome::Success | Outcome::Checked));
+            last = entry.iteration().unwrap_or(last);
         }
         if let Some(lane) = self.plan.work_tree.lane()
             && let Some(tip) = store.refs().tip(&lane.reference())?
@@ -603,7 +604,7 @@ impl Running<'_> {
     fn environment_of(&self, made: &Made) -> Vec<(String, String)> {
         let (task, number, attempt) = match made {
             Made::Attempt(entry) => {
-                (entry.task.as_deref().unwrap_or_default(), entry.iteration, entry.attempt.unwrap_or(1))
+                (entry.task().unwrap_or_default(), entry.iteration(), entry.attempt().unwrap_or(1))
             }
             Made::Control | Made::People(_) => ("", None, 0),
         };

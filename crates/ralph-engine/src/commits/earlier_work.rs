@@ -48,7 +48,7 @@ impl DoneWork {
 /// Returns the files that successes of the feature changed outside of lanes, each with the task that did it last.
 pub fn work_of_tasks(store: &Store, feature: &str) -> Result<BTreeMap<String, TaskName>> {
     let mut entries = store.iterations_of(feature, MAX_ITERATIONS)?;
-    entries.retain(|entry| entry.outcome == Some(Outcome::Success));
+    entries.retain(|entry| entry.outcome() == Some(Outcome::Success));
     let records = store.read_iterations(&entries)?.into_iter().filter(|record| record.lane.is_none());
     let files = records.flat_map(|record| {
         let task = record.task.unwrap_or_default();

@@ -5,9 +5,8 @@ use std::time::SystemTime;
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use ralph_core::record::{LeftOut, Timestamp};
+use ralph_core::record::{LeftOut, Timestamp, escape};
 use ralph_os::platform::{changed_at, identity};
-use ralph_store::escape_trailer;
 
 /// The trailer of a commit of the project that names a file of the work which is not in it.
 const TRAILER: &str = "Ralph-Left-Out";
@@ -93,7 +92,7 @@ impl LeftOutFiles {
 /// Returns the trailers of a commit of the project that lacks these files.
 pub fn trailers(left_out: &[&LeftOut]) -> String {
     let values = left_out.iter().take(MAX_TRAILERS).map(|left| {
-        let value = escape_trailer(&left.path);
+        let value = escape(&left.path);
         // A number after this sign is that of the files that are not named.
         if value.starts_with('+') { value.replacen('+', "%2b", 1) } else { value }
     });

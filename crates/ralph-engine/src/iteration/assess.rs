@@ -15,8 +15,8 @@ use ralph_core::judge::{
     lies_in_changed, may_be_flaky, may_have_moved, orders_removal, without_trailing_blanks,
 };
 use ralph_core::record::{
-    Event, ExitReason, Flag, FlagCode, Iteration, ObjectId, Phase, RALPH, SecondRun, TaskName, Validation,
-    join_files,
+    Event, ExitReason, Flag, FlagCode, Iteration, LogEntry, ObjectId, Phase, RALPH, SecondRun, TaskName,
+    Validation, join_files,
 };
 use ralph_git::worktree::PathChange;
 use ralph_store::{PutBack, PutBackKind, Slot, names as slot_names};
@@ -170,7 +170,7 @@ impl Running<'_> {
     /// Returns the tests that were flaky, of each attempt in which some were.
     pub(crate) fn flaky_before(&self) -> Vec<Vec<String>> {
         let earlier = self.past.memory.entries().iter().rev();
-        let earlier = earlier.filter(|entry| entry.flags.contains(&FlagCode::Flaky)).take(MAX_FLAKY_RECORDS);
+        let earlier = earlier.filter(|entry| entry.has_flag(FlagCode::Flaky)).take(MAX_FLAKY_RECORDS);
         earlier
             .filter_map(|entry| self.plan.store.readable_iteration(entry))
             .map(|iteration| flaky_tests(&iteration))
@@ -382,14 +382,13 @@ impl Running<'_> {
         let store = self.plan.store;
         let entries = store.iterations_of(&self.session.feature, MAX_ITERATIONS)?;
         let name = &started.task.name;
-        let done_in =
-            entries.iter().rev().find(|entry| entry.reopened.contains(name)).and_then(|it| it.iteration);
-        let since = entries.iter().rposition(|entry| entry.closed.contains(name)).map_or(0, |at| at + 1);
-        let first = entries[since..].iter().find(|entry| entry.task.as_ref() == Some(name));
-        let Some(snapshot) = first.and_then(|entry| entry.snapshot.as_ref()) else {
+        let done_in = entries.iter().rev().find(|entry| entry.reopens(name)).and_then(LogEntry::iteration);
+        let since = entries.iter().rposition(|entry| entry.closes(name)).map_or(0, |at| at + 1);
+        let first = entries[since..].iter().find(|entry| entry.is_of(name));
+        let Some(snapshot) = first.and_then(LogEntry::snapshot) else {
             return Ok((true, done_in));
         };
-        match store.snapshot_before(snapshot)? {
+        match store.snapshot_before(&snapshot)? {
             Some(first) => {
                 let changes = self.recorder.differences(Some(&started.slot), &first, now)?;
                 Ok((!self.is_work(started, &changes), done_in))

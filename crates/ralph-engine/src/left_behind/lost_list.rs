@@ -43,7 +43,7 @@ fn on_other_branch(
     log: &SessionLog,
     name: &Utf8Path,
 ) -> Option<(String, String)> {
-    let begun = log.entries.iter().rfind(|entry| entry.kind.begins())?;
+    let begun = log.entries.iter().rfind(|entry| entry.kind().begins())?;
     let branch = store.readable_session(begun)?.branch?;
     let now = work_tree.branch().ok()?;
     if work_tree.lane().is_some() || now.as_ref() == Some(&branch) {
@@ -62,9 +62,9 @@ fn restoration(store: &Store, log: &SessionLog, name: &Utf8Path) -> Option<Strin
     let newest = log
         .iterations()
         .rev()
-        .find(|entry| entry.snapshot.as_ref().is_some_and(|snapshot| has_list(&reader, snapshot, name)));
+        .find(|entry| entry.snapshot().as_ref().is_some_and(|snapshot| has_list(&reader, snapshot, name)));
     let number = if let Some(entry) = newest {
-        entry.iteration?
+        entry.iteration()?
     } else {
         store.first_snapshot(log).ok()?.filter(|snapshot| has_list(&reader, snapshot, name))?;
         0
@@ -84,10 +84,10 @@ fn has_list(reader: &RecordReader<'_>, snapshot: &ObjectId, name: &Utf8Path) -> 
 fn extraction(log: &SessionLog, path: &Utf8Path, store: &Store) -> Option<String> {
     let reader = store.reader().ok()?;
     let entry = log.iterations().rev().find(|entry| {
-        let list = reader.file(&entry.commit, "tasks.md");
+        let list = reader.file(&entry.commit(), "tasks.md");
         list.is_ok_and(|list| list.is_some_and(|bytes| !bytes.is_empty()))
     })?;
     let folder: Utf8PathBuf = path.parent()?.to_owned();
     let (folder, path) = (quoted_for_shell(folder.as_str()), quoted_for_shell(path.as_str()));
-    Some(format!("mkdir -p {folder} && git show {}:tasks.md > {path}", entry.commit.short()))
+    Some(format!("mkdir -p {folder} && git show {}:tasks.md > {path}", entry.commit().short()))
 }

@@ -63,36 +63,37 @@ struct Fold<'a> {
 
 impl Fold<'_> {
     fn add(&mut self, entry: &LogEntry) -> Result<()> {
-        let is_of_session = entry.session == *self.session;
+        let is_of_session = entry.session() == *self.session;
         if is_of_session {
-            self.recorded.last = entry.iteration.unwrap_or_default();
+            self.recorded.last = entry.number();
         }
         let changes = self.changes_of(entry)?;
-        if entry.exit.agent.is_none() && entry.closed.is_empty() {
-            if entry.outcome == Some(Outcome::Skipped) {
+        if entry.exit().agent.is_none() && entry.closed().is_empty() {
+            if entry.outcome() == Some(Outcome::Skipped) {
                 self.recorded.work.taken_back_by_loop(&changes);
             } else {
                 self.recorded.work.edited(&changes);
             }
-            if entry.outcome == Some(Outcome::Reopened) {
-                entry.reopened.iter().for_each(|task| self.recorded.work.forget(task));
+            if entry.outcome() == Some(Outcome::Reopened) {
+                entry.reopened().iter().for_each(|task| self.recorded.work.forget(task));
             }
-            if entry.flags.contains(&FlagCode::Accepted) {
+            if entry.has_flag(FlagCode::Accepted) {
                 // What became of its work is right so, by a person's word.
-                entry.task.iter().for_each(|task| self.recorded.work.forget(task));
+                entry.task().into_iter().for_each(|task| self.recorded.work.forget(task));
             }
             return Ok(());
         }
-        let task = entry.task.clone().unwrap_or_default();
-        let closed = entry.closed.iter();
-        let closed: Vec<_> =
-            closed.map(|name| (name.clone(), entry.title.clone().filter(|_| *name == task))).collect();
-        self.recorded.work.ended(&task, &closed, &changes, entry.snapshot.as_ref());
-        let is_flagged = entry.flags.contains(&FlagCode::Undid) || entry.refused == Some(FlagCode::Undid);
+        let task = entry.task().unwrap_or_default().to_owned();
+        let closed = entry.closed().into_iter();
+        let closed: Vec<_> = closed
+            .map(|name| (name.to_owned(), entry.title().filter(|_| name == task).map(str::to_owned)))
+            .collect();
+        self.recorded.work.ended(&task, &closed, &changes, entry.snapshot().as_ref());
+        let is_flagged = entry.has_flag(FlagCode::Undid) || entry.refused() == Some(FlagCode::Undid);
         let iteration = if is_flagged { self.store.readable_iteration(entry) } else { None };
         let undone = iteration.map_or_else(Vec::new, |iteration| iteration.undone);
         if is_of_session {
-            self.recorded.note(self.recorded.last, entry.outcome == Some(Outcome::Success), undone);
+            self.recorded.note(self.recorded.last, entry.outcome() == Some(Outcome::Success), undone);
         } else {
             for undone in undone.iter().filter(|undone| undone.reopened) {
                 self.recorded.work.forget(&undone.task);
@@ -103,7 +104,7 @@ impl Fold<'_> {
 
     /// Returns what an attempt changed. What was changed before it since the last one is taken in.
     fn changes_of(&mut self, entry: &LogEntry) -> Result<Vec<BlobChange>> {
-        let Some(after) = &entry.snapshot else { return Ok(Vec::new()) };
+        let Some(after) = &entry.snapshot() else { return Ok(Vec::new()) };
         let Some(before) = self.reader.snapshot_before(after)? else { return Ok(Vec::new()) };
         self.edited_until(&before)?;
         self.last = Some(after.clone());

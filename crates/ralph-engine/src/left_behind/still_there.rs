@@ -74,8 +74,8 @@ pub(super) fn still_there(store: &Store, work_tree: &WorkTree, feature: &str, re
 /// Returns true if the list is still another one than before an attempt of a session. `None` if that is not known.
 fn is_another_list(store: &Store, work_tree: &WorkTree, refs: &SessionRefs, since: u32) -> Option<bool> {
     let log = store.session(refs).ok()??;
-    let attempt = log.entries.iter().position(|entry| entry.iteration == Some(since))?;
-    let before = store.file(&log.entries.get(attempt.checked_sub(1)?)?.commit, "tasks.md").ok()??;
+    let attempt = log.entries.iter().position(|entry| entry.iteration() == Some(since))?;
+    let before = store.file(&log.entries.get(attempt.checked_sub(1)?)?.commit(), "tasks.md").ok()??;
     let path = work_tree.top().join(store.first_readable_session(&log)?.artifact.path);
     let now = work_tree.project_files().ok()?.read(&path, MAX_TASK_LIST_BYTES).ok()?;
     let [before, now] = [before, now].map(|bytes| TaskList::parse(&bytes).ok());

@@ -4,9 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use anyhow::Result;
 
-use ralph_core::record::{
-    Iteration, LeftOut, ObjectId, Outcome, RecordKind, Session, UserFile, UserFileChange,
-};
+use ralph_core::record::{Iteration, LeftOut, ObjectId, Outcome, Session, UserFile, UserFileChange};
 use ralph_git::worktree::{PathChange, RawPath, TreeEntry, WorkTree};
 use ralph_store::{Slot, Store, newest_written};
 
@@ -61,7 +59,7 @@ impl PreviousSession {
     pub fn of(store: &Store, work_tree: &WorkTree) -> Result<Self> {
         let Some(refs) = newest_written(work_tree)? else { return Ok(Self::default()) };
         let Some(log) = store.session(&refs)? else { return Ok(Self::default()) };
-        let session = log.entries.iter().rfind(|entry| entry.kind != RecordKind::Iteration);
+        let session = log.entries.iter().rfind(|entry| !entry.is_iteration());
         Ok(Self {
             session: session.and_then(|entry| store.readable_session(entry)),
             last: log.iterations().next_back().and_then(|entry| store.readable_iteration(entry)),

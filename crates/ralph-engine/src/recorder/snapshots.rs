@@ -54,7 +54,7 @@ impl Recorder<'_> {
         };
         let refs = SessionRefs::new(&self.place.feature, self.place.session.clone());
         let Some(log) = self.store.session(&refs)? else { return Ok(None) };
-        let successes = log.iterations().rev().filter(|entry| entry.outcome == Some(Outcome::Success));
+        let successes = log.iterations().rev().filter(|entry| entry.outcome() == Some(Outcome::Success));
         let published =
             successes.into_iter().find_map(|entry| self.store.readable_iteration(entry)?.published);
         let Some(published) = published.as_ref() else { return Ok(None) };

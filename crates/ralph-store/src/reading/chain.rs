@@ -8,13 +8,13 @@ use anyhow::{Context, Error, Result, anyhow, bail};
 use gix::hashtable::HashMap;
 use gix::objs::{CommitRef, Find, FindExt};
 
-use ralph_core::record::{LogEntry, ObjectId, RecordKind};
+use ralph_core::record::{Envelope, LogEntry, ObjectId, RecordKind};
 
 use super::blobs::seconds_of;
 use super::listing_cache::Lookup;
 use super::session_log::SessionLog;
 use super::unreadable::Unreadable;
-use crate::message::{self, Envelope};
+use crate::message;
 use crate::objects;
 use crate::refs::naming::SessionRefs;
 
@@ -107,11 +107,11 @@ impl Chain<'_> {
                 && let Some(mut cached) = self.lookup.and_then(|lookup| lookup.of(self.refs))
             {
                 let commit = objects::from_gix(&id)?;
-                if let Some(place) = cached.iter().rposition(|entry| entry.commit == commit) {
+                if let Some(place) = cached.iter().rposition(|entry| entry.commit() == commit) {
                     cached.truncate(place + 1);
                     return Ok(ChainWalk { entries: joined(cached, entries), ..ChainWalk::default() });
                 }
-                known = cached.last().map(|tip| objects::to_gix(&tip.commit)).transpose()?;
+                known = cached.last().map(|tip| objects::to_gix(&tip.commit())).transpose()?;
                 below = Some(cached);
             }
             if Some(id) == known {
@@ -133,14 +133,14 @@ impl Chain<'_> {
             self.keep(id, &commit);
             let parent = commit.parents().next();
             let (message, envelope) = envelope_of(id, &commit)?;
-            let parsed = message::parse(&message, &envelope).or_else(|error| {
+            let parsed = LogEntry::of_message(&message, &envelope).or_else(|error| {
                 // If nothing of a session can be read, all of it is left out.
                 let entry =
                     message::unreadable(&message, &envelope, Some(&self.refs.session), entries.last());
                 let Some(entry) = entry.filter(|_| parent.is_some() || !entries.is_empty()) else {
                     return Err(error);
                 };
-                first_error.get_or_insert((entry.session.clone(), entry.commit.clone(), error));
+                first_error.get_or_insert((entry.session(), entry.commit(), error));
                 Ok(Some(entry))
             });
             match parsed? {
@@ -153,7 +153,7 @@ impl Chain<'_> {
             next = parent.filter(|_| !self.ends.contains(&id));
         }
         if let Some((session, commit, error)) = first_error {
-            if entries.iter().all(|entry| entry.kind == RecordKind::Unknown) {
+            if entries.iter().all(|entry| entry.kind() == RecordKind::Unknown) {
                 return Err(error);
             }
             self.unreadable.note(&session, &commit, &error);

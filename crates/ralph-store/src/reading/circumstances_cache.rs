@@ -73,16 +73,16 @@ impl CircumstancesReader<'_> {
     ///
     /// If its record cannot be read.
     pub fn of(&self, entry: &LogEntry) -> Result<Circumstances> {
-        let known = self.places.get(&entry.commit).and_then(|place| self.known.get(place.clone()));
+        let known = self.places.get(&entry.commit()).and_then(|place| self.known.get(place.clone()));
         if let Some(found) = known.and_then(|json| serde_json::from_str(json).ok()) {
             return Ok(found);
         }
-        let bytes = self.reader.file(&entry.commit, "iteration.json")?.unwrap_or_default();
+        let bytes = self.reader.file(&entry.commit(), "iteration.json")?.unwrap_or_default();
         let found: Circumstances = serde_json::from_slice(&bytes)
-            .with_context(|| format!("read iteration.json of {}", entry.commit))?;
+            .with_context(|| format!("read iteration.json of {}", entry.commit()))?;
         let (lines, count) = &mut *self.read.borrow_mut();
         *count += 1;
-        writeln!(lines, "{} {}", entry.commit, serde_json::to_string(&found)?)?;
+        writeln!(lines, "{} {}", entry.commit(), serde_json::to_string(&found)?)?;
         Ok(found)
     }
 

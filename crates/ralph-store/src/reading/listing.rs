@@ -1,24 +1,22 @@
-//! All records as rows, from the refs and from what an earlier listing left in the cache.
+//! All records as their messages describe them, from the refs and from what an earlier listing left in the cache.
 
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use anyhow::{Error, Result};
 
-use ralph_core::record::{LogEntry, ObjectId, RecordKind, SessionFacts, TaskCounts};
+use ralph_core::record::{LogEntry, ObjectId, RecordKind, SessionFacts, TaskCounts, escape};
 
 use super::chain::{Chain, ChainWalk};
 use super::listing_cache::{self, head, sum};
-use super::row::{self, Row, SharedRow};
 use super::session_log::SessionLog;
 use crate::local::{disk, folders};
-use crate::trailer_value::escape;
 use crate::{SessionRefs, Store};
 
 /// Number of records up to which reading them is as fast as writing a cache.
 const MIN_RECORDS_TO_CACHE: usize = 500;
 
-/// The sessions of a repository, each with its rows.
+/// The sessions of a repository, each with its entries.
 #[derive(Debug)]
 pub struct Listing {
     cached: Arc<String>,
@@ -39,8 +37,10 @@ struct ListedSession {
     feature: String,
     /// Where its rows are in the cache.
     cached: Range<usize>,
-    /// Rows that are not in the cache, after those that are.
-    fresh: Arc<String>,
+    /// What is not in the cache, after what is.
+    fresh: Vec<LogEntry>,
+    /// Both, as soon as somebody asks.
+    entries: OnceLock<Vec<LogEntry>>,
     /// True if older records exist but cannot be read.
     is_broken: bool,
 }
@@ -74,7 +74,7 @@ impl Listing {
     /// Returns what is counted of the sessions of a feature, the newest last.
     pub fn facts_of(&self, feature: &str) -> Vec<SessionFacts<'_>> {
         let sessions = self.sessions().filter(|session| session.feature == feature);
-        sessions.map(|session| session.facts()).collect()
+        sessions.filter_map(|session| session.facts()).collect()
     }
 
     /// Returns the sessions of a feature, as far as they can be read, the newest last.
@@ -85,82 +85,35 @@ impl Listing {
 }
 
 impl<'a> SessionRows<'a> {
-    /// Its rows in the cache, and those after them.
-    fn texts(&self) -> [&'a str; 2] {
-        [&self.listing.cached[self.listed.cached.clone()], &self.listed.fresh]
+    /// Returns what the messages of its records say, oldest first.
+    pub fn entries(&self) -> &'a [LogEntry] {
+        let ListedSession { cached, fresh, entries, .. } = self.listed;
+        entries.get_or_init(|| {
+            let cached = listing_cache::entries(&self.listing.cached, cached.clone()).flatten();
+            cached.chain(fresh.iter().cloned()).collect()
+        })
     }
 
-    /// Returns its records, oldest first.
-    pub fn rows(&self) -> impl DoubleEndedIterator<Item = Row<'a>> + use<'a> {
-        let lines = self.texts().into_iter().flat_map(|text| text.split_terminator('\n'));
-        lines.filter_map(Row::read)
+    /// Returns its iterations, oldest first.
+    pub fn iterations(&self) -> impl DoubleEndedIterator<Item = &'a LogEntry> + use<'a> {
+        self.entries().iter().filter(|entry| entry.is_iteration())
     }
 
-    /// Returns the rows of its iterations, oldest first, to be kept beyond the listing.
-    pub fn shared_iterations(&self) -> impl Iterator<Item = SharedRow> {
-        let ListedSession { cached, fresh, .. } = self.listed;
-        let of_cache = SharedRow::iterations(&self.listing.cached, cached.clone());
-        of_cache.chain(SharedRow::iterations(fresh, 0..fresh.len()))
+    /// Returns what is counted of its records; `None` without any that this version can read.
+    pub fn facts(&self) -> Option<SessionFacts<'a>> {
+        SessionFacts::of_entries(self.entries())
+            .map(|facts| SessionFacts { id: self.refs.session.clone(), ..facts })
     }
 
-    /// Returns all that the messages of its records say, oldest first.
-    ///
-    /// # Errors
-    ///
-    /// If this version cannot read one of its rows.
-    pub fn entries(&self) -> Result<Vec<LogEntry>> {
-        let mut entries = Vec::with_capacity(self.count());
-        for row in self.rows() {
-            entries.push(row.entry()?);
-        }
-        Ok(entries)
-    }
-
-    /// Returns what is counted of its records.
-    pub fn facts(&self) -> SessionFacts<'a> {
-        let end = self.tip().filter(|tip| tip.kind == RecordKind::End).and_then(|tip| tip.entry().ok());
-        let mut iterations = Vec::with_capacity(self.count());
-        iterations.extend(self.rows().filter_map(|row| row.facts()));
-        SessionFacts {
-            id: self.refs.session.clone(),
-            iterations,
-            stop_reason: end.and_then(|end| end.stop_reason),
-        }
-    }
-
-    /// Returns how many records it has here.
-    fn count(&self) -> usize {
-        self.texts().map(|text| text.bytes().filter(|byte| *byte == b'\n').count()).iter().sum()
-    }
-
-    /// Returns all that the messages of its records say; `None` if this version can read none of its rows.
     fn log(&self) -> Option<SessionLog> {
-        let mut entries = Vec::with_capacity(self.count());
-        entries.extend(self.rows().filter_map(|row| row.entry().ok()));
-        let log = SessionLog { refs: self.refs.clone(), entries, is_broken: self.listed.is_broken };
-        (!log.entries.is_empty()).then_some(log)
-    }
-
-    /// Returns its newest record.
-    pub fn tip(&self) -> Option<Row<'a>> {
-        let [cached, fresh] = self.texts();
-        let text = if fresh.is_empty() { cached } else { fresh };
-        Row::read(text.trim_end_matches('\n').rsplit('\n').next()?)
+        let (refs, entries) = (self.refs.clone(), self.entries().to_vec());
+        (!entries.is_empty()).then_some(SessionLog { refs, entries, is_broken: self.listed.is_broken })
     }
 
     /// Returns the counts of tasks in its newest record that this version can read.
-    pub fn tasks(&self) -> Result<TaskCounts> {
-        let row = self.rows().rfind(|row| row.kind != RecordKind::Unknown);
-        let entry = row.map(|row| row.entry()).transpose()?;
-        Ok(entry.map_or(TaskCounts { done: 0, open: 0 }, |entry| TaskCounts {
-            done: entry.tasks_done,
-            open: entry.tasks_open,
-        }))
-    }
-
-    /// Returns its oldest record that is here.
-    pub fn first(&self) -> Option<Row<'a>> {
-        self.rows().next()
+    pub fn tasks(&self) -> TaskCounts {
+        let entry = self.entries().iter().rfind(|entry| entry.kind() != RecordKind::Unknown);
+        entry.map_or(TaskCounts { done: 0, open: 0 }, LogEntry::tasks)
     }
 }
 
@@ -184,8 +137,8 @@ impl Store {
             }
             let (known, rows) = match kept.remove(&refs.log()) {
                 Some((known, feature, cached)) if known == tip => {
-                    let (fresh, is_broken) = (Arc::default(), false);
-                    sessions.push(ListedSession { refs, tip, feature, cached, fresh, is_broken });
+                    let (fresh, entries, is_broken) = (Vec::new(), OnceLock::new(), false);
+                    sessions.push(ListedSession { refs, tip, feature, cached, fresh, entries, is_broken });
                     continue;
                 }
                 Some((known, _, rows)) => (Some(known), rows),
@@ -193,26 +146,22 @@ impl Store {
             };
             let chain = Chain { known: known.as_ref(), lookup: None, ..reader.chain(&refs) };
             match chain.read(&tip) {
-                Ok(ChainWalk { entries, is_joined, gap }) => {
+                Ok(ChainWalk { entries: fresh, is_joined, gap }) => {
                     // Half a session is not for the cache.
                     let is_broken = gap.is_some();
                     is_whole &= !is_broken;
                     unreadable.extend(gap.map(|error| (Some(refs.clone()), error)));
-                    read += entries.len();
-                    let mut fresh = String::new();
-                    for entry in &entries {
-                        row::write(entry, &mut fresh);
-                    }
-                    let feature = entries.last().map(|entry| entry.feature.clone()).unwrap_or_default();
-                    let (cached, fresh) = (if is_joined { rows } else { 0..0 }, Arc::new(fresh));
-                    sessions.push(ListedSession { refs, tip, feature, cached, fresh, is_broken });
+                    read += fresh.len();
+                    let feature = fresh.last().map_or(String::new(), |entry| entry.feature().to_owned());
+                    let (cached, entries) = (if is_joined { rows } else { 0..0 }, OnceLock::new());
+                    sessions.push(ListedSession { refs, tip, feature, cached, fresh, entries, is_broken });
                 }
                 Err(error) => unreadable.push((Some(refs), error)),
             }
         }
         let unusable = self.unusable_sessions()?.into_iter();
         unreadable.extend(unusable.map(|error| (None, error)));
-        let listing = Listing { cached: Arc::new(cached), sessions, is_of_all };
+        let listing = Listing { cached, sessions, is_of_all };
         if is_whole && is_of_all && read >= MIN_RECORDS_TO_CACHE {
             // A cache that cannot be written costs time, and nothing else.
             let body = listing.body();
@@ -242,12 +191,14 @@ impl Listing {
     fn body(&self) -> String {
         let mut body = String::with_capacity(self.cached.len() + self.cached.len() / 8);
         for listed in &self.sessions {
+            let ListedSession { refs, tip, feature, .. } = listed;
             let rows = &self.cached[listed.cached.clone()];
-            let length = rows.len() + listed.fresh.len();
-            let ListedSession { refs, tip, feature, fresh, .. } = listed;
+            let mut fresh = String::new();
+            listed.fresh.iter().for_each(|entry| entry.write_row(&mut fresh));
+            let length = rows.len() + fresh.len();
             body.push_str(&format!("{}\t{tip}\t{length}\t{}\n", refs.log(), escape(feature)));
             body.push_str(rows);
-            body.push_str(fresh);
+            body.push_str(&fresh);
         }
         body
     }

@@ -6,23 +6,22 @@
 use std::cell::OnceCell;
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
+use std::sync::Arc;
 
 use camino::Utf8PathBuf;
 
-use ralph_core::record::{LogEntry, ObjectId, SCHEMA};
+use ralph_core::record::{Field, LogEntry, ObjectId, SCHEMA, unescape};
 
-use super::row::Row;
 use crate::Store;
 use crate::local::disk;
 use crate::refs::naming::SessionRefs;
-use crate::trailer_value::unescape;
 
-/// Changes with what a row holds.
-const FORMAT: u32 = 8;
+/// Changes with how a row is written. What it holds is in the head as well.
+const FORMAT: u32 = 9;
 
 /// What an earlier listing left: a text; and of each session, by the name of its ref, its tip, its feature, and where in the text its
 /// rows are.
-type Cache = (String, HashMap<String, (ObjectId, String, Range<usize>)>);
+type Cache = (Arc<String>, HashMap<String, (ObjectId, String, Range<usize>)>);
 
 /// The cache for reading a long session. It is loaded on first use.
 #[derive(Debug)]
@@ -37,8 +36,7 @@ impl Lookup {
     pub fn of(&self, refs: &SessionRefs) -> Option<Vec<LogEntry>> {
         let (text, sessions) = self.cache.get_or_init(|| read(&self.file, &self.head).unwrap_or_default());
         let (.., rows) = sessions.get(&refs.log())?;
-        let rows = text[rows.clone()].split_terminator('\n');
-        rows.map(|line| Row::read(line)?.entry().ok()).collect()
+        entries(text, rows.clone()).collect()
     }
 }
 
@@ -55,7 +53,18 @@ impl Store {
 /// Returns the first lines of a cache: what made it, and of what.
 pub(super) fn head(ends: &BTreeSet<gix::ObjectId>) -> String {
     let ends: Vec<String> = ends.iter().map(|id| id.to_hex().to_string()).collect();
-    format!("specify-ralph log {FORMAT} schema {SCHEMA}\nshallow {}\n", ends.join(" "))
+    let fields = Field::ALL;
+    format!("specify-ralph log {FORMAT} schema {SCHEMA} {fields:?}\nshallow {}\n", ends.join(" "))
+}
+
+/// Returns the entries of the rows in that part of a text; `None` for a row that we did not write.
+pub(super) fn entries(text: &Arc<String>, part: Range<usize>) -> impl Iterator<Item = Option<LogEntry>> {
+    let mut start = part.start;
+    text[part].split_terminator('\n').map(move |line| {
+        let line = start..start + line.len();
+        start = line.end + 1;
+        LogEntry::of_row(text, line)
+    })
 }
 
 /// Returns `None` if there is no cache, or one that is not to be trusted.
@@ -81,7 +90,7 @@ pub(super) fn read(file: &Utf8PathBuf, head: &str) -> Option<Cache> {
         at = rows.end;
         sessions.insert(name, (tip, feature, rows));
     }
-    Some((text, sessions))
+    Some((Arc::new(text), sessions))
 }
 
 fn mix(sum: u64, word: u64) -> u64 {

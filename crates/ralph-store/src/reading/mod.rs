@@ -9,7 +9,6 @@ pub(super) mod listing;
 pub(super) mod listing_cache;
 pub(super) mod range_read;
 pub(super) mod reader;
-pub(super) mod row;
 pub(super) mod search;
 pub(super) mod session_log;
 pub(super) mod sessions;

@@ -74,8 +74,8 @@ impl RecordReader<'_> {
     }
 
     fn json<T: DeserializeOwned>(&self, entry: &LogEntry, path: &str) -> Result<T> {
-        let bytes = self.file(&entry.commit, path)?.with_context(|| format!("find {path}"))?;
-        serde_json::from_slice(&bytes).with_context(|| format!("read {path} of {}", entry.commit))
+        let bytes = self.file(&entry.commit(), path)?.with_context(|| format!("find {path}"))?;
+        serde_json::from_slice(&bytes).with_context(|| format!("read {path} of {}", entry.commit()))
     }
 
     /// Returns a whole file of a record, or `None` if the record has no such file.

@@ -25,7 +25,7 @@ impl SessionLog {
     }
 
     pub fn feature(&self) -> &str {
-        &self.entries[0].feature
+        self.entries[0].feature()
     }
 
     pub fn tip(&self) -> &LogEntry {
@@ -33,30 +33,30 @@ impl SessionLog {
     }
 
     pub fn iterations(&self) -> impl DoubleEndedIterator<Item = &LogEntry> {
-        self.entries.iter().filter(|entry| entry.kind == RecordKind::Iteration)
+        self.entries.iter().filter(|entry| entry.is_iteration())
     }
 
     /// Returns the snapshot of what it left: in a lane, what an attempt did that was no success is taken back.
-    pub fn last_snapshot(&self, is_in_lane: bool) -> Option<&ObjectId> {
+    pub fn last_snapshot(&self, is_in_lane: bool) -> Option<ObjectId> {
         let kept = self.iterations().rev();
-        let mut kept = kept.filter(|entry| !is_in_lane || entry.outcome == Some(Outcome::Success));
-        kept.find_map(|entry| entry.snapshot.as_ref())
+        let mut kept = kept.filter(|entry| !is_in_lane || entry.outcome() == Some(Outcome::Success));
+        kept.find_map(LogEntry::snapshot)
     }
 
     pub fn iteration(&self, number: u32) -> Option<&LogEntry> {
-        self.iterations().find(|entry| entry.iteration == Some(number))
+        self.iterations().find(|entry| entry.iteration() == Some(number))
     }
 
     /// Returns the start or resumption after which a record of it was made.
     pub fn begin_of(&self, entry: &LogEntry) -> Option<&LogEntry> {
-        let before = self.entries.iter().take_while(|other| other.commit != entry.commit);
-        before.filter(|other| other.kind.begins()).last()
+        let before = self.entries.iter().take_while(|other| other.commit() != entry.commit());
+        before.filter(|other| other.kind().begins()).last()
     }
 
     /// Returns true if its first record is here: a shallow clone may have only its end.
     pub fn is_whole(&self) -> bool {
         let first = &self.entries[0];
-        first.kind == RecordKind::Start || first.kind == RecordKind::Unknown && first.parent.is_none()
+        first.kind() == RecordKind::Start || first.kind() == RecordKind::Unknown && first.parent().is_none()
     }
 
     /// Returns true if its first record is missing because the clone is shallow.
@@ -72,7 +72,7 @@ impl SessionLog {
 
 /// Returns the status of a session whose newest record is `tip`.
 pub fn status_of(tip: &LogEntry, is_running: bool) -> Status {
-    match (tip.kind, tip.status) {
+    match (tip.kind(), tip.status()) {
         (RecordKind::End, Some(status)) => status,
         _ if is_running => Status::Running,
         _ => Status::Interrupted,

@@ -32,7 +32,7 @@ impl SessionQuery {
 
     /// Returns true if the session of a record is wanted.
     pub fn takes(&self, entry: &LogEntry) -> bool {
-        self.is_for(&entry.session, &entry.feature)
+        self.is_for(&entry.session(), entry.feature())
     }
 
     /// Returns true if a session of a feature is wanted.
@@ -111,14 +111,14 @@ impl Store {
             }
             // A ref that cannot be read is reported when sessions are listed.
             if let Ok(Some(log)) =
-                reader.chain(&refs).log(&tip, |entry| entry.feature == feature, &mut Vec::new())
+                reader.chain(&refs).log(&tip, |entry| entry.feature() == feature, &mut Vec::new())
             {
                 found += log.iterations().count();
                 logs.push(log);
             }
         }
         let entries = logs.into_iter().rev().flat_map(|log| log.entries);
-        Ok(entries.filter(|entry| entry.kind == RecordKind::Iteration).collect())
+        Ok(entries.filter(LogEntry::is_iteration).collect())
     }
 
     /// Returns what the records of `entries` say, but for those that cannot be read, which are left out with a warning.
@@ -193,9 +193,9 @@ impl Store {
     /// Returns the session as it was started or last resumed before this record, or `None` if that record is not here.
     pub fn begun(&self, entry: &LogEntry) -> Result<Option<Session>> {
         let reader = self.reader()?;
-        let refs = SessionRefs::new(&entry.feature, entry.session.clone());
-        let log = reader.chain(&refs).log(&entry.commit, |_| true, &mut Vec::new())?;
-        let begin = log.and_then(|log| log.entries.into_iter().rfind(|entry| entry.kind.begins()));
+        let refs = SessionRefs::new(entry.feature(), entry.session());
+        let log = reader.chain(&refs).log(&entry.commit(), |_| true, &mut Vec::new())?;
+        let begin = log.and_then(|log| log.entries.into_iter().rfind(|entry| entry.kind().begins()));
         begin.map(|begin| self.session_json(&begin)).transpose()
     }
 
@@ -222,7 +222,7 @@ impl Store {
 
     /// Leaves a record out, with a warning if it is the first of its session.
     pub fn leave_out(&self, entry: &LogEntry, error: &Error) {
-        self.unreadable.note(&entry.session, &entry.commit, error);
+        self.unreadable.note(&entry.session(), &entry.commit(), error);
     }
 
     /// `None` with a warning if this version cannot read it.
@@ -243,7 +243,7 @@ impl Store {
     /// Returns the session as its first readable record describes it.
     pub fn first_readable_session(&self, log: &SessionLog) -> Option<Session> {
         let others =
-            |entry: &&LogEntry| entry.kind != RecordKind::Iteration && entry.kind != RecordKind::Unknown;
+            |entry: &&LogEntry| entry.kind() != RecordKind::Iteration && entry.kind() != RecordKind::Unknown;
         log.entries.iter().filter(others).find_map(|entry| self.readable_session(entry))
     }
 }

@@ -10,7 +10,7 @@ use crate::Store;
 /// A validation that ran on the files of a record's snapshot, and is over.
 struct Validated<'l> {
     rows: SessionRows<'l>,
-    entry: LogEntry,
+    entry: &'l LogEntry,
     passes: bool,
     tests: TestCounts,
     cause: Option<String>,
@@ -30,18 +30,18 @@ impl Listing {
         let mut found: Vec<Validated<'_>> = Vec::new();
         for rows in self.sessions().rev().filter(|session| session.feature == feature) {
             let is_older = |known: &Validated<'_>| {
-                known.passes && rows.tip().is_some_and(|tip| tip.ended_at <= known.entry.ended_at)
+                known.passes
+                    && rows.entries().last().is_some_and(|tip| tip.ended_at() <= known.entry.ended_at())
             };
             if !found.iter().any(is_older) {
                 found.extend(newest_of(store, rows));
             }
         }
-        found.sort_by_key(|one| one.entry.ended_at);
+        found.sort_by_key(|one| one.entry.ended_at());
         let (newest, passing) = (found.last()?, found.iter().rfind(|one| one.passes));
         let look = |one: &Validated<'_>| {
-            let record = one.entry.iteration.and_then(|_| store.readable_iteration(&one.entry));
-            let first = one.rows.first()?.entry().ok()?;
-            is_as_in(&first, &one.entry, record.map(|record| record.left_out).as_deref())
+            let record = one.entry.iteration().and_then(|_| store.readable_iteration(one.entry));
+            is_as_in(one.rows.entries().first()?, one.entry, record.map(|record| record.left_out).as_deref())
         };
         // What failed is often taken back: then the files are as the last success left them.
         let (one, is_now) = match (look(newest), passing.filter(|_| !newest.passes)) {
@@ -51,27 +51,26 @@ impl Listing {
             (is_now, _) => (newest, is_now),
         };
         let Validated { rows, entry, passes, tests, cause } = one;
-        let before = || rows.rows().take_while(|row| row.commit != entry.commit.as_str());
-        let number =
-            entry.iteration.or_else(|| before().filter_map(|row| row.entry().ok()?.iteration).last());
-        let start = rows.rows().find(|row| row.kind.begins()).and_then(|row| row.entry().ok());
-        let start = start.and_then(|start| store.readable_session(&start));
+        let before = || rows.entries().iter().take_while(|other| other.commit() != entry.commit());
+        let number = entry.iteration().or_else(|| before().filter_map(LogEntry::iteration).last());
+        let start = rows.entries().iter().find(|entry| entry.kind().begins());
+        let start = start.and_then(|start| store.readable_session(start));
         // A resumption may have had another.
-        let begins = before().filter(|row| row.kind.begins()).last().and_then(|row| row.entry().ok());
-        let begun = begins.and_then(|begins| store.readable_session(&begins));
+        let begins = before().filter(|entry| entry.kind().begins()).last();
+        let begun = begins.and_then(|begins| store.readable_session(begins));
         let begun = begun.as_ref().or(start.as_ref());
         let command = begun.and_then(|begun| begun.configuration.get("validation.command")?.as_str());
         Some(ValidationNow {
             passes: *passes,
             is_now,
-            session: entry.session.clone(),
+            session: entry.session(),
             iteration: number,
-            is_resumption: number.is_some() && entry.iteration.is_none(),
+            is_resumption: number.is_some() && entry.iteration().is_none(),
             tests: *tests,
             command: command.map(str::to_owned),
             passed_at_start: start.as_ref().and_then(|start| counts(start)?.passed),
             cause: cause.clone(),
-            is_elsewhere: shown.is_some_and(|shown| *shown != entry.session),
+            is_elsewhere: shown.is_some_and(|shown| *shown != entry.session()),
         })
     }
 }
@@ -80,12 +79,12 @@ impl Listing {
 fn newest_of<'l>(store: &Store, rows: SessionRows<'l>) -> Vec<Validated<'l>> {
     let mut found: Vec<Validated<'l>> = Vec::new();
     let mut is_acceptance = false;
-    for entry in rows.rows().rev().filter_map(|row| row.entry().ok()) {
+    for entry in rows.entries().iter().rev() {
         if found.last().is_some_and(|last| last.passes) {
             break;
         }
         // What an acceptance goes on with repeats the start, and ran nothing.
-        let is_repeated = std::mem::take(&mut is_acceptance) && entry.kind.begins();
+        let is_repeated = std::mem::take(&mut is_acceptance) && entry.kind().begins();
         is_acceptance = entry.is_answer();
         let one = if is_repeated { None } else { validated(store, rows, entry) };
         found.extend(one.filter(|one| one.passes || found.is_empty()));
@@ -94,23 +93,23 @@ fn newest_of<'l>(store: &Store, rows: SessionRows<'l>) -> Vec<Validated<'l>> {
 }
 
 /// Returns the validation that ran on the files of a record's snapshot, if one did.
-fn validated<'l>(store: &Store, rows: SessionRows<'l>, entry: LogEntry) -> Option<Validated<'l>> {
-    if entry.kind.begins() {
-        let session = store.readable_session(&entry)?;
+fn validated<'l>(store: &Store, rows: SessionRows<'l>, entry: &'l LogEntry) -> Option<Validated<'l>> {
+    if entry.kind().begins() {
+        let session = store.readable_session(entry)?;
         let baseline = session.baseline.as_ref()?;
         let tests = counts(&session).unwrap_or_default();
         let (passes, cause) = (baseline.passed(), baseline.failure().map(str::to_owned));
         return Some(Validated { rows, entry, passes, tests, cause });
     }
     // A check looks at a clean checkout, and what is given up is validated before its changes are taken back.
-    let ran = matches!(entry.outcome?, Outcome::Success | Outcome::Failure);
-    let code = entry.exit.validation.filter(|_| ran)?;
-    let tests = entry.tests.unwrap_or_default();
+    let ran = matches!(entry.outcome()?, Outcome::Success | Outcome::Failure);
+    let code = entry.exit().validation.filter(|_| ran)?;
+    let tests = entry.tests().unwrap_or_default();
     // A success may have failures that were there before, or nothing to run yet.
-    let is_success = entry.outcome == Some(Outcome::Success);
+    let is_success = entry.outcome() == Some(Outcome::Success);
     let passes = code == 0 || is_success && tests.failed.is_none_or(|failed| failed == 0);
-    let is_question = entry.failure_class.is_some_and(FailureClass::is_question);
-    let own = entry.cause.clone().filter(|_| !is_question);
+    let is_question = entry.failure_class().is_some_and(FailureClass::is_question);
+    let own = entry.cause().map(str::to_owned).filter(|_| !is_question);
     let cause = (!passes).then(|| own.unwrap_or_else(|| format!("exit code {code}")));
     Some(Validated { rows, entry, passes, tests, cause })
 }

@@ -31,13 +31,13 @@ impl fmt::Display for RemoteRun {
 impl Store {
     /// Returns what is known of an unfinished session of another machine; `None` for all others.
     pub fn elsewhere(&self, log: &SessionLog) -> Option<RemoteRun> {
-        let begin = log.entries.iter().rfind(|entry| entry.kind.begins())?;
+        let begin = log.entries.iter().rfind(|entry| entry.kind().begins())?;
         self.elsewhere_since(&log.refs, begin, log.tip())
     }
 
     /// Returns the same by the record by which the session was begun, or last resumed, and its newest one.
     pub fn elsewhere_since(&self, refs: &SessionRefs, begin: &LogEntry, tip: &LogEntry) -> Option<RemoteRun> {
-        if tip.kind == RecordKind::End {
+        if tip.kind() == RecordKind::End {
             return None;
         }
         // Other readers report what is wrong with the record.
@@ -47,7 +47,7 @@ impl Store {
             return None;
         }
         let synced_at = sync_state::synced_at(self.repository(), &refs.log()).ok().flatten();
-        let as_of = synced_at.map_or(tip.ended_at, |at| at.max(tip.ended_at));
+        let as_of = synced_at.map_or(tip.ended_at(), |at| at.max(tip.ended_at()));
         Some(RemoteRun { host: session.host, as_of, is_synced: synced_at.is_some() })
     }
 

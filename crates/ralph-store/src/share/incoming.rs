@@ -11,11 +11,11 @@ use gix::objs::FindExt;
 use gix::objs::tree::EntryKind;
 
 use crate::MAX_BLOB_BYTES;
-use crate::message::{self, Envelope};
+use crate::message;
 use crate::objects;
 use crate::reading::blobs::{Commit, bounded, read_commit};
 use crate::refs::naming::SessionRefs;
-use ralph_core::record::{LogEntry, ObjectId, RecordKind};
+use ralph_core::record::{Envelope, LogEntry, ObjectId, RecordKind};
 
 /// Bytes of a commit. Our messages stay below 20 KiB, except with a long list of closed tasks.
 const COMMIT_LIMIT: u64 = 1024 * 1024;
@@ -67,7 +67,7 @@ pub(crate) fn look_at_log(
             committed_at,
         };
         // A record that this version cannot read is passed on as it is: its shape is looked at like that of any other.
-        let parsed = message::parse(&message, &envelope).or_else(|error| {
+        let parsed = LogEntry::of_message(&message, &envelope).or_else(|error| {
             let unknown = message::unreadable(&message, &envelope, None, None);
             unknown.filter(|_| message::is_of_this_schema(&message)).map(Some).ok_or(error)
         });
@@ -77,10 +77,10 @@ pub(crate) fn look_at_log(
             }
             bail!("a commit that is not ours stands below one that is: {}", id.to_hex());
         };
-        if SessionRefs::new(&entry.feature, entry.session.clone()) != *refs {
+        if SessionRefs::new(entry.feature(), entry.session()) != *refs {
             bail!("{} is a record of another session", id.to_hex());
         }
-        if !stays_inside(&entry.feature) {
+        if !stays_inside(entry.feature()) {
             bail!("{} is of a feature that leads out of the repository", id.to_hex());
         }
         if parents.len() > 1 {
@@ -89,7 +89,7 @@ pub(crate) fn look_at_log(
         look_at_tree(git, tree, 1, &mut trees)?;
         let is_end = ends.contains(&id);
         let is_start =
-            entry.kind == RecordKind::Start || entry.kind == RecordKind::Unknown && parents.is_empty();
+            entry.kind() == RecordKind::Start || entry.kind() == RecordKind::Unknown && parents.is_empty();
         if !is_end && parents.is_empty() != is_start {
             bail!("{} is not the start of a session", id.to_hex());
         }
@@ -102,7 +102,7 @@ pub(crate) fn look_at_log(
     if !is_joined {
         bail!("{DIVERGED}");
     }
-    if here.is_none() && entries.iter().all(|entry| entry.kind == RecordKind::Unknown) {
+    if here.is_none() && entries.iter().all(|entry| entry.kind() == RecordKind::Unknown) {
         bail!("this version can read none of its records");
     }
     entries.reverse();
@@ -111,8 +111,8 @@ pub(crate) fn look_at_log(
 }
 
 fn check_numbers(entries: &[LogEntry]) -> Result<()> {
-    for readable in entries.split(|entry| entry.kind == RecordKind::Unknown) {
-        let numbers: Vec<u32> = readable.iter().filter_map(|entry| entry.iteration).collect();
+    for readable in entries.split(|entry| entry.kind() == RecordKind::Unknown) {
+        let numbers: Vec<u32> = readable.iter().filter_map(LogEntry::iteration).collect();
         if numbers.windows(2).any(|pair| pair[0].checked_add(1) != Some(pair[1])) {
             bail!("its iterations are not numbered one after the other");
         }

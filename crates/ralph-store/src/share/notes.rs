@@ -135,7 +135,7 @@ pub(crate) fn by_records(store: &Store, logs: &[SessionLog]) -> Result<Lines> {
     let reader = store.reader()?;
     // Where HEAD did not move, no commit was made.
     for entry in
-        logs.iter().flat_map(SessionLog::iterations).filter(|entry| entry.head_before != entry.head_after)
+        logs.iter().flat_map(SessionLog::iterations).filter(|entry| entry.head_before() != entry.head_after())
     {
         let Some(iteration) = store.or_leave_out(entry, reader.iteration(entry)) else { continue };
         for (commit, more) in lines_of(&iteration) {

@@ -4,9 +4,9 @@ use serde_json::json;
 use tasklist::TaskList;
 
 use ralph_core::history::clusters::clusters;
-use ralph_core::record::samples::{log_entries, session};
+use ralph_core::record::samples::{entry_of, log_entries, session};
 use ralph_core::record::{
-    DiffStat, Iteration, IterationFacts, NotDone, Outcome, SessionPart, SessionTotals, Summary, Timestamp,
+    DiffStat, Field, Iteration, NotDone, Outcome, SessionPart, SessionTotals, Summary, Timestamp,
 };
 
 use super::{Diff, RecordedSession, Report, ReportIteration, Running, Text};
@@ -101,29 +101,7 @@ pub fn report(iterations: Vec<ReportIteration>, tasks: &str) -> Report {
     let session = session("failed", Some("stuck"), (1, 2));
     let mut totals = SessionTotals::default();
     for ReportIteration { record, .. } in &iterations {
-        totals.count(
-            &session.id,
-            &IterationFacts {
-                iteration: record.iteration,
-                task: record.task.as_deref().map(Into::into),
-                outcome: record.outcome,
-                failure_class: record.failure_class,
-                closed: record.closed.iter().map(Into::into).collect(),
-                exit: record.exit,
-                fingerprint: record.fingerprint.as_deref().map(Into::into),
-                flags: record.flags().iter().map(|flag| flag.code).collect(),
-                first_flag: record.flags().first().map(|flag| flag.text.as_str().into()),
-                gone: Vec::new(),
-                tests_passed: None,
-                cost: record.cost(),
-                tokens: record.tokens,
-                took: record.duration_ms,
-                has_false_claim: !record.false_claim.is_empty(),
-                cause: record.cause.as_deref().map(Into::into),
-                started_at: Some(record.started_at),
-                ended_at: record.ended_at,
-            },
-        );
+        totals.count(&session.id, &entry_of(record));
     }
     let part = SessionPart { id: session.id.clone(), totals };
     let causes = clusters(iterations.iter().map(|iteration| &iteration.record));
@@ -143,11 +121,15 @@ pub fn recorded(number: u32, words: &str, usd: Option<f64>) -> RecordedSession {
     session.id = format!("20260101-120000-{number:08}").parse().unwrap();
     let mut iterations = log_entries(words);
     for entry in &mut iterations {
-        entry.session = session.id.clone();
-        entry.cost_usd = usd;
-        entry.cause = entry.fingerprint.as_ref().map(|print| format!("FAILED {print}"));
+        entry.set(Field::Session, &session.id);
+        if let Some(usd) = usd {
+            entry.set(Field::CostUsd, usd);
+        }
+        if let Some(print) = entry.fingerprint().map(str::to_owned) {
+            entry.set(Field::Cause, format!("FAILED {print}"));
+        }
     }
-    session.tasks_completed = iterations.iter().map(|entry| entry.closed.len()).sum();
+    session.tasks_completed = iterations.iter().map(|entry| entry.closed().len()).sum();
     session.cost_usd = usd.map(|usd| usd * f64::from(u32::try_from(iterations.len()).unwrap()));
     let changes = Some(DiffStat { files: 3, added: 40, removed: 2 });
     RecordedSession { session, iterations, is_whole: true, changes, uncommitted_files: Some(1) }

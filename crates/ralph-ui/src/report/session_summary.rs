@@ -9,8 +9,8 @@ use crate::ending;
 use crate::nights::{End, ended};
 use ralph_core::history::stats::rate;
 use ralph_core::record::{
-    Cost, DiffStat, EndedBy, IterationFacts, LogEntry, Session, SessionId, SessionTotals, Status, StopReason,
-    Timestamp, Tokens,
+    Cost, DiffStat, EndedBy, LogEntry, Session, SessionId, SessionTotals, Status, StopReason, Timestamp,
+    Tokens,
 };
 
 /// What was read of a session.
@@ -77,7 +77,7 @@ pub struct SessionSummary {
 impl SessionSummary {
     pub fn new(recorded: &RecordedSession) -> Self {
         let RecordedSession { session, iterations, is_whole, changes, uncommitted_files } = recorded;
-        let totals = SessionTotals::fold(&session.id, iterations.iter().filter_map(IterationFacts::of_entry));
+        let totals = SessionTotals::fold(&session.id, iterations);
         let end = End {
             status: session.status,
             reason: session.stop_reason,
@@ -86,12 +86,13 @@ impl SessionSummary {
         };
         let ended = ended(&end, &totals);
         let SessionTotals { attempts, succeeded, given_up, .. } = totals;
-        let agents: IndexSet<String> = iterations.iter().filter_map(|entry| entry.agent.clone()).collect();
-        let models = iterations.iter().filter_map(|entry| entry.model.clone());
-        let last = iterations.last().map_or(session.started_at, |entry| entry.ended_at);
+        let agents: IndexSet<String> =
+            iterations.iter().filter_map(|entry| Some(entry.agent()?.to_owned())).collect();
+        let models = iterations.iter().filter_map(|entry| Some(entry.model()?.to_owned()));
+        let last = iterations.last().map_or(session.started_at, LogEntry::ended_at);
         let last_at = session.ended_at.unwrap_or(last);
         // A task that was opened again and done again is one task.
-        let closed: BTreeSet<_> = iterations.iter().flat_map(|entry| &entry.closed).collect();
+        let closed: BTreeSet<_> = iterations.iter().flat_map(LogEntry::closed).collect();
         let completed = if *is_whole { closed.len() } else { session.tasks_completed };
         let cost = session.cost();
         let known = cost.usd.filter(|_| !cost.is_partial && completed > 0);

@@ -72,16 +72,16 @@ impl SessionsIndex {
         // What needs somebody comes first.
         features.sort_by_key(|feature| feature.needs_you.is_empty());
         let entries: Vec<&LogEntry> = recorded.iter().flat_map(|session| &session.iterations).collect();
-        let titles: HashMap<_, _> = entries
-            .iter()
-            .map(|entry| ((&entry.feature, entry.task.as_ref()), entry.title.clone()))
-            .collect();
+        let titles: HashMap<_, _> =
+            entries.iter().map(|entry| ((entry.feature(), entry.task()), entry.title())).collect();
         let mut tasks: Vec<CostlyTask> = Stats::of(entries.iter().copied())
             .tasks
             .into_iter()
             .filter(|task| task.counts.runs > 0)
             .map(|figures| CostlyTask {
-                title: titles.get(&(&figures.feature, Some(&figures.task))).cloned().flatten(),
+                title: titles
+                    .get(&(&*figures.feature, Some(&*figures.task)))
+                    .and_then(|title| Some((*title)?.to_owned())),
                 figures,
             })
             .collect();
@@ -206,13 +206,12 @@ pub fn index_page(index: &SessionsIndex, medium: Medium<'_>) -> Result<String> {
 mod tests {
     use super::super::samples::recorded;
     use super::*;
-    use ralph_core::record::{IterationFacts, Need, SessionTotals, TaskStates};
+    use ralph_core::record::{Field, Need, SessionTotals, TaskStates};
 
     fn index(sessions: &[RecordedSession]) -> SessionsIndex {
         let mut totals = SessionTotals::default();
         for session in sessions {
-            let facts = session.iterations.iter().filter_map(IterationFacts::of_entry);
-            totals.add(&SessionTotals::fold(&session.session.id, facts));
+            totals.add(&SessionTotals::fold(&session.session.id, &session.iterations));
         }
         let need = |session: &RecordedSession| Need {
             why: NeedKind::Asks,
@@ -315,9 +314,9 @@ mod tests {
         for one in &mut sessions {
             one.session.feature = format!("specs/{BAD}");
             for entry in &mut one.iterations {
-                entry.feature = format!("specs/{BAD}");
-                for text in [&mut entry.task, &mut entry.title, &mut entry.cause, &mut entry.agent] {
-                    *text = Some(BAD.to_owned());
+                entry.set(Field::Feature, format!("specs/{BAD}"));
+                for field in [Field::Task, Field::Title, Field::Cause, Field::Agent] {
+                    entry.set(field, BAD);
                 }
             }
         }

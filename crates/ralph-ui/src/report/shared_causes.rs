@@ -26,18 +26,18 @@ pub fn causes(sessions: &[RecordedSession]) -> Vec<SharedCause> {
     let mut found: IndexMap<FailureKey, SharedCause> = IndexMap::new();
     for entry in sessions.iter().flat_map(|recorded| &recorded.iterations) {
         let Some(key) = FailureKey::of_entry(entry) else { continue };
-        let fingerprint = key.fingerprint(entry.fingerprint.as_deref());
+        let fingerprint = key.fingerprint(entry.fingerprint());
         let (tasks, sessions) = (Vec::new(), Vec::new());
         let new = SharedCause { fingerprint, cause: None, times: 0, tasks, sessions };
         let cause = found.entry(key).or_insert(new);
         cause.times += 1;
-        cause.cause = entry.cause.clone().or(cause.cause.take());
-        if let Some(task) = entry.task.as_ref().filter(|task| !cause.tasks.contains(task)) {
-            cause.tasks.push(task.clone());
+        cause.cause = entry.cause().map(str::to_owned).or(cause.cause.take());
+        if let Some(task) = entry.task().filter(|task| !cause.tasks.iter().any(|known| known == task)) {
+            cause.tasks.push(task.to_owned());
         }
-        match cause.sessions.last_mut().filter(|(id, _)| *id == entry.session) {
+        match cause.sessions.last_mut().filter(|(id, _)| *id == entry.session()) {
             Some((_, times)) => *times += 1,
-            None => cause.sessions.push((entry.session.clone(), 1)),
+            None => cause.sessions.push((entry.session(), 1)),
         }
     }
     let mut found: Vec<SharedCause> = found.into_values().collect();

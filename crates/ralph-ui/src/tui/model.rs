@@ -1,7 +1,7 @@
 //! What the screen asks for, and the values that it gets.
 
 use std::collections::HashMap;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use anyhow::Result;
 use camino::Utf8Path;
@@ -9,11 +9,10 @@ use tasklist::{Item, TaskList};
 
 use ralph_core::history::failure_key::FailureKey;
 use ralph_core::record::{
-    AnsweredTask, DiffStat, Exits, FailureClass, FlaggedTask, Iteration, IterationFacts, LogEntry, ObjectId,
-    Outcome, Session, SessionId, SessionTotals, Status, Summary, Task, TaskCounts, TaskName, Timestamp,
-    Waiting,
+    AnsweredTask, DiffStat, Exits, FailureClass, FlaggedTask, Iteration, LogEntry, ObjectId, Outcome,
+    Session, SessionId, SessionTotals, Status, Summary, Task, TaskCounts, TaskName, Timestamp, Waiting,
 };
-use ralph_store::{RemoteRun, SharedRow, names};
+use ralph_store::{RemoteRun, names};
 
 use crate::nights::End;
 use crate::review::Review;
@@ -222,15 +221,15 @@ impl Night {
         elsewhere: Option<RemoteRun>,
     ) -> Self {
         Self {
-            id: first.session.clone(),
+            id: first.session(),
             totals,
             attempts,
-            started_at: first.started_at,
-            last_at: tip.ended_at,
+            started_at: first.started_at(),
+            last_at: tip.ended_at(),
             away_ms: 0,
             runs: 1,
-            end: End::of(tip, tip.status.unwrap_or(Status::Interrupted)),
-            tasks: TaskCounts { done: tip.tasks_done, open: tip.tasks_open },
+            end: End::of(tip, tip.status().unwrap_or(Status::Interrupted)),
+            tasks: tip.tasks(),
             elsewhere,
         }
     }
@@ -241,7 +240,7 @@ impl Night {
     }
 }
 
-/// The record of an iteration. There may be thousands, so they hold what lists need of all of them, and their rows for the rest.
+/// The record of an iteration: what lists need of all of them, and its entry for the rest.
 #[derive(Debug, Clone)]
 pub struct Attempt {
     pub number: u32,
@@ -256,37 +255,25 @@ pub struct Attempt {
     pub ended_at: Timestamp,
     /// True if it failed, and its task was done since.
     pub is_solved: bool,
-    row: SharedRow,
-    entry: OnceLock<Option<Box<LogEntry>>>,
+    pub entry: LogEntry,
 }
 
 impl Attempt {
-    /// Whether it is solved is found out with the others of its feature. `facts` are those of `row`.
-    pub fn new(row: SharedRow, facts: &IterationFacts<'_>) -> Self {
-        Self {
-            number: facts.iteration,
-            task: facts.task.as_deref().map(str::to_owned),
-            outcome: facts.outcome,
-            is_attempt: facts.is_attempt(),
-            failure_class: facts.failure_class,
-            exit: facts.exit,
-            cost_usd: facts.cost.usd,
-            started_at: facts.started_at.unwrap_or(facts.ended_at),
-            ended_at: facts.ended_at,
+    /// Whether it is solved is found out with the others of its feature. Returns `None` if the entry is not of an iteration.
+    pub fn of(entry: &LogEntry) -> Option<Self> {
+        Some(Self {
+            number: entry.iteration()?,
+            task: entry.task().map(str::to_owned),
+            outcome: entry.outcome()?,
+            is_attempt: entry.is_attempt(),
+            failure_class: entry.failure_class(),
+            exit: entry.exit(),
+            cost_usd: entry.cost_usd(),
+            started_at: entry.started_at(),
+            ended_at: entry.ended_at(),
             is_solved: false,
-            row,
-            entry: OnceLock::new(),
-        }
-    }
-
-    /// Returns all that its message says; `None` if this version cannot read it.
-    pub fn entry(&self) -> Option<&LogEntry> {
-        self.entry.get_or_init(|| Some(Box::new(self.row.read()?.entry().ok()?))).as_deref()
-    }
-
-    /// Returns the snapshot of the work tree after it.
-    pub fn snapshot(&self) -> Option<ObjectId> {
-        self.row.read()?.snapshot()
+            entry: entry.clone(),
+        })
     }
 
     /// Returns true if an agent had its turn in it: the files are as it left them, and not as a check or a person did.
@@ -304,7 +291,7 @@ impl Attempt {
 
     /// Returns true if both failed alike.
     pub fn is_same_failure(&self, other: &Self) -> bool {
-        let [one, other] = [self, other].map(|it| it.entry().and_then(FailureKey::of_entry));
+        let [one, other] = [self, other].map(|it| FailureKey::of_entry(&it.entry));
         one.is_some() && one == other
     }
 

@@ -55,7 +55,7 @@ fn now_rows(app: &App, scene: &Scene<'_>, live: &Live, width: usize) -> Vec<Row>
         .and(Look::Plain, format!("  {}", brief(task_title(&running.task.text))))
         .with_right(Row::of(Look::Plain, attempt).and(Look::Bold, time));
     let command = scene.detail().and_then(|detail| detail.validation()).map(brief);
-    let took = scene.night.attempts.iter().rev().find_map(|one| one.entry()?.duration_ms.validation);
+    let took = scene.night.attempts.iter().rev().find_map(|one| one.entry.duration_ms().validation);
     let took = took.map_or(String::new(), |ms| format!(", about {}", duration(ms)));
     let below = if running.is_validating() {
         vec![("tests", command.unwrap_or_else(|| "the validation".to_owned()) + &took)]

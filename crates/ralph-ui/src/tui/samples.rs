@@ -10,12 +10,11 @@ use tasklist::TaskList;
 
 use ralph_core::record::samples::{iteration, log_entries, session};
 use ralph_core::record::{
-    AgentEvent, Claim, DiffStat, Durations, Evidence, Exits, Facts, FailureClass, FileChange, FlagCode,
-    FlaggedTask, Iteration, LogEntry, ObjectId, Outcome, RecordKind, SessionFacts, SessionId, SessionTotals,
-    Status, StopReason, Task, TestCounts, Timestamp, ToolCall, ToolKind,
+    AgentEvent, Claim, DiffStat, Evidence, Facts, FailureClass, Field, FileChange, FlagCode, FlaggedTask,
+    Iteration, LogEntry, ObjectId, Outcome, RecordKind, SessionFacts, SessionId, SessionTotals, Status,
+    StopReason, Task, TestCounts, Timestamp, ToolCall, ToolKind,
 };
 use ralph_core::summary::summarize;
-use ralph_store::SharedRow;
 
 use crate::review::Review;
 
@@ -63,54 +62,65 @@ pub fn entries(night: u32, feature: &str, words: &str) -> Vec<LogEntry> {
             log_entries(&format!("T0{}", what.replace(['?', '=', '/'], "-").replace('~', "!"))).remove(0);
         let attempt = numbers.entry(task.to_owned()).or_default();
         *attempt += u32::from(!["!", "~"].contains(&kind));
-        entry.attempt = Some(*attempt).filter(|_| kind != "!");
-        (entry.commit, entry.session, entry.feature) =
-            (commit(night, number), id.clone(), feature.to_owned());
-        (entry.iteration, entry.task) = (Some(number), Some(task.to_owned()));
-        entry.title = Some(title(task).to_owned());
+        if kind != "!" {
+            entry.set(Field::Attempt, *attempt);
+        }
+        entry.set(Field::Commit, commit(night, number));
+        entry.set(Field::Session, &id);
+        entry.set(Field::Feature, feature);
+        entry.set(Field::Iteration, number);
+        entry.set(Field::Task, task);
+        entry.set(Field::Title, title(task));
         let minutes = i64::from(3 + number % 5);
-        entry.started_at = Timestamp::from_seconds(at);
+        entry.set(Field::Started, at * 1000);
         at += if kind == "!" { 0 } else { minutes * 60 };
-        entry.ended_at = Timestamp::from_seconds(at);
-        entry.agent = Some("claude".to_owned());
-        let ms = u64::try_from(minutes * 60_000).unwrap();
-        entry.duration_ms = Durations { agent: Some(ms - 39_000), validation: Some(39_000), second: None };
-        entry.exit = Exits { agent: Some(0), validation: Some(0) };
-        entry.cost_usd = Some(usd);
-        entry.snapshot = Some(commit(night + 100, number));
-        entry.tests = Some(TestCounts { passed: Some(74), failed: Some(0), skipped: None });
+        entry.set(Field::Ended, at * 1000);
+        entry.set(Field::Agent, "claude");
+        let ms = minutes * 60_000 - 39_000;
+        entry.set(Field::DurationMs, format!("agent={ms} validation=39000"));
+        entry.set(Field::Exit, "agent=0 validation=0");
+        entry.set(Field::CostUsd, usd);
+        entry.set(Field::Snapshot, commit(night + 100, number));
+        entry.set(Field::Tests, "passed=74 failed=0");
+        let closed = if kind == "+" { task } else { "" };
+        entry.set(Field::Tasks, format!("done=0 open=0 closed={closed}"));
         match kind {
-            "+" => entry.closed = vec![task.to_owned()],
+            "+" => {}
             "-" => {
-                entry.exit.validation = Some(101);
+                entry.set(Field::Exit, "agent=0 validation=101");
                 let test = if what == "-a" { "schema › migrates" } else { "merge › converges" };
-                entry.cause = Some(format!("{test}: expected 7, got {}", what[1..].len()));
-                entry.tests = Some(TestCounts { passed: Some(73), failed: Some(1), skipped: None });
-                entry.false_claim = vec![Claim::Ticked; usize::from(number % 3 == 0)];
+                entry.set(Field::Cause, format!("{test}: expected 7, got {}", what[1..].len()));
+                entry.set(Field::Tests, "passed=73 failed=1");
+                if number % 3 == 0 {
+                    entry.set(Field::FalseClaim, Claim::Ticked);
+                }
             }
             "?" => {
-                entry.failure_class = Some(FailureClass::Question);
-                entry.cause = Some("Semicolons or commas between the fields?".to_owned());
-                entry.fingerprint = Some("asks".to_owned());
+                entry.set(Field::FailureClass, FailureClass::Question);
+                entry.set(Field::Cause, "Semicolons or commas between the fields?");
+                entry.set(Field::Fingerprint, "asks");
             }
             "=" => {
-                (entry.outcome, entry.failure_class) =
-                    (Some(Outcome::Interrupted), Some(FailureClass::Quota));
-                entry.exit = Exits { agent: Some(1), validation: None };
-                entry.duration_ms.validation = None;
+                entry.set(Field::Outcome, Outcome::Interrupted);
+                entry.set(Field::FailureClass, FailureClass::Quota);
+                entry.set(Field::Exit, "agent=1 validation=-");
+                entry.set(Field::DurationMs, format!("agent={ms}"));
                 at += 42 * 60;
             }
             "/" => {
-                entry.outcome = Some(Outcome::Interrupted);
-                entry.exit = Exits { agent: Some(-1), validation: None };
+                entry.set(Field::Outcome, Outcome::Interrupted);
+                entry.set(Field::Exit, "agent=-1 validation=-");
             }
             _ => {
-                entry.exit = Exits { agent: None, validation: None };
+                entry.clear(&[Field::Exit, Field::CostUsd, Field::DurationMs]);
                 if kind == "~" {
-                    (entry.task, entry.outcome) = (None, Some(Outcome::Checked));
-                    entry.subject = format!("{feature}: iteration {number}, holds in a clean checkout");
+                    entry.clear(&[Field::Task]);
+                    entry.set(Field::Outcome, Outcome::Checked);
+                    entry.set(
+                        Field::Line,
+                        format!("{feature}: iteration {number}, holds in a clean checkout"),
+                    );
                 }
-                (entry.cost_usd, entry.duration_ms) = (None, Durations::default());
             }
         }
         entries.push(entry);
@@ -121,8 +131,10 @@ pub fn entries(night: u32, feature: &str, words: &str) -> Vec<LogEntry> {
 /// The same with the record of the session's end.
 pub fn ended(mut entries: Vec<LogEntry>, reason: StopReason) -> Vec<LogEntry> {
     let mut tip = entries.last().unwrap().clone();
-    (tip.kind, tip.iteration, tip.task, tip.outcome) = (RecordKind::End, None, None, None);
-    (tip.status, tip.stop_reason) = (Some(reason.status()), Some(reason));
+    tip.clear(&[Field::Iteration, Field::Task, Field::Outcome]);
+    tip.set(Field::Record, RecordKind::End.into_str());
+    tip.set(Field::Status, reason.status());
+    tip.set(Field::StopReason, reason);
     entries.push(tip);
     entries
 }
@@ -140,10 +152,8 @@ pub fn feature(path: &str, sessions: &[Vec<LogEntry>], list: &str) -> Arc<Featur
     let facts: Vec<_> = sessions.iter().filter_map(|one| SessionFacts::of_entries(one)).collect();
     let summary = summarize(path, &facts, &list, &[], None, None);
     let nights = sessions.iter().zip(&facts).map(|(entries, facts)| {
-        let iterations = entries.iter().filter(|entry| entry.kind == RecordKind::Iteration);
-        let attempts = iterations.zip(&facts.iterations);
-        let attempts = attempts.map(|(entry, facts)| Attempt::new(SharedRow::of(entry), facts)).collect();
-        let totals = SessionTotals::fold(&facts.id, &facts.iterations);
+        let attempts = entries.iter().filter_map(Attempt::of).collect();
+        let totals = SessionTotals::fold(&facts.id, entries);
         Night::new(&entries[0], entries.last().unwrap(), attempts, totals, None)
     });
     Arc::new(Feature::new(path.to_owned(), nights.collect(), list, summary))
@@ -161,7 +171,7 @@ pub fn morning() -> Sample {
 /// The same with two tasks that are done and flagged.
 pub fn flagged() -> Sample {
     let mut night = ended(entries(1, "specs/004-boards", MORNING), StopReason::Stuck);
-    night[6].first_flag = Some("1 assertion fewer: tests/base.test.ts".to_owned());
+    night[6].set(Field::FirstFlag, "1 assertion fewer: tests/base.test.ts");
     let mut sample = Sample::of(vec![feature("specs/004-boards", &[night], LIST)]);
     let task = |name: &str, iteration, code, text: &str| FlaggedTask {
         task: name.to_owned(),
@@ -229,8 +239,8 @@ impl Sample {
 
     fn record(&self, commit: &ObjectId) -> Result<Iteration> {
         let nights = self.overview.features.iter().flat_map(|feature| &feature.nights);
-        let mut all = nights.flat_map(|night| &night.attempts).filter_map(Attempt::entry);
-        let entry = all.find(|entry| entry.commit == *commit).context("no such record")?;
+        let mut all = nights.flat_map(|night| &night.attempts).map(|one| &one.entry);
+        let entry = all.find(|entry| entry.commit() == *commit).context("no such record")?;
         Ok(whole(entry))
     }
 }
@@ -314,10 +324,10 @@ fn events(text: &str) -> Vec<AgentEvent> {
 
 /// All that a record says, made of its entry.
 fn whole(entry: &LogEntry) -> Iteration {
-    let outcome = entry.outcome.unwrap();
-    let is_failed = outcome == Outcome::Failure && entry.failure_class.is_none();
+    let outcome = entry.outcome().unwrap();
+    let is_failed = outcome == Outcome::Failure && entry.failure_class().is_none();
     let approach = entry
-        .iteration
+        .iteration()
         .filter(|_| is_failed)
         .map(|number| ["wall clock", "Lamport clocks"][number as usize % 2]);
     let call = |tool: &str, arguments: &str, is_error: bool| ToolCall {
@@ -333,13 +343,13 @@ fn whole(entry: &LogEntry) -> Iteration {
         is_denied: false,
     };
     Iteration {
-        iteration: entry.iteration.unwrap(),
-        task: entry.task.clone(),
-        exit: entry.exit,
-        duration_ms: entry.duration_ms,
-        failure_class: entry.failure_class,
-        cause: entry.cause.clone(),
-        evidence: entry.tests.map(|TestCounts { passed, failed, .. }| {
+        iteration: entry.iteration().unwrap(),
+        task: entry.task().map(str::to_owned),
+        exit: entry.exit(),
+        duration_ms: entry.duration_ms(),
+        failure_class: entry.failure_class(),
+        cause: entry.cause().map(str::to_owned),
+        evidence: entry.tests().map(|TestCounts { passed, failed, .. }| {
             let tests = Some(Tally { passed, failed, ..Tally::default() });
             Box::new(Evidence { tests, ..Evidence::default() })
         }),
@@ -351,7 +361,7 @@ fn whole(entry: &LogEntry) -> Iteration {
         restored_to: (outcome == Outcome::Skipped).then(|| commit(7, 7)),
         facts: Facts {
             excerpt: if is_failed { "expected: 7\nreceived: 8".to_owned() } else { String::new() },
-            final_message: match entry.failure_class {
+            final_message: match entry.failure_class() {
                 Some(FailureClass::Question) => {
                     "Question: Semicolons or commas between the fields? The spec names both.".to_owned()
                 }

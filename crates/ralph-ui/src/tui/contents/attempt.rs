@@ -15,9 +15,10 @@ use super::task::{changed_files, excerpt};
 use super::words::{brief, exit, fact, look_of_exit, outcome_of, took, validated};
 
 pub fn sections(scene: &Scene<'_>, night: &Night, attempt: &Attempt) -> Vec<Section> {
-    let Some(entry) = attempt.entry() else { return Vec::new() };
+    let entry = &attempt.entry;
     let (look, mark, words) = outcome_of(attempt);
-    let of = entry.attempt.filter(|attempt| *attempt > 1).map_or(String::new(), |n| format!(", attempt {n}"));
+    let of =
+        entry.attempt().filter(|attempt| *attempt > 1).map_or(String::new(), |n| format!(", attempt {n}"));
     let verdict = match attempt.outcome {
         Outcome::Failure if attempt.is_question() => "asks",
         Outcome::Failure => "failed",
@@ -26,13 +27,13 @@ pub fn sections(scene: &Scene<'_>, night: &Night, attempt: &Attempt) -> Vec<Sect
     };
     let mut rows = vec![Row::of(look, format!("{mark} {verdict}{of}")).with_right(took(attempt))];
     if attempt.is_failed() {
-        let cause = entry.cause.as_deref().map(brief).filter(|_| attempt.is_question());
+        let cause = entry.cause().map(brief).filter(|_| attempt.is_question());
         let words = cause.map_or_else(|| words.clone(), |cause| format!("the agent asks: {cause}"));
         rows.push(Row::of(look, format!("  {words}")).indented(2));
         let fate = fate(night, attempt);
         rows.push(Row::of(if attempt.is_solved { Look::Good } else { look }, format!("  {fate}")));
     }
-    if let Some(flag) = entry.first_flag.as_deref().filter(|_| attempt.outcome == Outcome::Success) {
+    if let Some(flag) = entry.first_flag().filter(|_| attempt.outcome == Outcome::Success) {
         rows.push(Row::of(Look::Claim, format!("  ⚑ {}", brief(flag))).indented(4));
     }
     let record = scene.record(attempt);

@@ -123,7 +123,7 @@ fn cells(scene: &Scene<'_>, [files, calls, time, cost, end]: [&str; 5]) -> Strin
 fn task_of(attempt: &Attempt) -> String {
     let is_check = attempt.outcome == Outcome::Checked;
     let task = brief(attempt.task.as_deref().unwrap_or(if is_check { "check" } else { "-" }));
-    let number = attempt.entry().and_then(|entry| entry.attempt).filter(|one| attempt.is_attempt && *one > 1);
+    let number = attempt.entry.attempt().filter(|one| attempt.is_attempt && *one > 1);
     number.map_or_else(|| task.clone(), |number| format!("{task} {number}"))
 }
 
@@ -135,11 +135,8 @@ fn line(
     is_given_up: bool,
 ) -> Row {
     let (look, mark, words) = outcome_of(attempt);
-    let entry = attempt.entry();
     // What became of it, if that is no success; else what is flagged, or what it was about.
-    let flag = entry.and_then(|entry| entry.first_flag.as_deref());
-    let title = entry.and_then(|entry| entry.title.as_deref());
-    let words = match (attempt.outcome, flag, title) {
+    let words = match (attempt.outcome, attempt.entry.first_flag(), attempt.entry.title()) {
         (Outcome::Success, Some(flag), _) => (Look::Warn, brief(&format!("{FLAG} {flag}"))),
         (Outcome::Success, None, Some(title)) => (Look::Plain, brief(task_title(title))),
         _ => (if attempt.is_failed() { look } else { Look::Plain }, words),
@@ -166,7 +163,7 @@ pub fn attempt_of(section: &Section) -> Option<u32> {
 /// Returns true if an attempt has every word of a filter: in its task, title, cause, outcome, class, number, agent or
 /// exit codes. `exit:N` means either exit code, `exit:validation=N` and `exit:agent=N` one of them.
 pub fn is_match(attempt: &Attempt, filter: &str) -> bool {
-    let Some(entry) = attempt.entry() else { return filter.is_empty() };
+    let entry = &attempt.entry;
     let outcome = match attempt.outcome {
         Outcome::Success => "success done",
         Outcome::Failure if attempt.is_question() => "failure failed asked asks",
@@ -178,18 +175,19 @@ pub fn is_match(attempt: &Attempt, filter: &str) -> bool {
         Outcome::Reopened => "opened again",
         Outcome::Later(_) => "",
     };
-    let class = entry.failure_class.as_ref().map_or("", FailureClass::as_str);
+    let class = entry.failure_class();
+    let class = class.as_ref().map_or("", FailureClass::as_str);
     let number = format!("#{}", attempt.number);
-    let texts = [&entry.task, &entry.title, &entry.cause, &entry.phase, &entry.agent, &entry.model];
-    let texts = texts.into_iter().flatten().map(String::as_str).chain([outcome, class, &number]);
+    let texts = [entry.task(), entry.title(), entry.cause(), entry.phase(), entry.agent(), entry.model()];
+    let texts = texts.into_iter().flatten().chain([outcome, class, &number]);
     // Without a word to look for, a list of thousands has no text to put together.
     let text = LazyCell::new(|| texts.collect::<Vec<_>>().join("\n").to_lowercase());
     filter.to_lowercase().split_whitespace().all(|word| match word.strip_prefix("exit:") {
         Some(exit) => {
             let (which, code) = exit.split_once('=').unwrap_or(("", exit));
             let code = code.parse().ok();
-            let is_agents = which != "validation" && entry.exit.agent == code;
-            code.is_some() && (is_agents || which != "agent" && entry.exit.validation == code)
+            let is_agents = which != "validation" && entry.exit().agent == code;
+            code.is_some() && (is_agents || which != "agent" && entry.exit().validation == code)
         }
         None => text.contains(word),
     })

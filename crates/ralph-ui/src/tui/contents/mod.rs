@@ -152,7 +152,7 @@ impl<'a> Scene<'a> {
 
     /// Returns the whole record of an attempt, once it is read.
     pub fn record(&self, attempt: &Attempt) -> Option<&'a Iteration> {
-        self.cache.iteration(&attempt.entry()?.commit)
+        self.cache.iteration(&attempt.entry.commit())
     }
 
     pub fn detail(&self) -> Option<&'a SessionDetail> {
@@ -346,8 +346,8 @@ fn diff_target_of(
     let mut is_open = false;
     for attempts in night.attempts.chunk_by(|one, next| is_wanted(one) == is_wanted(next)) {
         // Those without a snapshot are not there.
-        let first = attempts.iter().find_map(Attempt::snapshot);
-        let last = attempts.iter().rev().find_map(Attempt::snapshot);
+        let first = attempts.iter().find_map(|one| one.entry.snapshot());
+        let last = attempts.iter().rev().find_map(|one| one.entry.snapshot());
         let Some((first, last)) = first.zip(last) else { continue };
         match (is_wanted(&attempts[0]), runs.last_mut().filter(|_| is_open)) {
             (true, Some((_, end))) => *end = last,
@@ -386,9 +386,7 @@ fn sections(scene: &Scene<'_>, subject: &Subject, view: View, old: Option<&Page>
             output::prompt(scene, Place::Spool(scene.night.id.clone(), running.number))
         }
         (View::Prompt, None) => match attempt {
-            Some((_, attempt)) => attempt
-                .entry()
-                .map_or_else(Vec::new, |entry| output::prompt(scene, Place::Record(entry.commit.clone()))),
+            Some((_, attempt)) => output::prompt(scene, Place::Record(attempt.entry.commit())),
             None => nothing("no prompt was sent yet"),
         },
         (View::Memory, _) => {

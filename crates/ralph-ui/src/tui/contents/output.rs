@@ -24,10 +24,10 @@ pub fn rows_of_text(file: &File, bytes: &[u8], events: Option<&[AgentEvent]>) ->
 
 /// What an attempt printed, the validation first if that is what failed.
 pub fn sections(scene: &Scene<'_>, night: &Night, attempt: &Attempt) -> Vec<Section> {
-    let Some(entry) = attempt.entry() else { return Vec::new() };
-    let took = &entry.duration_ms;
+    let entry = &attempt.entry;
+    let took = &entry.duration_ms();
     let codes =
-        [("validation", entry.exit.validation, took.validation), ("agent", entry.exit.agent, took.agent)];
+        [("validation", entry.exit().validation, took.validation), ("agent", entry.exit().agent, took.agent)];
     let head = codes.into_iter().fold(Row::new(), |row, (name, code, ms)| match code {
         None => row.and(Look::Dim, format!("{name} did not run  ")),
         Some(code) => {
@@ -37,13 +37,12 @@ pub fn sections(scene: &Scene<'_>, night: &Night, attempt: &Attempt) -> Vec<Sect
         }
     });
     let mut sections = vec![Section::plain(vec![head])];
-    let agent = entry.agent.as_ref();
-    let author = agent.map(|agent| (night.id.clone(), agent.clone()));
+    let author = entry.agent().map(|agent| (night.id.clone(), agent.to_owned()));
     let of_agent = [Stream::AgentStdout, Stream::AgentStderr];
     let of_validation = [Stream::ValidationStdout, Stream::ValidationStderr];
     let streams = if attempt.is_failed() { [of_validation, of_agent] } else { [of_agent, of_validation] };
     for stream in streams.into_iter().flatten() {
-        let file = File { place: Place::Record(entry.commit.clone()), stream, author: author.clone() };
+        let file = File { place: Place::Record(entry.commit()), stream, author: author.clone() };
         sections.push(of_file(scene, file));
     }
     sections

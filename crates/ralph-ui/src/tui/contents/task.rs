@@ -78,7 +78,7 @@ fn head(scene: &Scene<'_>, item: &Item, state: TaskState<'_>) -> Vec<Row> {
     let need = feature.summary.needs_you.iter().find(|need| need.task.as_deref() == Some(&item.name));
     let last = scene.attempt(&Subject::Task(item.name.clone())).map(|(_, last)| last);
     let failures = feature.failures_of(&item.name) as u64;
-    let cause = need.and_then(|need| need.cause.as_deref()).or_else(|| last?.entry()?.cause.as_deref());
+    let cause = need.and_then(|need| need.cause.as_deref()).or_else(|| last?.entry.cause());
     match state {
         TaskState::Asks => {
             let question = cause.unwrap_or_default();

@@ -61,15 +61,13 @@ pub fn outcome_of(attempt: &Attempt) -> (Look, &'static str, String) {
         Outcome::Success => "done".to_owned(),
         Outcome::Failure => {
             let asks = if attempt.is_question() { "asks: " } else { "" };
-            let cause = attempt.entry().and_then(|entry| entry.cause.as_deref());
-            brief(&format!("{asks}{}", cause.unwrap_or("failed")))
+            brief(&format!("{asks}{}", attempt.entry.cause().unwrap_or("failed")))
         }
         Outcome::Skipped => "given up".to_owned(),
         Outcome::Checked => {
-            let entry = attempt.entry();
-            let cause = entry.filter(|_| attempt.task.is_some()).and_then(|entry| entry.cause.as_deref());
-            let words = entry.map_or("tried in a clean checkout", |entry| story(&entry.subject));
-            cause.map_or_else(|| brief(words), |cause| format!("sent back: {}", brief(cause)))
+            let cause = attempt.entry.cause().filter(|_| attempt.task.is_some());
+            let words = || brief(story(attempt.entry.subject()));
+            cause.map_or_else(words, |cause| format!("sent back: {}", brief(cause)))
         }
         Outcome::Reopened => "opened again".to_owned(),
         Outcome::Interrupted => interruption(attempt.failure_class, attempt.exit.agent).to_owned(),
@@ -94,8 +92,7 @@ pub fn approach(scene: &Scene<'_>, attempt: &Attempt) -> Option<String> {
 
 /// `4m37`; empty if it is not known.
 pub fn time_of(attempt: &Attempt) -> String {
-    let ms = attempt.entry().and_then(|entry| entry.duration_ms.total());
-    ms.map_or(String::new(), brief_duration)
+    attempt.entry.duration_ms().total().map_or(String::new(), brief_duration)
 }
 
 /// Returns time, cost and the time of day, in columns: `4m37  $1.32  04:06–04:11`.

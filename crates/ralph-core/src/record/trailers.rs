@@ -1,9 +1,22 @@
-//! The value of a trailer: one line of text, or several fields.
+//! The trailers of a message of ours, and their values: one line of text each, or several numbers.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
+use std::str::FromStr;
 
 use anyhow::{Result, bail};
+
+/// Returns the paragraph of a message that its trailers are in.
+pub fn last_paragraph(message: &str) -> &str {
+    message.trim_end().rsplit("\n\n").next().unwrap_or_default()
+}
+
+/// Returns the trailers of ours in a message, without `Ralph-` and as they were before they were escaped.
+pub fn trailers_of(message: &str) -> impl Iterator<Item = (&str, Cow<'_, str>)> {
+    let pairs =
+        last_paragraph(message).lines().filter_map(|line| line.strip_prefix("Ralph-")?.split_once(':'));
+    pairs.map(|(name, value)| (name, unescape(value.trim())))
+}
 
 /// Returns one line of printable text: control characters, `%` and blanks at the ends as `%hh`.
 pub fn escape(value: &str) -> String {
@@ -48,29 +61,24 @@ pub fn unescape(value: &str) -> Cow<'_, str> {
 }
 
 /// Returns the field of that name in a trailer such as `agent=0 validation=101`.
-pub(super) fn field<'a>(trailer: &'a str, name: &str) -> Option<&'a str> {
+pub fn field<'a>(trailer: &'a str, name: &str) -> Option<&'a str> {
     trailer.split(' ').find_map(|field| field.strip_prefix(name)?.strip_prefix('='))
 }
 
-/// Returns the number of that name in a trailer; `-` means that it is not known.
-pub(super) fn number<N: std::str::FromStr>(trailer: &str, name: &str) -> Result<Option<N>> {
-    match field(trailer, name) {
-        None | Some("-") => Ok(None),
-        Some(text) => match text.parse() {
-            Ok(number) => Ok(Some(number)),
-            Err(_) => bail!("`{name}={text}` is not a number"),
-        },
+/// Returns the numbers of these names in a trailer; `None` for one that is not there, or `-`, as it is not known.
+pub(super) fn numbers<N: FromStr, const COUNT: usize>(
+    trailer: &str,
+    names: [&str; COUNT],
+) -> Result<[Option<N>; COUNT]> {
+    let mut numbers = [const { None }; COUNT];
+    for (name, text) in trailer.split(' ').filter_map(|field| field.split_once('=')) {
+        let Some(place) = names.iter().position(|wanted| *wanted == name) else { continue };
+        if text != "-" && numbers[place].is_none() {
+            let Ok(number) = text.parse() else { bail!("`{name}={text}` is not a number") };
+            numbers[place] = Some(number);
+        }
     }
-}
-
-pub(super) fn optional(
-    lines: &mut Vec<(&'static str, String)>,
-    name: &'static str,
-    value: Option<&impl ToString>,
-) {
-    if let Some(value) = value {
-        lines.push((name, value.to_string()));
-    }
+    Ok(numbers)
 }
 
 pub(super) fn known(number: Option<impl ToString>) -> String {
@@ -78,7 +86,6 @@ pub(super) fn known(number: Option<impl ToString>) -> String {
 }
 
 /// Names with commas between them.
-pub(super) fn names(list: Option<&str>) -> Vec<String> {
-    let names = list.unwrap_or_default().split(',').filter(|name| !name.is_empty());
-    names.map(str::to_owned).collect()
+pub(super) fn names(list: &str) -> impl Iterator<Item = &str> {
+    list.split(',').filter(|name| !name.is_empty())
 }

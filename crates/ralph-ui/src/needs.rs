@@ -2,7 +2,8 @@
 
 use ralph_core::record::{
     Changes, Cost, DiffStat, FlagCode, FlaggedTask, Need, NeedKind, OwnCommand, RALPH, SessionId,
-    SessionTotals, Summary, ValidationNow, hint_command_of, join_truncated, last_words, work_of_command,
+    SessionTotals, Summary, TaskName, ValidationNow, hint_command_of, join_truncated, last_words,
+    work_of_command,
 };
 
 use super::evidence::FLAG;
@@ -138,6 +139,29 @@ pub fn others(
             rows.push(format!("  → {RALPH} resume{resume_flags}{ANOTHER_VALIDATION}"));
         }
         let commands = need_commands(RALPH, summary, need, newest);
+        rows.extend(commands.iter().map(|command| format!("  → {command}")));
+    }
+    rows
+}
+
+/// Returns the same for the open tasks that need you and that `is_shown` is not true of: earlier sessions left them so.
+pub fn earlier(
+    summary: &Summary,
+    newest: Option<&SessionId>,
+    is_shown: impl Fn(&TaskName) -> bool,
+    screen: Screen,
+) -> Vec<String> {
+    let mut rows = Vec::new();
+    for need in summary.needs_you.iter().filter(|need| need.why != NeedKind::Gone).take(MAX_NAMED) {
+        let Some(task) = need.task.as_ref().filter(|task| !is_shown(task)) else { continue };
+        rows.extend(row(summary, need, "", screen));
+        let mut commands = need_commands(RALPH, summary, need, newest);
+        if commands.is_empty() {
+            commands.push(match need.why {
+                NeedKind::Asks => hint_command_of(RALPH, None, task),
+                _ => show_command(task, need.iteration.unwrap_or_default()),
+            });
+        }
         rows.extend(commands.iter().map(|command| format!("  → {command}")));
     }
     rows

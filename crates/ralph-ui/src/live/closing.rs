@@ -5,15 +5,15 @@ use std::collections::BTreeSet;
 use super::header::USUAL;
 use crate::ending::{BEGAN_RED, attempts_and_failures, cut_short, left_open, verdict};
 use crate::needs::{
-    answered, changed_and_committed, flagged, need_commands, need_sign, others, scoped, show_command,
-    validation, waiters,
+    answered, changed_and_committed, earlier, flagged, need_commands, need_sign, others, scoped,
+    show_command, validation, waiters,
 };
 use crate::style::{
     Look, Screen, clock_span, columns, counted, grouped, in_runs, listed, one_line, task_title,
 };
 use ralph_core::record::{
-    Closing, Cost, NeedKind, NotDone, RALPH, Session, SessionTotals, Status, StopReason, Unfinished,
-    hint_command,
+    Closing, Cost, NeedKind, NotDone, RALPH, Session, SessionTotals, Status, StopReason, TaskName,
+    Unfinished, hint_command,
 };
 
 /// Most names that a line lists, and most tasks that need somebody.
@@ -86,6 +86,12 @@ pub fn lines(session: &Session, closing: &Closing, is_validated: bool, screen: S
     }
     let more = needy.len().saturating_sub(MAX_NAMED);
     lines.extend((more > 0).then(|| format!("and {} more", counted(more as u64, "task"))));
+    let is_shown = |name: &TaskName| needy.iter().any(|task| task.task == *name);
+    let earlier = earlier(&closing.summary, Some(&session.id), is_shown, screen);
+    if !earlier.is_empty() {
+        lines.push(String::new());
+        lines.extend(earlier);
+    }
     let mut look = answered(&closing.summary, "", screen);
     look.extend(flagged(&closing.summary, Some(&session.id), "", screen));
     let facts = facts(closing, is_validated, screen);
@@ -374,6 +380,24 @@ then   specify ralph resume     look   specify ralph report --open"
             text(&session, &closing, usize::MAX)
                 .contains("\n? T034  Export boards as CSV  3 attempts  $8.79\n")
         );
+    }
+
+    #[test]
+    fn what_an_earlier_session_left_open_has_a_row_and_a_command() {
+        let (session, mut closing) = night();
+        let earlier = ["T041", "T042"].map(|task| need(NeedKind::Asks, Some(task), &session));
+        closing.summary.needs_you.extend(earlier);
+        closing.summary.needs_you[3].why = NeedKind::Fails;
+        let card = text(&session, &closing, 80);
+        assert!(
+            card.contains(
+                "\n\n? T041  asks: sh: gone\n  → specify ralph hint --task T041 'TEXT'\n\
+                 ✘ T042  sh: gone\n  → specify ralph show T042\n\n"
+            ),
+            "{card}"
+        );
+        // Those of the session are said once.
+        assert_eq!(card.matches("T034  ").count(), 1, "{card}");
     }
 
     #[test]

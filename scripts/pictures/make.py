@@ -66,7 +66,7 @@ def draw(to, name, title, screen):
 
 def from_line(screen, start):
     lines = screen.rstrip("\n").split("\n")
-    place = next(number for number, line in enumerate(lines) if start in re.sub(r"\x1b\[[0-9;]*m", "", line))
+    place = next(number for number, line in enumerate(lines) if re.match(start, re.sub(r"\x1b\[[0-9;]*m", "", line)))
     return "\n".join(lines[place:])
 
 
@@ -91,7 +91,7 @@ class Pictures:
         for name, window in windows.items():
             window.wait("the night is in")
             # In a low window its head has scrolled away.
-            screen = from_line(window.tmux("capture-pane", "-e", "-p", "-S", "-40"), "of 35 tasks done ·")
+            screen = from_line(window.tmux("capture-pane", "-e", "-p", "-S", "-200"), r"\d+ of 35 tasks done")
             card = "\n".join(line for line in screen.split("\n") if "the night is in" not in line)
             draw(self.to, f"closing-{name}", "The closing card of a session", card.rstrip())
             window.close()

@@ -2,8 +2,7 @@
 
 use ralph_core::record::{
     Changes, Cost, DiffStat, FlagCode, FlaggedTask, Need, NeedKind, OwnCommand, RALPH, SessionId,
-    SessionTotals, Summary, TaskName, ValidationNow, hint_command_of, join_truncated, last_words,
-    work_of_command,
+    SessionTotals, Summary, ValidationNow, hint_command_of, join_truncated, last_words, work_of_command,
 };
 
 use super::evidence::FLAG;
@@ -49,7 +48,7 @@ pub fn files_and_lines(stat: DiffStat) -> String {
 
 /// `validation passes now: 32 tests, 2 at the start`; nothing if none ran, or where `is_said` that it failed from the start.
 pub fn validation(summary: &Summary, is_said: bool, indent: &str, screen: Screen) -> Vec<String> {
-    let is_said = |now: &ValidationNow| is_said && now.is_red_start() || is_broken(summary);
+    let is_said = |now: &ValidationNow| is_said && now.is_red_start() || broken(summary).is_some();
     let now = summary.validation.as_ref().filter(|now| !is_said(now));
     let lines = now.map(|now| {
         let look = if now.passes { Look::Plain } else { Look::Warn };
@@ -58,12 +57,12 @@ pub fn validation(summary: &Summary, is_said: bool, indent: &str, screen: Screen
     lines.unwrap_or_default()
 }
 
-/// Returns true if the validation itself needs somebody: that says what it said last.
-pub fn is_broken(summary: &Summary) -> bool {
-    summary.needs_you.iter().any(|need| need.why == NeedKind::Validation)
+/// Returns the need that the validation itself is; it says what the validation said last.
+pub fn broken(summary: &Summary) -> Option<&Need> {
+    summary.needs_you.iter().find(|need| need.why == NeedKind::Validation)
 }
 
-/// What needs somebody and is no task: of a broken validation its command, if that is known.
+/// What needs you and is no task: of a broken validation its command, if that is known.
 pub fn lead(summary: &Summary, need: &Need) -> String {
     let command = summary.validation.as_ref().and_then(|now| now.command.as_deref());
     command.filter(|_| need.why == NeedKind::Validation).map_or_else(|| need.subject(), one_line)
@@ -118,49 +117,32 @@ pub fn rows(summary: &Summary, newest: Option<&SessionId>, screen: Screen) -> Ve
     rows
 }
 
-/// Returns the same for what is no task that is open, and is not said already. `left` says what a session with a broken validation
+/// Returns the same for those that `is_wanted`, with what to do about each. `left` says what a session with a broken validation
 /// left, `resume_flags` are those with which `resume` goes on.
-pub fn others(
+pub fn with_commands(
     summary: &Summary,
     newest: Option<&SessionId>,
-    (left, resume_flags): (Option<String>, &str),
-    is_said: impl Fn(NeedKind) -> bool,
+    (left, resume_flags): (Option<&str>, &str),
+    is_wanted: impl Fn(&Need) -> bool,
     screen: Screen,
 ) -> Vec<String> {
-    let is_other = |need: &&Need| (need.task.is_none() || need.why == NeedKind::Gone) && !is_said(need.why);
     let mut rows = Vec::new();
-    for need in summary.needs_you.iter().filter(is_other).take(MAX_NAMED) {
+    for need in summary.needs_you.iter().filter(|need| is_wanted(need)).take(MAX_NAMED) {
         rows.extend(row(summary, need, "", screen));
         let fault = no_task_to_blame(summary, need);
-        let words =
-            fault.map(|words| joined([Some(words.to_owned()), left.clone()], " ").unwrap_or_default());
+        let words = fault
+            .map(|words| joined([Some(words.to_owned()), left.map(str::to_owned)], " ").unwrap_or_default());
         rows.extend(words.iter().flat_map(|words| screen.hanging("  ", words)));
-        if need.why == NeedKind::Validation {
-            rows.push(format!("  → {RALPH} resume{resume_flags}{ANOTHER_VALIDATION}"));
-        }
-        let commands = need_commands(RALPH, summary, need, newest);
-        rows.extend(commands.iter().map(|command| format!("  → {command}")));
-    }
-    rows
-}
-
-/// Returns the same for the open tasks that need you and that `is_shown` is not true of: earlier sessions left them so.
-pub fn earlier(
-    summary: &Summary,
-    newest: Option<&SessionId>,
-    is_shown: impl Fn(&TaskName) -> bool,
-    screen: Screen,
-) -> Vec<String> {
-    let mut rows = Vec::new();
-    for need in summary.needs_you.iter().filter(|need| need.why != NeedKind::Gone).take(MAX_NAMED) {
-        let Some(task) = need.task.as_ref().filter(|task| !is_shown(task)) else { continue };
-        rows.extend(row(summary, need, "", screen));
         let mut commands = need_commands(RALPH, summary, need, newest);
-        if commands.is_empty() {
-            commands.push(match need.why {
-                NeedKind::Asks => hint_command_of(RALPH, None, task),
-                _ => show_command(task, need.iteration.unwrap_or_default()),
-            });
+        match (need.why, &need.task) {
+            (NeedKind::Validation, _) => {
+                commands.push(format!("{RALPH} resume{resume_flags}{ANOTHER_VALIDATION}"));
+            }
+            (NeedKind::Asks, Some(task)) => commands.push(hint_command_of(RALPH, None, task)),
+            (_, Some(task)) if commands.is_empty() => {
+                commands.push(show_command(task, need.iteration.unwrap_or_default()));
+            }
+            _ => {}
         }
         rows.extend(commands.iter().map(|command| format!("  → {command}")));
     }
@@ -340,7 +322,7 @@ pub fn waiters(summary: &Summary, task: &str) -> Option<String> {
 pub fn next_commands(session: Option<&SessionId>, summary: &Summary, resume_flags: &str) -> Vec<String> {
     let asks = summary.needs_you.iter().find(|need| need.why.waits_for_hint());
     let fails = summary.needs_you.iter().find(|need| need.why == NeedKind::Fails);
-    let validate = if is_broken(summary) { ANOTHER_VALIDATION } else { "" };
+    let validate = if broken(summary).is_some() { ANOTHER_VALIDATION } else { "" };
     let first = match (asks.and_then(|need| need.task.as_deref()), fails) {
         (Some(task), _) => Some(hint_command_of(RALPH, session, task)),
         (None, Some(Need { task: Some(task), iteration: Some(iteration), session: of, .. })) => {

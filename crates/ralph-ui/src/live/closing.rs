@@ -5,15 +5,15 @@ use std::collections::BTreeSet;
 use super::header::USUAL;
 use crate::ending::{BEGAN_RED, attempts_and_failures, cut_short, left_open, verdict};
 use crate::needs::{
-    answered, changed_and_committed, earlier, flagged, need_commands, need_sign, others, scoped,
-    show_command, validation, waiters,
+    answered, broken, changed_and_committed, flagged, need_commands, need_sign, scoped, show_command,
+    validation, waiters, with_commands,
 };
 use crate::style::{
     Look, Screen, clock_span, columns, counted, grouped, in_runs, listed, one_line, task_title,
 };
 use ralph_core::record::{
-    Closing, Cost, NeedKind, NotDone, RALPH, Session, SessionTotals, Status, StopReason, TaskName,
-    Unfinished, hint_command,
+    Closing, Cost, Need, NeedKind, NotDone, RALPH, Session, SessionTotals, Status, StopReason, Unfinished,
+    hint_command,
 };
 
 /// Most names that a line lists, and most tasks that need somebody.
@@ -72,22 +72,31 @@ pub fn lines(session: &Session, closing: &Closing, is_validated: bool, screen: S
         format!("{} {are} in your work tree.", counted(lines_left, "line"))
     });
     let flags = session.budget().flags_to_go_on();
-    let others = others(&closing.summary, Some(&session.id), (left, &flags), is_said, screen);
-    if !others.is_empty() {
-        lines.push(String::new());
-        lines.extend(others);
-    }
     let mut needy: Vec<&NotDone> =
         left_open(&closing.not_done, &closing.summary).filter(|task| task.needs_you()).collect();
     needy.sort_by_key(|task| task.is_skipped);
+    let is_open_task = |need: &Need| need.task.is_some() && need.why != NeedKind::Gone;
+    let is_first = |need: &Need| !is_open_task(need) && !is_said(need.why);
+    // Those of the session come below, with more words.
+    let is_earlier = |need: &Need| {
+        is_open_task(need) && needy.iter().all(|task| need.task.as_deref() != Some(&*task.task))
+    };
+    let needs = |is_wanted: &dyn Fn(&Need) -> bool| {
+        let rest = (left.as_deref(), flags.as_str());
+        with_commands(&closing.summary, Some(&session.id), rest, is_wanted, screen)
+    };
+    let first = needs(&is_first);
+    if !first.is_empty() {
+        lines.push(String::new());
+        lines.extend(first);
+    }
     for task in needy.iter().take(MAX_NAMED) {
         lines.push(String::new());
         lines.extend(needing(task, closing, screen));
     }
     let more = needy.len().saturating_sub(MAX_NAMED);
     lines.extend((more > 0).then(|| format!("and {} more", counted(more as u64, "task"))));
-    let is_shown = |name: &TaskName| needy.iter().any(|task| task.task == *name);
-    let earlier = earlier(&closing.summary, Some(&session.id), is_shown, screen);
+    let earlier = needs(&is_earlier);
     if !earlier.is_empty() {
         lines.push(String::new());
         lines.extend(earlier);
@@ -147,7 +156,7 @@ fn needing(task: &NotDone, closing: &Closing, screen: Screen) -> Vec<String> {
 fn facts(closing: &Closing, is_validated: bool, screen: Screen) -> Vec<String> {
     let mut lines = Vec::new();
     // What a broken validation said is said there.
-    let broken = closing.summary.needs_you.iter().find(|need| need.why == NeedKind::Validation);
+    let broken = broken(&closing.summary);
     let is_said = |task: &NotDone| broken.is_some_and(|need| need.cause == task.cause);
     let tried = left_open(&closing.not_done, &closing.summary)
         .filter(|task| !task.needs_you() && task.attempts > 0 && !is_said(task));
@@ -186,8 +195,7 @@ fn next(session: &Session, closing: &Closing, screen: Screen) -> Vec<String> {
     }
     let ci_files = listed(&closing.ci_files, MAX_NAMED);
     lines.extend(ci_files.map(|names| format!("changes what CI runs: {names}")));
-    let broken = closing.summary.needs_you.iter().find(|need| need.why == NeedKind::Validation);
-    if let Some(number) = broken.and_then(|need| need.iteration) {
+    if let Some(number) = broken(&closing.summary).and_then(|need| need.iteration) {
         let look = format!("look   {RALPH} show {number} --stderr");
         let is_changed = closing.changes.is_some_and(|changes| changes.stat.files > 0);
         let undo = format!("undo   {RALPH} restore 0");
@@ -239,8 +247,8 @@ mod tests {
     use crate::style::Paint;
     use ralph_core::record::samples::session;
     use ralph_core::record::{
-        Baseline, Changes, CostTotals, CutShort, DiffStat, Interruption, Need, SessionPart, Summary,
-        TestCounts, Timestamp, ValidationNow, WaitingTask,
+        Baseline, Changes, CostTotals, CutShort, DiffStat, Interruption, SessionPart, Summary, TestCounts,
+        Timestamp, ValidationNow, WaitingTask,
     };
 
     fn text(session: &Session, closing: &Closing, width: usize) -> String {

@@ -62,14 +62,16 @@ pub struct ReopenArgs {
 
 pub fn accept(args: &AcceptArgs, context: &Context) -> Result<ExitCode> {
     let word = if args.undo { Word::UndoAccept } else { Word::Accept { is_forced: args.force } };
-    let said = answer(&args.task, word, &feature(&args.place, context)?, context)?;
-    report(&said, word, &person(context)?, None, args.json)
+    let by = person(context)?;
+    let said = answer(&args.task, word, &by, &feature(&args.place, context)?, context)?;
+    report(&said, word, &by, None, args.json)
 }
 
 pub fn reopen(args: &ReopenArgs, context: &Context) -> Result<ExitCode> {
     let word = if args.undo { Word::UndoReopen } else { Word::Reopen };
     let feature = feature(&args.place, context)?;
-    let said = answer(&args.task, word, &feature, context)?;
+    let by = person(context)?;
+    let said = answer(&args.task, word, &by, &feature, context)?;
     let hints = Hints::of(context.store()?.repository(), &feature.path);
     let names = [said.0.task.clone()];
     if args.undo {
@@ -77,15 +79,15 @@ pub fn reopen(args: &ReopenArgs, context: &Context) -> Result<ExitCode> {
     } else if let Some(text) = &args.text {
         hints.add(text, &names, context.now()?)?;
     }
-    report(&said, word, &person(context)?, args.text.as_deref(), args.json)
+    report(&said, word, &by, args.text.as_deref(), args.json)
 }
 
 fn feature(place: &PlaceArgs, context: &Context) -> Result<Feature> {
     context.feature(place.feature.as_ref(), place.tasks.as_ref())
 }
 
-/// Returns what became of it, who said it, and how it gets from the branch of a lane to the one that is checked out.
-fn answer(name: &str, word: Word, feature: &Feature, context: &Context) -> Result<Said> {
+/// Returns what became of it, and how it gets from the branch of a lane to the one that is checked out.
+fn answer(name: &str, word: Word, by: &str, feature: &Feature, context: &Context) -> Result<Said> {
     let verb = if matches!(word, Word::Accept { .. } | Word::UndoAccept) { "accept" } else { "reopen" };
     let command = format!("{RALPH} {verb} {}", quoted_for_shell(name));
     let place = lane::branch_of_list(feature, &command, context)?;
@@ -97,14 +99,15 @@ fn answer(name: &str, word: Word, feature: &Feature, context: &Context) -> Resul
     let users_tree = context.users_tree()?;
     let Some((refs, _)) = place else {
         let lock = LoopLock::take_beside(context.work_tree()?)?;
-        return Ok((say(name, word, feature, here, (lock, users_tree), context)?, None));
+        return Ok((say((name, word, by), feature, here, (lock, users_tree), context)?, None));
     };
     let request = RunRequest { resume: Some(refs), ..RunRequest::default() };
     let (lane, inside, there) = open_lane(feature, &request, &here.config, context)?;
     let (work_tree, moved) = (lane.work_tree.clone(), lane.moved.clone());
     let taken = take_lane(&work_tree, &there, here, request.resume.clone(), context, &inside);
-    let answered = taken
-        .and_then(|_| say(name, word, &there, settings(&there, &inside)?, (lane.lock, users_tree), &inside));
+    let answered = taken.and_then(|_| {
+        say((name, word, by), &there, settings(&there, &inside)?, (lane.lock, users_tree), &inside)
+    });
     if answered.as_ref().map_or(true, |answered| answered.iteration.is_none()) {
         lane::take_branch_back(&work_tree, moved, context)?;
     }
@@ -131,8 +134,7 @@ fn layers(name: &str, feature: &Feature, branch: Option<&String>, context: &Cont
 
 /// Gives the answer in the work tree of `context`, whose lock is held.
 fn say(
-    name: &str,
-    word: Word,
+    (name, word, by): (&str, Word, &str),
     feature: &Feature,
     settings: Settings,
     (lock, users_tree): (LoopLock, UsersTree),
@@ -148,7 +150,7 @@ fn say(
     let work_tree = ready.behind_fence(context.work_tree()?)?;
     let plan = ready.plan(context.store()?, &work_tree, feature, RunRequest::default(), &interrupt)?;
     let plan = Plan { lock: Some(lock), ..plan };
-    ralph_engine::answer(&plan, name, word, &person(context)?, &mut |event| {
+    ralph_engine::answer(&plan, name, word, by, &mut |event| {
         if let Event::Warning { message } = event {
             warn(message);
         }

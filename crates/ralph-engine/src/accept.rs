@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Error, Result};
 use failure_excerpt::Tally;
 use tasklist::{Item, Mark, TaskList};
 
@@ -93,7 +93,8 @@ enum Standing {
     OpenedAgain,
 }
 
-/// Records what a person says of a task, after doing it. The lock of the work tree is held. In a lane, which is at the tip of its branch, the result is published.
+/// Records what a person says of a task, after doing it. The lock of the work tree is held. In a lane, which is at the tip of
+/// its branch, the result is published.
 ///
 /// # Errors
 ///
@@ -177,11 +178,11 @@ pub fn answer(
     let like = last.and_then(|last| plan.store.readable_iteration(last));
     let moved = desk.record(like.as_ref(), mark, parents, accepted, &mut answered)?;
     answered.iteration = Some(desk.number);
-    if answered.commit.is_none() && moved.is_none() && desk.is_to_commit() {
+    if desk.is_to_commit() {
         // Once it is recorded: the next start commits what is not.
-        match desk.commit(mark, &answered)? {
+        match desk.commit(mark, &answered) {
             Ok(commit) => answered.commit = commit,
-            Err(why) => say(&Event::Warning { message: format!("not committed: {why}") }),
+            Err(why) => say(&Event::Warning { message: format!("not committed: {why:#}") }),
         }
     }
     answered.is_completed = desk.end(at)?;
@@ -309,7 +310,7 @@ struct Desk<'p, 'a> {
     item: &'p Item,
     /// As the session began, or was last resumed.
     begun: Session,
-    /// True if it works in a lane, on the branch that is checked out here.
+    /// True if the session works in a lane, and this is no lane but where its branch is checked out.
     is_of_lane: bool,
     place: SpoolMeta,
     spool: Spool,
@@ -328,7 +329,8 @@ impl<'p, 'a> Desk<'p, 'a> {
         // Where its branch is checked out, what a lane began is answered there.
         let first = plan.store.first_readable_session(log).filter(|first| first.lane.is_some());
         let branch = plan.work_tree.branch()?;
-        let is_of_lane = first.is_some_and(|first| first.branch == branch);
+        let is_here = plan.work_tree.lane().is_none();
+        let is_of_lane = is_here && first.is_some_and(|first| first.branch == branch);
         let begun = Session { lane: plan.work_tree.lane().map(|lane| lane.number), ..begun };
         let place = place(plan, &begun);
         let redactor = redactor_of(&place.redaction_rules, &place.redaction_allow)?;
@@ -645,18 +647,16 @@ impl<'p, 'a> Desk<'p, 'a> {
     /// out.
     fn is_to_commit(&self) -> bool {
         let is_of_tasks = self.plan.config.settings.commit == Commits::OfTasks;
-        self.plan.work_tree.lane().is_none() && (is_of_tasks || self.is_of_lane)
+        self.is_of_lane || is_of_tasks && self.plan.work_tree.lane().is_none()
     }
 
-    /// Commits the task list and what was brought back or taken away. Returns why git does not.
-    fn commit(&mut self, mark: Mark, answered: &Answered) -> Result<Result<Option<ObjectId>, String>> {
+    /// Commits the task list and what was brought back or taken away; `None` if all of that is committed.
+    fn commit(&mut self, mark: Mark, answered: &Answered) -> Result<Option<ObjectId>> {
         let plan = self.plan;
-        if let Err(error) = check_commits(plan.work_tree) {
-            return Ok(Err(error.to_string()));
-        }
+        check_commits(plan.work_tree)?;
         let (Some(head), Some(now)) = (plan.work_tree.head()?, self.recorder.last_contents().0.cloned())
         else {
-            return Ok(Ok(None));
+            return Ok(None);
         };
         let list = plan.work_tree.relative(&plan.feature.tasks_path);
         let changes = self.recorder.all_differences(Some(&self.slot), &head, &now)?;
@@ -666,12 +666,12 @@ impl<'p, 'a> Desk<'p, 'a> {
             .map(|change| (change.path, change.after))
             .collect();
         if files.is_empty() {
-            return Ok(Ok(None));
+            return Ok(None);
         }
         let closed = if mark == Mark::Done { vec![self.item.name.clone()] } else { Vec::new() };
         self.with_subject(mark, &closed, |recorder, done, subject| {
             let message = with_trailers(recorder, done, format!("{subject}\n\n"));
-            commit_files(plan, recorder, &files, &message, done).map(|made| made.map(Some))
+            commit_files(plan, recorder, &files, &message, done)?.map(Some).map_err(Error::msg)
         })
     }
 
@@ -714,7 +714,7 @@ impl<'p, 'a> Desk<'p, 'a> {
     fn close(mut self, say: &mut dyn FnMut(&Event)) -> Result<()> {
         let repository = self.plan.store.repository();
         // The list of a lane's session stays on its branch, whatever is checked out here next.
-        if !self.is_of_lane || self.plan.work_tree.lane().is_some() {
+        if !self.is_of_lane {
             note_last_written(self.plan.work_tree, &self.place.feature, &self.place.session)?;
         }
         let is_settled = self.recorder.settle_progress();

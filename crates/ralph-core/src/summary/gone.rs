@@ -23,9 +23,7 @@ pub fn recorded(sessions: &[SessionFacts<'_>]) -> BTreeMap<TaskName, GoneWork> {
         if facts.outcome() == Some(Outcome::Success) {
             facts.closed().into_iter().for_each(|task| drop(gone.remove(task)));
         }
-        if let Some(task) = facts.task()
-            && (facts.outcome() == Some(Outcome::Reopened) || facts.has_flag(FlagCode::Accepted))
-        {
+        if let Some(task) = facts.task().filter(|_| facts.is_answer()) {
             gone.remove(task);
         }
         for (task, how) in facts.gone() {

@@ -113,7 +113,7 @@ pub fn with_commits(context: &Context, log: &SessionLog) -> Result<Option<(Chang
     };
     let uncommitted_files = uncommitted(context, log, last, &own, &changed)?;
     let files: Vec<_> = changed.iter().map(ChangedFile::to_record).collect();
-    Ok(Some((Changes { stat: stat(&changed), uncommitted_files }, Review::of(&files))))
+    Ok(Some((Changes { stat: stat(&changed), uncommitted_files }, Review::of(files.iter()))))
 }
 
 /// Returns how many of the files that a session changed are not in the commit of the branch as its `last` snapshot has them.

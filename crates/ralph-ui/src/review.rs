@@ -40,12 +40,11 @@ pub struct Review {
 }
 
 impl Review {
-    pub fn of(files: &[FileChange]) -> Self {
-        let kind = |file: &&FileChange| FileKind::of(&file.path);
-        let tests = files.iter().filter(|file| kind(file) == FileKind::Test);
-        let settings = files.iter().filter(|file| kind(file) == FileKind::Setting);
-        let code: Vec<&str> =
-            files.iter().filter(|file| kind(file) == FileKind::Code).map(|file| &*file.path).collect();
+    pub fn of<'f>(files: impl Iterator<Item = &'f FileChange>) -> Self {
+        let files: Vec<_> = files.map(|file| (FileKind::of(&file.path), file)).collect();
+        let of_kind = |kind| files.iter().filter(move |(is, _)| *is == kind).map(|(_, file)| *file);
+        let (tests, settings) = (of_kind(FileKind::Test), of_kind(FileKind::Setting));
+        let code: Vec<&str> = of_kind(FileKind::Code).map(|file| &*file.path).collect();
         let place = |path: &str| {
             let folder = path.find('/').map(|at| &path[..=at]);
             folder
@@ -98,7 +97,7 @@ mod tests {
                 added: Some(3),
                 ..FileChange::default()
             });
-            Review::of(&files.collect::<Vec<_>>())
+            Review::of(files.collect::<Vec<_>>().iter())
         };
         let whole = "specify ralph diff 0 .. --stat";
         for (paths, tests, settings, first) in [

@@ -291,7 +291,7 @@ impl Records {
         let changed = night.map(|night| self.changed_files(night)).transpose().unwrap_or_default().flatten();
         let changes = changed.as_deref().map(stat);
         let files: Vec<_> = changed.iter().flatten().map(ChangedFile::to_record).collect();
-        Ok(SessionDetail { changes, review: Review::of(&files), session, learnings, top })
+        Ok(SessionDetail { changes, review: Review::of(files.iter()), session, learnings, top })
     }
 
     fn changed_files(&self, night: &Night) -> Result<Option<Vec<ChangedFile>>> {

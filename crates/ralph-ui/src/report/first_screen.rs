@@ -380,10 +380,9 @@ pub(super) fn review(report: &Report) -> Vec<Value> {
     if !report.needs().is_empty() || changes.files.is_empty() {
         return Vec::new();
     }
-    let files: Vec<FileChange> = changes.files.iter().map(|file| file.change.clone()).collect();
-    let review = Review::of(&files);
-    let code: Vec<&FileChange> =
-        files.iter().filter(|file| FileKind::of(&file.path) == FileKind::Code).collect();
+    let files = changes.files.iter().map(|file| &file.change);
+    let review = Review::of(files.clone());
+    let code: Vec<&FileChange> = files.filter(|file| FileKind::of(&file.path) == FileKind::Code).collect();
     let stat = |files: &[&FileChange]| {
         files_and_lines(DiffStat::of(files.iter().map(|file| (file.added, file.removed))))
     };

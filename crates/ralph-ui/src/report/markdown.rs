@@ -50,7 +50,7 @@ pub fn write_markdown(out: &mut impl Write, report: &Report) -> Result<()> {
     let done = report.tasks.iter().filter(|task| task.state == State::Done);
     let open = report.tasks.iter().filter(|task| !matches!(task.state, State::Done | State::DoneBefore));
     let files = report.changes.iter().flat_map(|changes| &changes.files);
-    let review = Review::of(&files.map(|file| file.change.clone()).collect::<Vec<_>>());
+    let review = Review::of(files.map(|file| &file.change));
     let mut environment = Environment::new();
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
     let values = context! {

@@ -25,7 +25,6 @@ use super::begin::place;
 use super::commits::committing::check_commits;
 use super::commits::earlier_work::commit_files;
 use super::commits::message::{CommitSubject, subject, with_trailers};
-use super::decide::all_done;
 use super::iteration::unfinished;
 use super::iteration_context::{tally, validation_cause};
 use super::lane::{commit_result, record_or_take_back, require_lane_setup, result_message};
@@ -38,6 +37,7 @@ use super::redaction::redactor_of;
 use super::restoring::last_green::Attempt;
 use super::restoring::put_back::{self, Side};
 use super::restoring::rollback::Rollback;
+use super::stop::all_done;
 use super::validate;
 
 /// Maximum number of paths that a refusal names.

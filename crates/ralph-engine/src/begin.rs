@@ -25,6 +25,7 @@ use ralph_store::{
 
 use super::agents::pool::AgentPool;
 use super::clean::CleanState;
+use super::commits::earlier_work::commit_earlier_work;
 use super::commits::pending::PendingCommit;
 use super::control::stop_watcher::StopWatcher;
 use super::control::waiting_hints;
@@ -246,7 +247,7 @@ impl<'a> Running<'a> {
         let previous = PreviousSession::of(self.plan.store, self.plan.work_tree).unwrap_or_default();
         let mut opening = self.recorder.open(earlier, at)?;
         if earlier.is_none() {
-            self.commit_earlier_work(&opening.slot, is_rehearsal)?;
+            commit_earlier_work(&self.plan, &mut self.recorder, self.say, &opening.slot, is_rehearsal)?;
         }
         let mut measured = self.measure_baseline(&mut opening)?;
         let head = match self.plan.work_tree.head()? {

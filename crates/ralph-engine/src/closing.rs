@@ -15,6 +15,7 @@ use ralph_core::summary::{not_done, summarize};
 use ralph_git::worktree::{ChangedFile, PrivateIndex};
 use ralph_store::{Hints, SessionLog, SessionRefs};
 
+use super::commits::pending::PendingCommit;
 use super::running::Running;
 
 impl Running<'_> {
@@ -23,7 +24,8 @@ impl Running<'_> {
         let unrecognised = tasks.iter().flat_map(|tasks| &tasks.unrecognised);
         let unrecognised =
             unrecognised.map(|item| format!("line {}: [{}] {}", item.line, item.mark, item.text)).collect();
-        let (uncommitted, left_out) = self.not_in_commits();
+        let (uncommitted, left_out) =
+            self.work.as_ref().map(PendingCommit::not_committed).unwrap_or_default();
         let logins = self.state.logins.iter().cloned().collect();
         match self.recorded_with_changes(tasks) {
             Ok(recorded) => {
@@ -95,7 +97,9 @@ impl Running<'_> {
         let sessions = listing.facts_of(feature);
         let hints = Hints::of(self.plan.store.repository(), feature).list()?;
         let shown = Some(&self.session.id);
-        let mut summary = summarize(feature, &sessions, tasks, &hints, self.remains().as_ref(), shown);
+        let last = self.state.next.checked_sub(1).filter(|last| *last > 0);
+        let remains = last.map(|last| self.past.left_behind.remains(&self.plan, &self.session, last));
+        let mut summary = summarize(feature, &sessions, tasks, &hints, remains.as_ref(), shown);
         let own = self.own_files();
         let now = listing.validation_now(self.plan.store, feature, shown, |_, entry, left_out| {
             let snapshot = entry.snapshot()?;

@@ -1,176 +1,63 @@
 //! What comes next: the next task, or the reason to stop. Pure.
 
-use std::time::Duration;
+use tasklist::{Blocked, Obstacle, Pick, Selection, TaskList};
 
-use tasklist::{Blocked, Counts, Obstacle, Pick, Selection, TaskList};
-
-use ralph_core::config::Settings;
 use ralph_core::history::{History, OpenQuestion};
-use ralph_core::record::{Hint, Limit, StopReason, Task, TaskName};
+use ralph_core::record::{Hint, Task};
 
-use super::task_watch::lost_words;
-use super::units::{self, Boundary};
-
-/// Tasks that may be given up, and attempts that may fail, before the first success.
-const MAX_GIVEN_UP_IN_VAIN: u32 = 5;
-const MAX_FAILURES_IN_VAIN: u32 = 10;
-
-/// Why a session ends without a single success.
-const NOTHING_PASSED: &str = "nothing passed once: is the setup whole?";
-
-/// What a decision depends on besides tasks and history.
-#[derive(Debug, Clone, Copy)]
-pub struct Bounds<'a> {
-    pub settings: &'a Settings,
-    /// Tokens so far, as far as agents reported them.
-    pub tokens: Option<u64>,
-    pub cost_usd: Option<f64>,
-    pub elapsed: Duration,
-    /// True if a validation command is configured.
-    pub is_validated: bool,
-    /// True if an agent's promise was enough to end the session.
-    pub is_promised: bool,
-    /// Tasks that were open and left the list without being done.
-    pub lost: &'a [TaskName],
-    /// Hints that wait for tasks.
-    pub hints: &'a [Hint],
-    /// Tasks that get one attempt, after all others.
-    pub given_up: &'a [TaskName],
-    /// Tasks that the provider of an agent refused, and that another agent can try.
-    pub for_others: &'a [TaskName],
-}
-
-impl Bounds<'_> {
-    /// Returns where a task stands whose last run asked.
-    fn question(&self, history: &History, task: &str) -> Option<OpenQuestion> {
-        question(history, self.hints, task)
-    }
-
-    /// Returns the class in which a task is picked: those of a class follow when none of the classes before it can be.
-    /// `None` if it is not picked at all.
-    fn pick_class(&self, history: &History, task: &str) -> Option<u8> {
-        match self.question(history, task) {
-            _ if history.is_skipped(task) => None,
-            Some(_) if self.for_others.iter().any(|name| name == task) => Some(0),
-            Some(OpenQuestion::AskedAgain) => None,
-            _ if self.given_up.iter().any(|name| name == task) && history.attempts(task) == 0 => Some(2),
-            Some(OpenQuestion::Asked) => Some(1),
-            // Another task may be the one that repairs it.
-            _ if history.fails_as_before(task) => Some(1),
-            Some(OpenQuestion::Answered) | None => Some(0),
-        }
-    }
-}
-
-/// Returns where a task stands whose last run asked, with the hints that wait for tasks.
-pub fn question(history: &History, hints: &[Hint], task: &str) -> Option<OpenQuestion> {
-    let hints = hints.iter().filter(|hint| hint.tasks.iter().any(|name| name == task));
-    history.question(task, &hints.map(|hint| hint.text.as_str()).collect::<Vec<_>>())
-}
-
-/// What the session is about.
-#[derive(Debug)]
-pub enum Goal<'a> {
-    /// All tasks of the list.
-    All,
-    /// These tasks of the list.
-    Part(&'a Selection),
-    /// This, which is none of the list, until it succeeds.
-    This(Task),
-}
+use super::stop::{Ending, Facts, Goal, before};
 
 #[derive(Debug)]
-pub enum Decision {
+pub(super) enum Decision {
     Go(Task),
-    Stop {
-        reason: StopReason,
-        limit: Option<Limit>,
-        /// What the user should know of it, a line each; for a checkpoint, what is done.
-        why: Vec<String>,
-    },
+    Stop(Ending),
 }
 
-/// Returns true if nothing is left to do: no task is open, in the list or in the part of it that is worked on.
-pub fn all_done(tasks: &TaskList, part: Option<&Selection>) -> bool {
-    let Counts { done, open } = part.map_or_else(|| tasks.counts(), |part| tasks.counts_of(part));
-    open == 0 && done > 0
-}
-
-pub fn decide(tasks: &TaskList, history: &History, bounds: &Bounds<'_>, wanted: Goal<'_>) -> Decision {
-    // Completion is looked at before the limit: five tasks and `-n 5` end as completed.
-    if bounds.is_promised {
-        return stop(StopReason::Completed);
+/// Returns the next task, if no rule ends the session.
+pub(super) fn decide(facts: &Facts<'_>) -> Decision {
+    if let Some(ending) = before(facts) {
+        return Decision::Stop(ending);
     }
-    let is_done = match &wanted {
-        Goal::All if tasks.tasks().next().is_none() => {
-            return stuck(vec!["the task list has no tasks any more".to_owned()]);
-        }
-        Goal::All => all_done(tasks, None),
-        Goal::Part(part) => all_done(tasks, Some(part)),
-        Goal::This(_) if history.last_succeeded() => return stop(StopReason::Completed),
-        Goal::This(_) => false,
-    };
-    if let Some(conflict) = tasks.conflict.as_ref().filter(|_| is_done) {
-        return stuck(vec![format!("no task is open, but {conflict}")]);
+    if let Goal::This(task) = &facts.goal {
+        return Decision::Go(task.clone());
     }
-    if is_done && !bounds.lost.is_empty() {
-        return stuck(vec![lost_words(bounds.lost)]);
-    }
-    if is_done {
-        return if passes(history, bounds) {
-            stop(StopReason::Completed)
-        } else {
-            stuck(vec!["no task is open, but the validation does not pass".to_owned()])
-        };
-    }
-    let is_part_done = bounds.settings.stop_at.and_then(|unit| units::boundary(tasks, history, unit));
-    match is_part_done {
-        Some(Boundary::Reached(name)) if passes(history, bounds) => {
-            return Decision::Stop { reason: StopReason::Checkpoint, limit: None, why: vec![name] };
-        }
-        Some(Boundary::Blocked(why)) => return stuck(why),
-        Some(Boundary::Reached(_)) | None => {}
-    }
-    if let Some(limit) = reached(history, bounds) {
-        let reason = StopReason::LimitReached;
-        return Decision::Stop { reason, limit: Some(limit), why: Vec::new() };
-    }
-    if bounds.settings.stuck_after.is_some_and(|most| history.idle_streak() >= most) {
-        return stuck(vec![format!("{} iterations in a row changed nothing", history.idle_streak())]);
-    }
-    if !matches!(wanted, Goal::This(_)) && is_in_vain(tasks, history, bounds, &wanted) {
-        return stuck(vec![NOTHING_PASSED.to_owned()]);
-    }
-    let part = match wanted {
-        Goal::This(task) => return Decision::Go(task),
-        Goal::Part(part) => Some(part),
-        Goal::All => None,
-    };
     // What asks is tried once more when nothing else can be done, then what was given up before, and what is optional last.
     let mut found = Pick::Blocked(Vec::new());
     for last in 0..=2 {
         if matches!(found, Pick::Blocked(_)) {
-            let is_later = |name: &str| last < 2 && tasks.find(name).is_some_and(|item| item.optional);
-            found = pick(tasks, part, &|name| {
-                bounds.pick_class(history, name).is_none_or(|class| class > last) || is_later(name)
+            let is_later = |name: &str| last < 2 && facts.tasks.find(name).is_some_and(|item| item.optional);
+            found = pick(facts.tasks, facts.part(), &|name| {
+                pick_class(facts, name).is_none_or(|class| class > last) || is_later(name)
             });
         }
     }
     match found {
         Pick::Task(item) => Decision::Go(item.into()),
-        Pick::NoneOpen => stop(StopReason::Completed),
-        Pick::Blocked(blocked) => stuck(why_blocked(&blocked)),
+        Pick::NoneOpen => Decision::Stop(facts.completed()),
+        Pick::Blocked(blocked) => Decision::Stop(facts.stuck(why_blocked(&blocked))),
     }
 }
 
-/// Returns true if so much failed without a single success that the setup is more likely at fault than the tasks.
-fn is_in_vain(tasks: &TaskList, history: &History, bounds: &Bounds<'_>, wanted: &Goal<'_>) -> bool {
-    let part = if let Goal::Part(part) = wanted { Some(*part) } else { None };
-    let Settings { stop_without_success, skip_after, .. } = bounds.settings;
-    let is_wanted = *stop_without_success && skip_after.is_some();
-    let [given_up, failures] = history.in_vain().filter(|_| is_wanted).unwrap_or_default();
-    (given_up >= MAX_GIVEN_UP_IN_VAIN || failures >= MAX_FAILURES_IN_VAIN)
-        && units::has_several(tasks, part, bounds.settings.unit_now())
+/// Returns the class in which a task is picked: those of a class follow when none of the classes before it can be.
+/// `None` if it is not picked at all.
+fn pick_class(facts: &Facts<'_>, task: &str) -> Option<u8> {
+    let history = facts.history;
+    match question(history, facts.hints, task) {
+        _ if history.is_skipped(task) => None,
+        Some(_) if facts.for_others.iter().any(|name| name == task) => Some(0),
+        Some(OpenQuestion::AskedAgain) => None,
+        _ if facts.given_up.iter().any(|name| name == task) && history.attempts(task) == 0 => Some(2),
+        Some(OpenQuestion::Asked) => Some(1),
+        // Another task may be the one that repairs it.
+        _ if history.fails_as_before(task) => Some(1),
+        Some(OpenQuestion::Answered) | None => Some(0),
+    }
+}
+
+/// Returns where a task stands whose last run asked, with the hints that wait for tasks.
+pub(super) fn question(history: &History, hints: &[Hint], task: &str) -> Option<OpenQuestion> {
+    let hints = hints.iter().filter(|hint| hint.tasks.iter().any(|name| name == task));
+    history.question(task, &hints.map(|hint| hint.text.as_str()).collect::<Vec<_>>())
 }
 
 fn pick<'a>(tasks: &'a TaskList, part: Option<&Selection>, is_aside: &dyn Fn(&str) -> bool) -> Pick<'a> {
@@ -187,42 +74,15 @@ fn why_blocked(blocked: &[Blocked]) -> Vec<String> {
     blocked.iter().filter(|one| !is_on_card(&one.obstacle)).map(ToString::to_string).collect()
 }
 
-/// Returns true if the last validation passed, where there is one.
-fn passes(history: &History, bounds: &Bounds<'_>) -> bool {
-    !bounds.is_validated || history.last_passed().unwrap_or(true)
-}
-
-fn reached(history: &History, bounds: &Bounds<'_>) -> Option<Limit> {
-    let &Settings { max_iterations, max_tokens, max_cost, max_duration, .. } = bounds.settings;
-    let passed =
-        |value: Option<f64>, limit: Option<f64>| matches!((value, limit), (Some(v), Some(l)) if v >= l);
-    if history.runs() >= max_iterations {
-        Some(Limit::Iterations)
-    } else if matches!((bounds.tokens, max_tokens), (Some(tokens), Some(max)) if tokens >= max) {
-        Some(Limit::Tokens)
-    } else if passed(bounds.cost_usd, max_cost) {
-        Some(Limit::Cost)
-    } else if max_duration.is_some_and(|max| bounds.elapsed >= max) {
-        Some(Limit::Duration)
-    } else {
-        None
-    }
-}
-
-fn stop(reason: StopReason) -> Decision {
-    Decision::Stop { reason, limit: None, why: Vec::new() }
-}
-
-fn stuck(why: Vec<String>) -> Decision {
-    Decision::Stop { reason: StopReason::Stuck, limit: None, why }
-}
-
 #[cfg(test)]
 mod tests {
-    use ralph_core::config::{Config, Inputs};
-    use ralph_core::record::samples::iteration;
-    use ralph_core::record::{FailureClass, Outcome, Timestamp};
+    use std::time::Duration;
 
+    use ralph_core::config::{Config, Inputs, Settings, Unit};
+    use ralph_core::record::samples::{iteration, session};
+    use ralph_core::record::{FailureClass, Outcome, TaskName, Timestamp};
+
+    use super::super::stop::NOTHING_PASSED;
     use super::*;
 
     /// `T1q` asked, `T1-` failed, `T1!` was skipped, `T1+` succeeded.
@@ -242,10 +102,44 @@ mod tests {
         history
     }
 
+    /// Returns the next task, or why there is none. All settings are as without any, but for what `set` changes; `also` changes
+    /// facts that are as nothing special happened.
+    fn decision(
+        (turns, list): (&str, &str),
+        (hints, given_up): (&[Hint], &[TaskName]),
+        set: &dyn Fn(&mut Settings),
+        also: &dyn Fn(&mut Facts<'_>),
+    ) -> String {
+        let mut settings = Config::read(&Inputs::default()).unwrap().settings;
+        set(&mut settings);
+        let mut facts = Facts {
+            settings: &settings,
+            session: &session("running", None, (0, 2)),
+            history: &history(turns),
+            tasks: &TaskList::parse(list.as_bytes()).unwrap(),
+            goal: Goal::All,
+            cost_usd: None,
+            elapsed: Duration::ZERO,
+            is_promised: false,
+            is_asked: false,
+            operation: None,
+            lost: &[],
+            restoration: None,
+            unable: None,
+            hints,
+            given_up,
+            for_others: &[],
+        };
+        also(&mut facts);
+        match decide(&facts) {
+            Decision::Go(task) => task.name,
+            Decision::Stop(Ending { limit: Some(limit), .. }) => limit.to_string(),
+            Decision::Stop(Ending { why: Some(why), .. }) => why,
+            Decision::Stop(ending) => ending.reason.to_string(),
+        }
+    }
+
     fn decided(turns: &str, hinted: &str, given_up: &[&str]) -> String {
-        let settings = Config::read(&Inputs::default()).unwrap().settings;
-        let list = "- [ ] T1 a\n- [ ] T2 b\n- [ ] T3 c (depends on T1)\n";
-        let tasks = TaskList::parse(list.as_bytes()).unwrap();
         let hint = Hint {
             number: 1,
             text: "an answer".to_owned(),
@@ -254,51 +148,20 @@ mod tests {
             session: None,
         };
         let given_up: Vec<TaskName> = given_up.iter().map(|&task| task.to_owned()).collect();
-        let bounds = Bounds {
-            settings: &settings,
-            tokens: None,
-            cost_usd: None,
-            elapsed: Duration::ZERO,
-            is_validated: false,
-            is_promised: false,
-            lost: &[],
-            hints: &[hint],
-            given_up: &given_up,
-            for_others: &[],
-        };
-        match decide(&tasks, &history(turns), &bounds, Goal::All) {
-            Decision::Go(task) => task.name,
-            Decision::Stop { reason, why, .. } if why.is_empty() => reason.to_string(),
-            Decision::Stop { why, .. } => why.join("; "),
-        }
+        let list = "- [ ] T1 a\n- [ ] T2 b\n- [ ] T3 c (depends on T1)\n";
+        decision((turns, list), (&[hint], &given_up), &|_| (), &|_| ())
     }
 
     #[test]
     fn a_session_without_a_single_success_ends() {
         let five = "T1! T2! T3! T4! T5! ";
         let decided = |turns: &str, list: &str, change: &dyn Fn(&mut Settings)| {
-            let mut settings = Config::read(&Inputs::default()).unwrap().settings;
-            settings.max_iterations = 100;
-            settings.stuck_after = None;
-            change(&mut settings);
-            let tasks = TaskList::parse(list.as_bytes()).unwrap();
-            let bounds = Bounds {
-                settings: &settings,
-                tokens: None,
-                cost_usd: None,
-                elapsed: Duration::ZERO,
-                is_validated: true,
-                is_promised: false,
-                lost: &[],
-                hints: &[],
-                for_others: &[],
-                given_up: &[],
+            let set = |settings: &mut Settings| {
+                (settings.max_iterations, settings.stuck_after) = (100, None);
+                settings.validation_command = Some("test".to_owned());
+                change(settings);
             };
-            match decide(&tasks, &history(turns), &bounds, Goal::All) {
-                Decision::Go(task) => task.name,
-                Decision::Stop { why, limit: None, .. } => why.join("; "),
-                Decision::Stop { limit: Some(limit), .. } => limit.to_string(),
-            }
+            decision((turns, list), (&[], &[]), &set, &|_| ())
         };
         let list: String = (1..=9).map(|number| format!("- [ ] T{number} a\n")).collect();
         let ten = "T1- ".repeat(10);
@@ -315,6 +178,36 @@ mod tests {
             (&ten, &list, &|settings| settings.max_iterations = 10, "iterations"),
         ] {
             assert_eq!(decided(turns, list, change), expected, "{turns} {list}");
+        }
+    }
+
+    #[test]
+    fn what_ends_a_session_comes_in_order() {
+        const DONE: &str = "- [x] T1 a\n";
+        const OPEN: &str = "- [ ] T1 a\n- [ ] T2 a\n";
+        const PHASE: &str = "## Phase 1: One\n- [x] T1 a\n## Phase 2: Two\n- [ ] T2 a\n";
+        let one_iteration: &dyn Fn(&mut Settings) = &|settings| settings.max_iterations = 1;
+        let by_phase: &dyn Fn(&mut Settings) = &|settings| {
+            (settings.max_iterations, settings.stop_at) = (1, Some(Unit::Phase));
+        };
+        let as_it_is: &dyn Fn(&mut Facts<'_>) = &|_| ();
+        let asked: &dyn Fn(&mut Facts<'_>) = &|facts| facts.is_asked = true;
+        let in_merge: &dyn Fn(&mut Facts<'_>) =
+            &|facts| facts.operation = Some(("a merge is in progress".to_owned(), "end it".to_owned()));
+        let unable: &dyn Fn(&mut Facts<'_>) = &|facts| facts.unable = Some("3 tests fail".to_owned());
+        for (turns, list, set, also, expected) in [
+            ("T1+", DONE, one_iteration, as_it_is, "completed"),
+            ("T1+", DONE, one_iteration, asked, "completed"),
+            ("T1+", DONE, one_iteration, in_merge, "no task is open, but a merge is in progress"),
+            ("T1+", PHASE, by_phase, asked, "Phase 1: One is done, and `stop-at` ends the session there"),
+            ("T1+", OPEN, one_iteration, asked, "interrupted"),
+            ("T1+", OPEN, one_iteration, in_merge, "iterations"),
+            ("", OPEN, one_iteration, in_merge, "T1"),
+            ("", "# Nothing\n", one_iteration, as_it_is, "the task list has no tasks any more"),
+            ("", "# Nothing\n", one_iteration, asked, "interrupted"),
+            ("", "# Nothing\n", one_iteration, unable, "3 tests fail"),
+        ] {
+            assert_eq!(decision((turns, list), (&[], &[]), set, also), expected, "{turns} {list}");
         }
     }
 

@@ -9,10 +9,10 @@ use tasklist::{Pairing, TaskList};
 use crate::validate;
 use ralph_core::config::AgentCommand;
 use ralph_core::record::{
-    Baseline, CANNOT_RUN, Evidence, FailureClass, IfThere, Iteration, LeftOut, ObjectId, Outcome, RALPH,
-    Refusal, TaskName, join_files, join_truncated, quoted_for_shell,
+    Baseline, CANNOT_RUN, Evidence, IfThere, Iteration, LeftOut, ObjectId, RALPH, Refusal, TaskName,
+    join_files, join_truncated, quoted_for_shell,
 };
-use ralph_git::worktree::{CommittedFile, Lane, PrivateIndex, WorkTree};
+use ralph_git::worktree::{CommittedFile, PrivateIndex, WorkTree};
 use ralph_os::platform::repo_path;
 use ralph_os::process::create_private_dir;
 use ralph_project::feature::{FEATURE_FILE, Feature};
@@ -21,11 +21,11 @@ use ralph_store::{Begin, Conflict, Identity, Slot};
 
 use super::commits::message::{CommitSubject, subject};
 use super::iteration_context::validation_cause;
-use super::judge::{self, Verdict};
 use super::lane_dependencies::{Dependency, is_printed, lacking, lacking_words};
 use super::plan::Plan;
 use super::recorder::Recorder;
-use super::running::{Ending, Running};
+use super::running::Running;
+use super::stop::Ending;
 use super::trusted::{newest_checked, tests_of};
 use super::users_tree::Unusable;
 
@@ -104,7 +104,7 @@ impl Running<'_> {
             let moment = "its lane was taken to the tip of its branch";
             self.recorder.take_between(slot, moment, begin.started_at);
             let changes = self.recorder.take_edits();
-            self.note_own_changes(&changes);
+            self.past.left_behind.note_own_changes(&changes);
             if let Some(tip) = self.plan.work_tree.head()? {
                 let published = newest_checked(&self.plan)?;
                 self.judging.trusted.begin_from(tip, self.recorder.tips().snapshot, published.as_ref());
@@ -153,25 +153,11 @@ impl Running<'_> {
         Ok(paths)
     }
 
-    /// Makes a failure of a success that cannot be published, because the branch of the lane has moved.
-    pub(super) fn refuse_if_moved(
-        &self,
-        begin: &Begin,
-        verdict: &mut Verdict,
-        cause: &mut Option<String>,
-        [before, after]: [&TaskList; 2],
-    ) -> Result<Option<FailureClass>> {
-        let lane = self.plan.work_tree.lane().filter(|_| verdict.outcome == Outcome::Success);
-        let (Some(lane), Some(base)) = (lane, &begin.head_before) else { return Ok(None) };
-        let Some(why) = self.why_not_publishable(lane, base)? else { return Ok(None) };
-        verdict.refuse(judge::ticked_items(before, after));
-        verdict.false_claim.clear();
-        *cause = Some(why);
-        Ok(Some(FailureClass::Conflict))
-    }
-
-    fn why_not_publishable(&self, lane: &Lane, base: &ObjectId) -> Result<Option<String>> {
-        let (branch, work_tree) = (&lane.branch, self.plan.work_tree);
+    /// Returns why the result of an attempt cannot be published: the branch of the lane is not as it was, or is checked out.
+    pub(super) fn why_moved(&self, begin: &Begin) -> Result<Option<String>> {
+        let work_tree = self.plan.work_tree;
+        let (Some(lane), Some(base)) = (work_tree.lane(), &begin.head_before) else { return Ok(None) };
+        let branch = &lane.branch;
         if let Some(place) = work_tree.checked_out_at(&lane.reference())? {
             return Ok(Some(format!("{branch} was checked out in {place} meanwhile")));
         }

@@ -11,7 +11,6 @@ mod checks;
 mod clean;
 mod closing;
 mod commits;
-mod common_failure;
 mod control;
 mod decide;
 mod earlier;
@@ -44,6 +43,7 @@ mod scope;
 mod settings;
 mod shown;
 mod snapshot_taken;
+mod stop;
 mod task_watch;
 mod test_reports;
 mod trusted;
@@ -60,16 +60,18 @@ use tasklist::TaskList;
 
 use ralph_core::config::{Settings, Until};
 use ralph_core::record::{
-    ArtifactStatus, Baseline, CANNOT_RUN, Closing, Event, ExitReason, GitStateKind, Iteration, Limit,
-    LogEntry, RALPH, Refusal, Scope, Session, Status, StopReason, Task, TaskCounts, join_files,
+    ArtifactStatus, Baseline, Closing, Event, GitStateKind, Iteration, LogEntry, RALPH, Refusal, Scope,
+    Session, Status, StopReason, Task, TaskCounts, join_files,
 };
 use ralph_git::worktree::WorkTree;
 use ralph_project::feature::Feature;
 use ralph_project::tasks;
 use ralph_store::{LoopLock, SessionRefs, passed_states};
 
-use decide::{Bounds, Decision, Goal};
-use running::{Ending, NextStep, Running};
+use decide::Decision;
+use left_behind::old_locks;
+use running::{NextStep, Running};
+use stop::{AfterFacts, Ending, Facts, Goal};
 use task_watch::{TaskWatch, lost_words, recorded_losses, restoration};
 
 /// Maximum number of files that a message names.
@@ -80,7 +82,6 @@ pub use checks::{check_operation, check_progress_file, check_protected, check_re
 pub use clean::{CleanCheckout, CleanPlace, Tried, newest_held};
 pub use commits::committing::check_commits;
 pub use commits::earlier_work::{earlier_work, work_of_tasks};
-pub use decide::all_done;
 pub use iteration_context::last_words;
 pub use job::Job;
 pub use lane::write_feature_file;
@@ -100,6 +101,7 @@ pub use settings::{
     capture_rules, child_limits, history_summarizer, lacks_summarizer, progress_strategy, redactor,
 };
 pub use shown::EventRedactor;
+pub use stop::all_done;
 pub use users_tree::{Unusable, UsersTree};
 pub use window::Window;
 
@@ -146,10 +148,15 @@ pub fn run(mut plan: Plan<'_>, say: &mut dyn FnMut(&Event)) -> Result<Finish> {
     let mut running = Running::begin(plan, &tasks, &mut lock, say)?;
     running.warn_of_waits_outside(&tasks);
     running.warn_of_tests_that_fail_first(&tasks);
-    running.warn_of_old_locks();
+    for warning in old_locks(running.plan.work_tree) {
+        running.warn(warning);
+    }
     running.warn_of_copies(&tasks, 0);
     let ending = loop {
-        let ending = running.turns().map_err(|error| running.with_settings_fault(error))?;
+        let mut ending = running.turns().map_err(|error| running.with_settings_fault(error))?;
+        for warning in std::mem::take(&mut ending.warnings) {
+            running.warn(warning);
+        }
         if let Some(ending) = running.check_before_end(ending)? {
             break ending;
         }
@@ -213,94 +220,85 @@ impl Running<'_> {
             }
             let tasks = match self.read_tasks() {
                 Ok(tasks) => tasks,
-                Err(error) => {
-                    let ending = self.unreadable_list();
-                    if ending.next.is_none() {
-                        self.warn(format!("the task list cannot be read any more: {error:#}"));
-                    }
-                    return Ok(ending);
-                }
+                Err(error) => return Ok(self.unreadable_list(&error)),
             };
             let tasks = self.close_parents_before_attempt(tasks)?;
+            let part = match self.part(&tasks) {
+                Ok(part) => part,
+                Err(error) => {
+                    let warnings = vec![format!("{error} in the task list any more")];
+                    return Ok(Ending { warnings, ..Ending::of(StopReason::Stuck) });
+                }
+            };
+            if let Err(error) = self.control.look() {
+                self.warn(format!("cannot read requests to this loop: {error:#}"));
+            }
             let lost = self.task_watch.still_lost(&tasks);
-            let bounds = Bounds {
+            let since = self.task_watch.lost.first().map(|lost| lost.since);
+            let facts = Facts {
                 settings: &self.plan.config.settings,
-                tokens: self.session.tokens.total(),
+                session: &self.session,
+                history: &self.past.history,
+                tasks: &tasks,
+                goal: match (self.plan.job.task(), &part) {
+                    (Some(task), _) => Goal::This(task),
+                    (None, Some(part)) => Goal::Part(part),
+                    (None, None) => Goal::All,
+                },
                 // What an attempt does not say may be as much as the dearest one.
                 cost_usd: self
                     .session
                     .cost_usd
                     .map(|usd| f64::from(self.state.unread_costs).mul_add(self.state.dearest_usd, usd)),
                 elapsed: self.state.started.elapsed(),
-                is_validated: self.plan.config.settings.validation_command.is_some(),
                 is_promised: self.state.is_promised,
+                is_asked: self.is_to_stop(),
+                operation: self.past.left_behind.operation(&self.plan, self.state.next.saturating_sub(1)),
                 lost: &lost,
+                restoration: since.map(|since| self.past.left_behind.list_restoration(&self.plan, since)),
+                unable: self.judging.why_nothing_can_be_done(),
                 hints: &self.hints_for_tasks(),
                 given_up: &self.state.given_up,
                 for_others: &self.for_others(&tasks),
             };
-            let part = match self.part(&tasks) {
-                Ok(part) => part,
-                Err(error) => {
-                    self.warn(format!("{error} in the task list any more"));
-                    return Ok(Ending::of(StopReason::Stuck));
-                }
-            };
-            let wanted = match (self.plan.job.task(), &part) {
-                (Some(task), _) => Goal::This(task),
-                (None, Some(part)) => Goal::Part(part),
-                (None, None) => Goal::All,
-            };
-            let task = match decide::decide(&tasks, &self.past.history, &bounds, wanted) {
+            let task = match decide::decide(&facts) {
                 Decision::Go(task) => task,
-                Decision::Stop { reason, limit, why } => return Ok(self.decided_to_stop(reason, limit, why)),
+                Decision::Stop(ending) => return Ok(ending),
             };
-            match self.poll_control().unwrap_or_else(|| self.before_turn(&task.name)) {
+            match self.before_turn(&task.name) {
                 NextStep::Iterate => {}
                 NextStep::Again => continue,
                 NextStep::Stop(ending) => return Ok(ending),
             }
             let iteration = self.iterate(&tasks, &task)?;
-            if let Some(ending) = self.after_turn(&task, iteration)? {
+            if let Some(ending) = self.after_turn(&task, &iteration)? {
                 return Ok(ending);
             }
         }
     }
 
     /// Returns the ending of a session whose task list cannot be read.
-    fn unreadable_list(&self) -> Ending {
-        let (last, id) = (self.state.next.saturating_sub(1), &self.session.id);
+    fn unreadable_list(&self, error: &Error) -> Ending {
         let list = &self.plan.feature.tasks_path;
-        if let Some(back) = self.way_back() {
-            return Ending {
-                why: Some(format!("{list} cannot be read, and another branch is checked out")),
-                hint: Some(format!("`{back}`; then `{RALPH} resume {id}`")),
-                next: Some(back),
-                ..Ending::of(StopReason::Stuck)
-            };
+        if let Some(back) = self.past.left_behind.way_back(&self.plan) {
+            let why = format!("{list} cannot be read, and another branch is checked out");
+            let hint = format!("`{back}`; then `{RALPH} resume {}`", self.session.id);
+            return Ending { next: Some(back), ..Ending::stuck(why, hint) };
         }
-        let refs = SessionRefs::new(&self.session.feature, id.clone());
+        let refs = SessionRefs::new(&self.session.feature, self.session.id.clone());
         let log = self.plan.store.session(&refs).ok().flatten();
-        let gone = log.and_then(|log| {
-            lost_list(self.plan.store, self.plan.work_tree, &log, self.plan.feature.tasks_path.as_path())
-        });
-        if let Some((what, restore)) = gone {
-            return Ending {
-                why: Some(what),
-                hint: Some(format!("`{restore}` brings it back; then `{RALPH} resume {id}`")),
-                next: Some(restore),
-                ..Ending::of(StopReason::Stuck)
-            };
+        let gone = log.and_then(|log| lost_list(self.plan.store, self.plan.work_tree, &log, list.as_path()));
+        if let Some((why, restore)) = gone {
+            let hint = format!("`{restore}` brings it back; then `{RALPH} resume {}`", self.session.id);
+            return Ending { next: Some(restore), ..Ending::stuck(why, hint) };
         }
         let hint = format!(
-            "mend the file, or take it back as it was before that attempt: `{RALPH} restore {} --tasks`; then `{RALPH} resume {id}`",
-            last.saturating_sub(1)
+            "mend the file, or take it back as it was before that attempt: `{RALPH} restore {} --tasks`; then `{RALPH} resume {}`",
+            self.state.next.saturating_sub(2),
+            self.session.id
         );
-        Ending {
-            why: Some(format!("{} cannot be read", self.plan.feature.tasks_path)),
-            hint: Some(hint),
-            ..Ending::of(StopReason::Stuck)
-        }
+        let warnings = vec![format!("the task list cannot be read any more: {error:#}")];
+        Ending { warnings, ..Ending::stuck(format!("{list} cannot be read"), hint) }
     }
 
     /// Says what is to be done where the settings of git cannot be read any more: then nothing can be recorded.
@@ -314,76 +312,32 @@ impl Running<'_> {
         )
     }
 
-    /// Returns the command that brings the list back as it was before an attempt.
-    pub(crate) fn list_restoration(&self, iteration: u32) -> String {
-        if let Some(back) = self.way_back() {
-            return back;
-        }
-        let list = self.recorder.work_tree().relative(&self.plan.feature.tasks_path);
-        restoration(&list, iteration, None)
-    }
-
-    fn decided_to_stop(&mut self, reason: StopReason, limit: Option<Limit>, why: Vec<String>) -> Ending {
-        if reason.status() != Status::Completed && self.is_to_stop() {
-            // Who asked for it to stop got that, whatever else would have ended it now.
-            return Ending::of(StopReason::Interrupted);
-        }
-        if reason.status() == Status::Completed
-            && let Some(ending) = self.unfinished_operation()
-        {
-            return ending;
-        }
-        if reason == StopReason::Checkpoint {
-            return Ending::checkpoint(&why.join(", "));
-        }
-        let is_stuck = reason == StopReason::Stuck;
-        let unable = if is_stuck { self.judging.why_nothing_can_be_done() } else { None };
-        let why = match <[String; 1]>::try_from(why) {
-            // The card has one reason.
-            Ok([only]) if unable.is_none() => Some(only),
-            Ok([only]) => {
-                self.warn(only);
-                unable
-            }
-            Err(lines) => {
-                for line in lines {
-                    self.warn(line);
-                }
-                unable
-            }
-        };
-        let lost = self.task_watch.lost.first().filter(|_| is_stuck).map(|lost| lost.since);
-        let next = lost.map(|since| self.list_restoration(since));
-        let id = &self.session.id;
-        let hint =
-            next.as_ref().map(|next| format!("`{next}` brings the list back; then `{RALPH} resume {id}`"));
-        Ending { limit, why, hint, next, ..Ending::of(reason) }
-    }
-
     /// Ends the session for what an iteration showed, or gives up its task.
-    fn after_turn(&mut self, task: &Task, iteration: Iteration) -> Result<Option<Ending>> {
-        // Before all else: then nothing that an attempt came to says anything of its task.
-        if let Some(ending) = self.state.target_red.take() {
+    fn after_turn(&mut self, task: &Task, iteration: &Iteration) -> Result<Option<Ending>> {
+        self.warn_about_unenforceable_limits(iteration);
+        let facts = AfterFacts {
+            settings: &self.plan.config.settings,
+            session: &self.session,
+            history: &self.past.history,
+            iteration,
+            until: self.plan.job.until,
+            has_passed: self.past.last_green.last_passing.is_some(),
+            unable: self.judging.why_nothing_can_be_done(),
+            reported: &self.state.common_failure,
+            target_red: self.state.target_red.clone(),
+            commit: match &self.work {
+                Some(work) => work.ending(&self.plan, &self.session.id)?,
+                None => None,
+            },
+        };
+        if let Some(ending) = stop::after(&facts) {
             return Ok(Some(ending));
         }
-        if let Some(ending) = self.commit_obstacle()? {
-            return Ok(Some(ending));
-        }
-        self.warn_about_unenforceable_limits(&iteration);
-        if self.past.history.cannot_validate()
-            && self.past.last_green.last_passing.is_none()
-            && !self.baseline_could_run()
-        {
-            return Ok(Some(self.validation_unusable(iteration.cause)));
-        }
-        if let Some(ending) = self.endless_validation() {
-            return Ok(Some(ending));
-        }
-        if let Some(ending) = self.fails_as_before() {
-            return Ok(Some(ending));
-        }
-        if let Some(ending) = self.common_failure(&iteration) {
-            return Ok(Some(ending));
+        if let Some((warning, reported)) = facts.warning() {
+            if let Some(tasks) = reported {
+                self.state.common_failure = tasks;
+            }
+            self.warn(warning);
         }
         // Work that is elsewhere is to be brought once before its task is given up.
         let is_elsewhere = iteration
@@ -445,50 +399,8 @@ impl Running<'_> {
         }
     }
 
-    /// Returns true if the validation could be run before the first iteration.
-    fn baseline_could_run(&self) -> bool {
-        self.session.baseline.as_ref().is_some_and(|baseline| !CANNOT_RUN.contains(&baseline.exit))
-    }
-
-    /// Returns the ending of a session whose validation ran into its time limit twice in a row, and never ended otherwise.
-    fn endless_validation(&self) -> Option<Ending> {
-        let baseline = self.session.baseline.as_ref();
-        if self.past.last_green.last_passing.is_some()
-            || baseline.is_some_and(|baseline| baseline.exit_reason != Some(ExitReason::Timeout))
-        {
-            return None;
-        }
-        let before = u32::from(baseline.is_some());
-        (before + self.past.history.only_timeouts()? >= 2).then(|| {
-            let settings = &self.plan.config.settings;
-            let command = settings.validation_command.as_deref().unwrap_or_default();
-            let id = &self.session.id;
-            Ending {
-                why: Some(format!("`{command}` never ended: `validation.timeout` stopped it each time")),
-                hint: Some(format!(
-                    "a test runner in watch mode never ends: have it run once (`--run`, `--watch=false`, `CI=1`), \
-                     or give it more time (`validation.timeout`); then `{RALPH} resume {id}`"
-                )),
-                ..Ending::of(StopReason::ValidationUnusable)
-            }
-        })
-    }
-
-    fn validation_unusable(&self, cause: Option<String>) -> Ending {
-        let command = self.plan.config.settings.validation_command.as_deref().unwrap_or_default();
-        let words = cause.map_or(String::new(), |cause| format!(": {cause}"));
-        let id = &self.session.id;
-        Ending {
-            why: Some(format!("`{command}` cannot be run{words}")),
-            hint: Some(format!(
-                "install what it needs and `{RALPH} resume {id}`, or start with another: --validate CMD"
-            )),
-            ..Ending::of(StopReason::ValidationUnusable)
-        }
-    }
-
     fn end(mut self, ending: Ending) -> Result<Session> {
-        let Ending { reason, limit, mut why, hint, next } = ending;
+        let Ending { reason, limit, mut why, hint, next, .. } = ending;
         let ended_by = (reason == StopReason::Interrupted).then(|| self.ended_by());
         let mut hint = hint.or_else(|| Some(ended_by?.hint()?.to_owned()));
         let lacking = self.lacking_words().filter(|_| hint.is_none() && self.baseline_failure().is_some());

@@ -7,7 +7,7 @@ use failure_excerpt::NamedTest;
 
 use ralph_core::history::History;
 use ralph_core::progress::Progress;
-use ralph_core::record::{Baseline, Event, Limit, PhaseTime, RALPH, Session, StopReason, TaskName};
+use ralph_core::record::{Baseline, Event, PhaseTime, Session, TaskName};
 use ralph_os::clock::Stopwatch;
 use ralph_os::process::Marker;
 use ralph_store::{Control, Identity, LoopLock, Spool, kept_settings};
@@ -22,6 +22,7 @@ use super::memory::Memory;
 use super::plan::{Candidate, Plan};
 use super::recorder::Recorder;
 use super::restoring::last_green::LastGreen;
+use super::stop::Ending;
 use super::task_watch::TaskWatch;
 
 /// A running session: parts that each have their own state.
@@ -102,47 +103,8 @@ pub(super) struct LoopState {
     pub phase_clock: Stopwatch,
 }
 
-/// Why a session ends.
-#[derive(Debug)]
-pub(super) struct Ending {
-    pub reason: StopReason,
-    pub limit: Option<Limit>,
-    /// Details for people.
-    pub why: Option<String>,
-    pub hint: Option<String>,
-    /// The command that comes before all others.
-    pub next: Option<String>,
-}
-
-impl Ending {
-    pub fn of(reason: StopReason) -> Self {
-        Self { reason, limit: None, why: None, hint: None, next: None }
-    }
-
-    pub fn stuck(why: String, hint: String) -> Self {
-        Self { why: Some(why), hint: Some(hint), ..Self::of(StopReason::Stuck) }
-    }
-
-    /// Returns the ending of a session that stops when a phase or a story is done.
-    pub fn checkpoint(done: &str) -> Self {
-        Self {
-            why: Some(format!("{done} is done, and `stop-at` ends the session there")),
-            hint: Some(format!("review it, then `{RALPH}` continues with the next tasks")),
-            ..Self::of(StopReason::Checkpoint)
-        }
-    }
-
-    /// Returns the ending of a session whose tasks are done while git is in the middle of something.
-    pub fn in_operation(what: &str, hint: &str) -> Self {
-        Self::stuck(
-            format!("no task is open, but {what}"),
-            format!("{hint}, and look at what it left in the files"),
-        )
-    }
-
-    pub fn limit(limit: Limit) -> Self {
-        Self { limit: Some(limit), ..Self::of(StopReason::LimitReached) }
-    }
+pub(super) fn warn(say: &mut dyn FnMut(&Event), message: String) {
+    say(&Event::Warning { message });
 }
 
 impl Running<'_> {
@@ -152,7 +114,7 @@ impl Running<'_> {
     }
 
     pub fn warn(&mut self, message: String) {
-        (self.say)(&Event::Warning { message });
+        warn(self.say, message);
     }
 
     /// Returns why the validation fails since before the first iteration of this start; `None` if it passed at any time

@@ -11,7 +11,8 @@ use ralph_core::record::{
 use ralph_store::Slot;
 
 use super::pool::{Backoff, Interruption, Next};
-use crate::running::{Ending, NextStep, Running};
+use crate::running::{NextStep, Running};
+use crate::stop::Ending;
 
 /// Time between two checks of the clock while the loop waits: a machine may be suspended meanwhile.
 const CLOCK_POLL_INTERVAL: Duration = Duration::from_millis(250);

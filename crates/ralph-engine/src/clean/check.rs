@@ -20,7 +20,8 @@ use ralph_store::{Begin, SessionLog, Slot, Store, names};
 
 use crate::iteration::{StartedIteration, unfinished};
 use crate::lane::is_of_branch;
-use crate::running::{Ending, Running};
+use crate::running::Running;
+use crate::stop::Ending;
 
 use super::checkout::{CleanCheckout, CleanPlace, Tried};
 use super::copies::KeptCopies;
@@ -153,9 +154,9 @@ impl Running<'_> {
         started: &StartedIteration<'_>,
         snapshot: Option<&ObjectId>,
         decision: Decision,
-        evidence: &mut Evidence,
-    ) -> Result<Decision> {
-        let Decision::Accepted(flags) = &decision else { return Ok(decision) };
+        tests: Option<&Tally>,
+    ) -> Result<(Decision, Option<(CleanCheck, Option<Flag>)>)> {
+        let Decision::Accepted(flags) = &decision else { return Ok((decision, None)) };
         let reason = [(FlagCode::Ignored, CleanReason::Ignored), (FlagCode::Deps, CleanReason::Deps)]
             .into_iter()
             .find_map(|(code, why)| flags.iter().any(|flag| flag.code == code).then_some(why));
@@ -163,20 +164,20 @@ impl Running<'_> {
             self.plan.config.settings.validation_clean == Clean::Task || self.state.clean.has_failed;
         let why = reason.or(is_each.then_some(CleanReason::Task));
         let (Some(why), Some(snapshot)) = (why, snapshot.filter(|_| self.can_check())) else {
-            return Ok(decision);
+            return Ok((decision, None));
         };
         let mut moments = self.moments().unwrap_or_else(|error| self.give_up(&error));
         moments.truncate(1);
         if moments.is_empty() {
             // It is the first attempt of all.
-            let Some(tree) = started.begin.tips.snapshot.clone() else { return Ok(decision) };
+            let Some(tree) = started.begin.tips.snapshot.clone() else { return Ok((decision, None)) };
             moments.push(Moment { tree, head: started.begin.head_before.clone(), made: Made::Control });
         }
         let head = self.plan.work_tree.head()?;
         moments.push(Moment { tree: snapshot.clone(), head, made: Made::People(0) });
         let flaky = self.flaky_before().concat();
         let question = Question {
-            in_place: &[None, evidence.tests.as_ref().and_then(Tally::executed)],
+            in_place: &[None, tests.and_then(Tally::executed)],
             has_control: true,
             allows_failures: self.plan.config.settings.validation_pass == Pass::NoNewFailures,
             flaky: &flaky,
@@ -188,16 +189,16 @@ impl Running<'_> {
             environment: started.environment.clone(),
             objects: Some(started.slot.objects()),
         };
-        let Some((mut check, flag)) = self.try_out(&question, &moments, trial)? else { return Ok(decision) };
+        let Some((mut check, flag)) = self.try_out(&question, &moments, trial)? else {
+            return Ok((decision, None));
+        };
         check.first_failing = None;
         self.note_check(&check);
-        evidence.flags.extend(flag);
         let decision = match check.verdict {
             CleanVerdict::Fails => Decision::Refused { code: FlagCode::Clean, cause: self.cause_of(&check) },
             _ => decision,
         };
-        evidence.clean = Some(Box::new(check));
-        Ok(decision)
+        Ok((decision, Some((check, flag))))
     }
 
     /// Returns true if a session that ends for `reason` has results that were not tried, as it ends too early for that.
@@ -474,7 +475,7 @@ impl Running<'_> {
             || self.plan.work_tree.lane().is_none() && self.recorder.reopen_boxes(slot, &items, &tasks)?;
         let taken = if is_opened && published.is_none() {
             let taken = self.recorder.take(slot, &format!("iteration {number}"), at);
-            self.note_own_changes(&taken.blobs);
+            self.past.left_behind.note_own_changes(&taken.blobs);
             Some(taken)
         } else {
             None

@@ -6,7 +6,8 @@ use anyhow::{Context, Result, bail};
 use camino::Utf8Path;
 
 use ralph_core::record::{
-    LeftOut, ObjectId, Outcome, RALPH, Refusal, StopReason, TaskName, join_files, join_truncated,
+    Event, LeftOut, ObjectId, Outcome, RALPH, Refusal, SessionId, StopReason, TaskName, join_files,
+    join_truncated,
 };
 use ralph_git::worktree::{RawPath, StagedEntries, WorkTree};
 use ralph_os::process::create_private_dir;
@@ -15,8 +16,11 @@ use super::git_commit::CommitPlan;
 use super::left_out;
 use super::message::{CommitSubject, ITERATION_TRAILER, MAX_NAMED, commit_message, display_paths};
 use super::pending::PendingCommit;
-use crate::running::{Ending, Running};
+use crate::plan::Plan;
+use crate::recorder::Recorder;
+use crate::running::warn;
 use crate::snapshot_taken::SnapshotTaken;
+use crate::stop::Ending;
 use crate::units::UnitTasks;
 
 /// The file in the scratch folder with all entries that were staged when a commit began.
@@ -53,132 +57,125 @@ pub fn check_commits(work_tree: &WorkTree) -> Result<()> {
     Err(Refusal::new(format!("`commit = \"task\"` is set, but {what}")).with_hint(hint).into())
 }
 
-impl Running<'_> {
+impl PendingCommit {
     /// Returns the end of a session that can no longer commit: the branch was switched, or a merge is in progress.
-    pub(crate) fn commit_obstacle(&self) -> Result<Option<Ending>> {
-        let Some(work) = &self.work else { return Ok(None) };
-        let Some((obstacle, hint)) = work.obstacle(&self.plan)? else { return Ok(None) };
+    pub(crate) fn ending(&self, plan: &Plan<'_>, session: &SessionId) -> Result<Option<Ending>> {
+        let Some((obstacle, hint)) = self.obstacle(plan)? else { return Ok(None) };
         // An interrupt ends the session anyway.
-        if self.plan.interrupt.signal().is_some() {
+        if plan.interrupt.signal().is_some() {
             return Ok(None);
         }
         Ok(Some(Ending {
             why: Some(format!(
                 "cannot commit: {obstacle}; the work so far is in the work tree and in the record"
             )),
-            hint: Some(format!("{hint}, then `{RALPH} resume {}`", self.session.id)),
+            hint: Some(format!("{hint}, then `{RALPH} resume {session}`")),
             ..Ending::of(StopReason::Stuck)
         }))
     }
 
     /// Returns the finished tasks that are not committed and the files that commits left out, for the closing lines.
-    pub(crate) fn not_in_commits(&self) -> (Vec<TaskName>, Vec<String>) {
-        let Some(work) = &self.work else { return Default::default() };
-        let uncommitted = work.uncommitted.iter().chain(&work.waiting).cloned().collect();
-        (uncommitted, work.left_out.named())
+    pub(crate) fn not_committed(&self) -> (Vec<TaskName>, Vec<String>) {
+        let uncommitted = self.uncommitted.iter().chain(&self.waiting).cloned().collect();
+        (uncommitted, self.left_out.named())
     }
 
-    /// Adds the changes of an iteration to the pending commit, and commits them if it succeeded. If that fails they stay
-    /// pending, and the error says why.
-    pub(crate) fn commit_work(
+    /// Adds the changes of an iteration, and commits them if it succeeded. If that fails they stay pending, and the error says
+    /// why.
+    pub(crate) fn commit(
         &mut self,
+        plan: &Plan<'_>,
+        recorder: &mut Recorder<'_>,
+        say: &mut dyn FnMut(&Event),
         outcome: Outcome,
         taken: &mut SnapshotTaken,
         done: &CommitSubject<'_>,
     ) -> Result<Option<ObjectId>, String> {
-        let Some(mut work) = self.work.take() else { return Ok(None) };
-        work.pending.extend(taken.changed.iter().cloned());
-        let rest = done.unit.filter(|unit| outcome == Outcome::Success && !unit.tasks.is_empty());
-        if let Some(UnitTasks { name, tasks }) = rest {
+        self.pending.extend(taken.changed.iter().cloned());
+        if outcome != Outcome::Success {
+            return Ok(None);
+        }
+        if let Some(UnitTasks { name, tasks }) = done.unit.filter(|unit| !unit.tasks.is_empty()) {
             let open = join_truncated(tasks, MAX_NAMED);
-            work.waiting.extend_from_slice(done.closed);
-            self.work = Some(work);
+            self.waiting.extend_from_slice(done.closed);
             return Err(format!("the commit waits for all of {name}; still open: {open}"));
         }
-        if outcome == Outcome::Success && work.is_off() {
-            work.uncommitted.push(done.task.name.clone());
-            let reason = work.why_off();
-            self.work = Some(work);
-            return Err(reason);
+        if self.is_off() {
+            self.uncommitted.push(done.task.name.clone());
+            return Err(self.why_off());
         }
-        let tried = match outcome {
-            Outcome::Success => self.try_commit(&mut work, taken, done),
-            Outcome::Failure
-            | Outcome::Skipped
-            | Outcome::Checked
-            | Outcome::Reopened
-            | Outcome::Interrupted
-            | Outcome::Later(_) => Ok(None),
-        };
-        let committed = tried.map_err(|error| {
-            work.uncommitted.push(done.task.name.clone());
+        self.try_commit(plan, recorder, say, taken, done).map_err(|error| {
+            self.uncommitted.push(done.task.name.clone());
             let reason = format!("{error:#}");
-            self.warn(format!("{} is done, but not committed: {reason}", done.task.name));
+            warn(say, format!("{} is done, but not committed: {reason}", done.task.name));
             // Records keep the reason without the hint and without what a hook printed.
             reason.lines().next().unwrap_or_default().to_owned()
-        });
-        self.work = Some(work);
-        committed
+        })
     }
 
     fn try_commit(
         &mut self,
-        work: &mut PendingCommit,
+        plan: &Plan<'_>,
+        recorder: &mut Recorder<'_>,
+        say: &mut dyn FnMut(&Event),
         taken: &mut SnapshotTaken,
         done: &CommitSubject<'_>,
     ) -> Result<Option<ObjectId>> {
-        if let Some((obstacle, _)) = work.obstacle(&self.plan)? {
+        if let Some((obstacle, _)) = self.obstacle(plan)? {
             bail!("{obstacle}");
         }
         if let Some(failure) = &taken.failure {
             bail!("the changes are unknown: {failure}");
         }
-        let work_tree = self.recorder.work_tree().clone();
+        let work_tree = recorder.work_tree().clone();
         let base = work_tree.head()?;
         let now = work_tree.staged(base.as_ref())?;
         // Entries as they were at the start are the user's; the agent staged the others.
-        let user_staged = now.intersection(&work.staged);
-        let paths = work.to_commit(taken, &user_staged);
-        self.warn_about_user_staged(work, &user_staged);
-        let scratch = self.spool.scratch();
+        let user_staged = now.intersection(&self.staged);
+        let paths = self.to_commit(taken, &user_staged);
+        self.warn_about_user_staged(say, &user_staged);
+        let scratch = recorder.spool().scratch();
         create_private_dir(&scratch)?;
         let index = scratch.join("commit-index");
         let mut made = None;
         let (has_changes, nested) = work_tree.prepare(&index, base.as_ref(), &paths)?;
-        let left_out = work.left_out_of(taken, &nested, &work_tree);
+        let left_out = self.left_out_of(taken, &nested, &work_tree);
         let message = scratch.join("commit-message");
-        let mut plan = CommitPlan { work_tree, index, message, base, paths };
+        let mut commit = CommitPlan { work_tree, index, message, base, paths };
         if has_changes {
             let trailers = left_out::trailers(&left_out.iter().collect::<Vec<_>>());
-            let (trailers, _) = self.recorder.redactor().redact_text(&trailers);
-            let text = commit_message(&self.plan, &self.recorder, done, &work.waiting) + &trailers;
-            std::fs::write(&plan.message, text).with_context(|| format!("write {}", plan.message))?;
+            let (trailers, _) = recorder.redactor().redact_text(&trailers);
+            let text = commit_message(plan, recorder, done, &self.waiting) + &trailers;
+            std::fs::write(&commit.message, text).with_context(|| format!("write {}", commit.message))?;
             StagedEntries::write(&user_staged, &scratch.join(USER_STAGED_FILE))?;
             StagedEntries::write(&now, &scratch.join(STAGED_FILE))?;
-            let commit = self.make_commit(work, &mut plan, &user_staged, done)?;
-            let CommitPlan { work_tree, base, paths, .. } = &plan;
-            if !work_tree.undo_unless_child(base.as_ref(), &commit)? {
+            let made_commit = self.make_commit(plan, recorder, say, &mut commit, &user_staged, done)?;
+            let CommitPlan { work_tree, base, paths, .. } = &commit;
+            if !work_tree.undo_unless_child(base.as_ref(), &made_commit)? {
                 bail!("another process committed at the same time; the next commit includes this iteration");
             }
-            if let Err(error) = work_tree.update_user_index(base.as_ref(), &commit, &user_staged) {
-                self.warn(format!(
-                    "committed, but the index could not be updated: {error:#}\nhint: `git reset` updates it, and also unstages what you had staged"
-                ));
+            if let Err(error) = work_tree.update_user_index(base.as_ref(), &made_commit, &user_staged) {
+                warn(
+                    say,
+                    format!(
+                        "committed, but the index could not be updated: {error:#}\nhint: `git reset` updates it, and also unstages what you had staged"
+                    ),
+                );
             }
             StagedEntries::remove_file(&scratch.join(STAGED_FILE))?;
-            self.warn_about_preexisting_changes(work, paths);
-            made = Some(commit);
+            self.warn_about_preexisting_changes(say, paths);
+            made = Some(made_commit);
         }
-        self.warn_about_left_out(work, &left_out, done);
-        work.pending.retain(|path| user_staged.has(path));
-        work.uncommitted.clear();
-        work.waiting.clear();
+        self.warn_about_left_out(say, &left_out, done);
+        self.pending.retain(|path| user_staged.has(path));
+        self.uncommitted.clear();
+        self.waiting.clear();
         Ok(made)
     }
 
     fn warn_about_left_out(
         &mut self,
-        work: &mut PendingCommit,
+        say: &mut dyn FnMut(&Event),
         left_out: &[LeftOut],
         done: &CommitSubject<'_>,
     ) {
@@ -188,37 +185,43 @@ impl Running<'_> {
         let names: Vec<String> =
             left_out.iter().map(|left| format!("{} ({})", left.path, left.reason)).collect();
         let names = join_files(&names, MAX_NAMED).replace(char::is_control, "\u{fffd}");
-        self.warn(format!(
-            "the commit of {} leaves out {names}\nhint: `git add` and commit them yourself, or have git ignore them",
-            done.task.name
-        ));
-        work.left_out.note(left_out);
+        warn(
+            say,
+            format!(
+                "the commit of {} leaves out {names}\nhint: `git add` and commit them yourself, or have git ignore them",
+                done.task.name
+            ),
+        );
+        self.left_out.note(left_out);
     }
 
-    fn warn_about_user_staged(&mut self, work: &mut PendingCommit, user_staged: &StagedEntries) {
-        let new: Vec<RawPath> = work
+    fn warn_about_user_staged(&mut self, say: &mut dyn FnMut(&Event), user_staged: &StagedEntries) {
+        let new: Vec<RawPath> = self
             .pending
             .iter()
-            .filter(|path| user_staged.has(path) && !work.reported.contains(*path))
+            .filter(|path| user_staged.has(path) && !self.reported.contains(*path))
             .cloned()
             .collect();
         if new.is_empty() {
             return;
         }
-        self.warn(format!(
-            "not committed, because they were staged before the session began: {}\nhint: commit or unstage them yourself",
-            display_paths(&new)
-        ));
-        work.reported.extend(new);
+        warn(
+            say,
+            format!(
+                "not committed, because they were staged before the session began: {}\nhint: commit or unstage them yourself",
+                display_paths(&new)
+            ),
+        );
+        self.reported.extend(new);
     }
 
-    fn warn_about_preexisting_changes(&mut self, work: &mut PendingCommit, paths: &BTreeSet<RawPath>) {
-        let new: Vec<RawPath> = work.dirty.intersection(paths).cloned().collect();
+    fn warn_about_preexisting_changes(&mut self, say: &mut dyn FnMut(&Event), paths: &BTreeSet<RawPath>) {
+        let new: Vec<RawPath> = self.dirty.intersection(paths).cloned().collect();
         if new.is_empty() {
             return;
         }
-        self.warn(format!("the commit includes changes from before the session: {}", display_paths(&new)));
-        work.dirty.retain(|path| !paths.contains(path));
+        warn(say, format!("the commit includes changes from before the session: {}", display_paths(&new)));
+        self.dirty.retain(|path| !paths.contains(path));
     }
 }
 

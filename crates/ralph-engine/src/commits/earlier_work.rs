@@ -19,7 +19,7 @@ use super::git_commit::{CommitPlan, GitCommit, run_git_commit};
 use super::message::{CommitSubject, MAX_NAMED, commit_message};
 use crate::plan::Plan;
 use crate::recorder::Recorder;
-use crate::running::Running;
+use crate::running::warn;
 
 /// Maximum number of iterations of the feature that are looked through.
 const MAX_ITERATIONS: usize = 200;
@@ -130,132 +130,135 @@ fn refusal(work: &DoneWork, tasks: &str) -> Refusal {
     Refusal::new(message).with_hint(command(work))
 }
 
-impl Running<'_> {
-    /// Commits what earlier sessions did and is in no commit, a task at a time; in a rehearsal it is only checked whether that could be
-    /// done. `slot` has the work tree as it is now.
-    ///
-    /// # Errors
-    ///
-    /// A [`Refusal`] if it changed since, or git refuses such a commit.
-    pub(crate) fn commit_earlier_work(&mut self, slot: &Slot, is_rehearsal: bool) -> Result<()> {
-        let settings = &self.plan.config.settings;
-        let is_wanted = settings.commit == Commits::OfTasks && self.plan.job.until == Until::Tasks;
-        if !is_wanted || self.plan.work_tree.lane().is_some() {
-            return Ok(());
-        }
-        let (Some(head), Some(now)) = (self.plan.work_tree.head()?, self.recorder.last_contents().0.cloned())
-        else {
-            return Ok(());
-        };
-        let work_tree = self.recorder.work_tree().clone();
-        let tasks = work_tree.relative(&self.plan.feature.tasks_path);
-        let list = self.plan.job.read_tasks(self.plan.feature)?;
-        let ticked = newly_ticked(&work_tree, &head, &tasks, &list)?;
-        if ticked.is_empty() {
-            return Ok(());
-        }
-        let (done, changed) = self.uncommitted_work(slot, &head, &now, &ticked)?;
-        for work in &done {
-            if work.files.keys().any(|path| changed.contains(path)) {
-                return Err(refusal(work, &tasks).into());
-            }
-        }
-        for work in done.into_iter().filter(|_| !is_rehearsal) {
-            let (words, _) = work.words(&tasks);
-            match self.commit_of_earlier(&work, slot, &list)? {
-                Ok(commit) => {
-                    let message = format!("{words}; committed first, as {}", commit.short());
-                    (self.say)(&Event::Warning { message });
-                }
-                Err(why) => {
-                    return Err(Refusal::new(format!("{words}: {why}")).with_hint(command(&work)).into());
-                }
-            }
-        }
-        Ok(())
+/// Commits what earlier sessions did and is in no commit, a task at a time; in a rehearsal it is only checked whether that could be
+/// done. `slot` has the work tree as it is now.
+///
+/// # Errors
+///
+/// A [`Refusal`] if it changed since, or git refuses such a commit.
+pub(crate) fn commit_earlier_work(
+    plan: &Plan<'_>,
+    recorder: &mut Recorder<'_>,
+    say: &mut dyn FnMut(&Event),
+    slot: &Slot,
+    is_rehearsal: bool,
+) -> Result<()> {
+    let settings = &plan.config.settings;
+    let is_wanted = settings.commit == Commits::OfTasks && plan.job.until == Until::Tasks;
+    if !is_wanted || plan.work_tree.lane().is_some() {
+        return Ok(());
     }
+    let (Some(head), Some(now)) = (plan.work_tree.head()?, recorder.last_contents().0.cloned()) else {
+        return Ok(());
+    };
+    let work_tree = recorder.work_tree().clone();
+    let tasks = work_tree.relative(&plan.feature.tasks_path);
+    let list = plan.job.read_tasks(plan.feature)?;
+    let ticked = newly_ticked(&work_tree, &head, &tasks, &list)?;
+    if ticked.is_empty() {
+        return Ok(());
+    }
+    let (done, changed) = uncommitted_work(plan, recorder, slot, &head, &now, &ticked)?;
+    for work in &done {
+        if work.files.keys().any(|path| changed.contains(path)) {
+            return Err(refusal(work, &tasks).into());
+        }
+    }
+    for work in done.into_iter().filter(|_| !is_rehearsal) {
+        let (words, _) = work.words(&tasks);
+        match commit_of_earlier(plan, recorder, &work, slot, &list)? {
+            Ok(commit) => {
+                warn(say, format!("{words}; committed first, as {}", commit.short()));
+            }
+            Err(why) => {
+                return Err(Refusal::new(format!("{words}: {why}")).with_hint(command(&work)).into());
+            }
+        }
+    }
+    Ok(())
+}
 
-    /// Returns the tasks of `ticked` whose work is in no commit, and the files that changed since the last attempt. What HEAD
-    /// took in since is committed, whatever became of it.
-    fn uncommitted_work(
-        &self,
-        slot: &Slot,
-        head: &ObjectId,
-        now: &ObjectId,
-        ticked: &BTreeSet<&TaskName>,
-    ) -> Result<(Vec<DoneWork>, BTreeSet<RawPath>)> {
-        let (store, recorder) = (self.plan.store, &self.recorder);
-        let mut records = attempts_since(store, &self.session.feature, ticked)?;
-        records.retain(|record| record.snapshot.is_some());
-        let first = records.first().and_then(|record| record.snapshot.as_ref());
-        let first = first.map(|snapshot| store.snapshot_before(snapshot)).transpose()?.flatten();
-        let (Some(first), Some(last)) = (first, records.last().and_then(|record| record.snapshot.clone()))
-        else {
-            return Ok(Default::default());
-        };
-        let by_path = |from: &ObjectId, to: &ObjectId| -> Result<BTreeMap<RawPath, _>> {
-            let changes = recorder.all_differences(Some(slot), from, to)?;
-            let changes = changes.into_iter().filter(|change| !change.is_of_repository());
-            Ok(changes.map(|change| (change.path, (change.before, change.after))).collect())
-        };
-        let (made, since, uncommitted) = (by_path(&first, &last)?, by_path(&last, now)?, by_path(head, now)?);
-        let [tasks, progress] = [&self.plan.feature.tasks_path, &self.plan.feature.progress_path]
-            .map(|path| recorder.work_tree().relative(path).into_bytes());
-        let is_committed = |path: &RawPath| {
-            let Some((before, after)) = made.get(path) else { return true };
-            let now = since.get(path).map_or(after, |(_, now)| now);
-            let at_head = uncommitted.get(path).map_or(now, |(at_head, _)| at_head);
-            *path == progress || *path != tasks && at_head != before
-        };
-        let mut done = Vec::new();
-        let mut pending: BTreeSet<RawPath> = BTreeSet::new();
-        for record in records {
-            let Some(snapshot) = &record.snapshot else { continue };
-            if let Some(before) = store.snapshot_before(snapshot)? {
-                pending.extend(by_path(&before, snapshot)?.into_keys());
-            }
-            if record.outcome != Outcome::Success {
-                continue;
-            }
-            let paths = std::mem::take(&mut pending);
-            let mut left = by_path(&first, snapshot)?;
-            let files = paths.into_iter().filter(|path| !is_committed(path));
-            let files = files.filter_map(|path| left.remove_entry(&path));
-            let files: BTreeMap<_, _> = files.map(|(path, (_, after))| (path, after)).collect();
-            // Where only its box is left, its work is in a commit.
-            let has_work = files.keys().any(|path| *path != tasks);
-            if has_work && record.commits.is_empty() && did_any(&record, ticked) {
-                done.push(DoneWork { record, files });
-            }
+/// Returns the tasks of `ticked` whose work is in no commit, and the files that changed since the last attempt. What HEAD
+/// took in since is committed, whatever became of it.
+fn uncommitted_work(
+    plan: &Plan<'_>,
+    recorder: &Recorder<'_>,
+    slot: &Slot,
+    head: &ObjectId,
+    now: &ObjectId,
+    ticked: &BTreeSet<&TaskName>,
+) -> Result<(Vec<DoneWork>, BTreeSet<RawPath>)> {
+    let store = plan.store;
+    let mut records = attempts_since(store, &recorder.place().feature, ticked)?;
+    records.retain(|record| record.snapshot.is_some());
+    let first = records.first().and_then(|record| record.snapshot.as_ref());
+    let first = first.map(|snapshot| store.snapshot_before(snapshot)).transpose()?.flatten();
+    let (Some(first), Some(last)) = (first, records.last().and_then(|record| record.snapshot.clone())) else {
+        return Ok(Default::default());
+    };
+    let by_path = |from: &ObjectId, to: &ObjectId| -> Result<BTreeMap<RawPath, _>> {
+        let changes = recorder.all_differences(Some(slot), from, to)?;
+        let changes = changes.into_iter().filter(|change| !change.is_of_repository());
+        Ok(changes.map(|change| (change.path, (change.before, change.after))).collect())
+    };
+    let (made, since, uncommitted) = (by_path(&first, &last)?, by_path(&last, now)?, by_path(head, now)?);
+    let [tasks, progress] = [&plan.feature.tasks_path, &plan.feature.progress_path]
+        .map(|path| recorder.work_tree().relative(path).into_bytes());
+    let is_committed = |path: &RawPath| {
+        let Some((before, after)) = made.get(path) else { return true };
+        let now = since.get(path).map_or(after, |(_, now)| now);
+        let at_head = uncommitted.get(path).map_or(now, |(at_head, _)| at_head);
+        *path == progress || *path != tasks && at_head != before
+    };
+    let mut done = Vec::new();
+    let mut pending: BTreeSet<RawPath> = BTreeSet::new();
+    for record in records {
+        let Some(snapshot) = &record.snapshot else { continue };
+        if let Some(before) = store.snapshot_before(snapshot)? {
+            pending.extend(by_path(&before, snapshot)?.into_keys());
         }
-        Ok((done, since.into_keys().collect()))
+        if record.outcome != Outcome::Success {
+            continue;
+        }
+        let paths = std::mem::take(&mut pending);
+        let mut left = by_path(&first, snapshot)?;
+        let files = paths.into_iter().filter(|path| !is_committed(path));
+        let files = files.filter_map(|path| left.remove_entry(&path));
+        let files: BTreeMap<_, _> = files.map(|(path, (_, after))| (path, after)).collect();
+        // Where only its box is left, its work is in a commit.
+        let has_work = files.keys().any(|path| *path != tasks);
+        if has_work && record.commits.is_empty() && did_any(&record, ticked) {
+            done.push(DoneWork { record, files });
+        }
     }
+    Ok((done, since.into_keys().collect()))
+}
 
-    /// Makes the commit of a task of an earlier session. Returns why git refuses it.
-    fn commit_of_earlier(
-        &mut self,
-        DoneWork { record, files }: &DoneWork,
-        slot: &Slot,
-        list: &TaskList,
-    ) -> Result<Result<ObjectId, String>> {
-        let name = record.task.clone().unwrap_or_default();
-        let text = record.task_text.clone().unwrap_or_default();
-        let unlisted = Task { name: name.clone(), id: None, text, phase: None, story: None };
-        let task = list.find(&name).map_or(unlisted, Task::from);
-        let environment = self.plan.environment(&record.session, &name, record.iteration, 1);
-        let done = CommitSubject {
-            session: &record.session,
-            task: &task,
-            unit: None,
-            closed: &record.closed,
-            tasks: list,
-            iteration: record.iteration,
-            slot,
-            environment: &environment,
-        };
-        let message = commit_message(&self.plan, &self.recorder, &done, &[]);
-        commit_files(&self.plan, &mut self.recorder, files, &message, &done)
-    }
+/// Makes the commit of a task of an earlier session. Returns why git refuses it.
+fn commit_of_earlier(
+    plan: &Plan<'_>,
+    recorder: &mut Recorder<'_>,
+    DoneWork { record, files }: &DoneWork,
+    slot: &Slot,
+    list: &TaskList,
+) -> Result<Result<ObjectId, String>> {
+    let name = record.task.clone().unwrap_or_default();
+    let text = record.task_text.clone().unwrap_or_default();
+    let unlisted = Task { name: name.clone(), id: None, text, phase: None, story: None };
+    let task = list.find(&name).map_or(unlisted, Task::from);
+    let environment = plan.environment(&record.session, &name, record.iteration, 1);
+    let done = CommitSubject {
+        session: &record.session,
+        task: &task,
+        unit: None,
+        closed: &record.closed,
+        tasks: list,
+        iteration: record.iteration,
+        slot,
+        environment: &environment,
+    };
+    let message = commit_message(plan, recorder, &done, &[]);
+    commit_files(plan, recorder, files, &message, &done)
 }
 
 /// Commits `files` as they are there, and nothing else of the work tree or of the index. Returns why git refuses it.

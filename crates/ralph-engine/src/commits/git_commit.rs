@@ -10,7 +10,7 @@ use anyhow::{Context, Result, bail};
 use camino::{Utf8Path, Utf8PathBuf};
 use serde_json::Value;
 
-use ralph_core::record::{ExitReason, IfThere, ObjectId, join_files};
+use ralph_core::record::{Event, ExitReason, IfThere, ObjectId, join_files};
 use ralph_git::worktree::{RawPath, StagedEntries, WorkTree};
 use ralph_os::process::{Activity, Child, Limits};
 
@@ -18,7 +18,7 @@ use super::message::{CommitSubject, ITERATION_TRAILER, MAX_NAMED, display_paths}
 use super::pending::PendingCommit;
 use crate::plan::Plan;
 use crate::recorder::Recorder;
-use crate::running::Running;
+use crate::running::warn;
 use crate::settings::validation_limits;
 
 /// How long a commit may wait for somebody: nobody answers a pinentry, an editor or a question at night.
@@ -60,42 +60,47 @@ pub(super) enum GitCommit {
     Waited(String),
 }
 
-impl Running<'_> {
+impl PendingCommit {
     /// Makes the commit. If a hook refuses it and has changed files, it is tried once more with them; they are added to
-    /// the paths of `plan`.
+    /// the paths of `commit`.
     pub(super) fn make_commit(
         &mut self,
-        work: &mut PendingCommit,
-        plan: &mut CommitPlan,
+        plan: &Plan<'_>,
+        recorder: &mut Recorder<'_>,
+        say: &mut dyn FnMut(&Event),
+        commit: &mut CommitPlan,
         user_staged: &StagedEntries,
         done: &CommitSubject<'_>,
     ) -> Result<ObjectId> {
-        let mut ended = run_git_commit(&self.plan, &mut self.recorder, plan, done)?;
+        let mut ended = run_git_commit(plan, recorder, commit, done)?;
         let mut changed = Vec::new();
         if let GitCommit::Failed { reason, may_try_again: true, .. } = &ended {
-            let looked = self.changed_by_hook(work, plan, user_staged, done);
+            let looked = self.changed_by_hook(recorder, commit, user_staged, done);
             changed = looked.with_context(|| format!("{reason}; what the hook changed is not known"))?;
             if !changed.is_empty() {
-                plan.paths.extend(changed.iter().cloned());
+                commit.paths.extend(changed.iter().cloned());
                 let (has_changes, _) =
-                    plan.work_tree.prepare(&plan.index, plan.base.as_ref(), &plan.paths)?;
+                    commit.work_tree.prepare(&commit.index, commit.base.as_ref(), &commit.paths)?;
                 if !has_changes {
                     bail!("{reason}; the hook took the changes back, the snapshot of the iteration has them");
                 }
-                ended = run_git_commit(&self.plan, &mut self.recorder, plan, done)?;
+                ended = run_git_commit(plan, recorder, commit, done)?;
             }
         }
-        let commit = self.plan.work_tree.head()?.filter(|commit| Some(commit) != plan.base.as_ref());
+        let made = plan.work_tree.head()?.filter(|made| Some(made) != commit.base.as_ref());
         let changed = display_paths(&changed);
-        match (ended, commit) {
-            (GitCommit::Made, Some(commit)) => {
+        match (ended, made) {
+            (GitCommit::Made, Some(made)) => {
                 if !changed.is_empty() {
-                    self.warn(format!(
-                        "a hook refused the commit of {} and changed {changed}: committed with that at the second attempt",
-                        done.task.name
-                    ));
+                    warn(
+                        say,
+                        format!(
+                            "a hook refused the commit of {} and changed {changed}: committed with that at the second attempt",
+                            done.task.name
+                        ),
+                    );
                 }
-                Ok(commit)
+                Ok(made)
             }
             (GitCommit::Made, None) => bail!("git reported success, but HEAD did not move"),
             (GitCommit::Failed { reason, of_message_hook, .. }, _) => {
@@ -105,22 +110,22 @@ impl Running<'_> {
                     format!(" (also at the second attempt, with what a hook had changed: {changed})")
                 };
                 // Said once: every commit of the session is refused for the same.
-                let said = of_message_hook.filter(|_| !std::mem::replace(&mut work.has_said_hook, true));
+                let said = of_message_hook.filter(|_| !std::mem::replace(&mut self.has_said_hook, true));
                 bail!("{reason}{again}{}", said.unwrap_or_default())
             }
-            (GitCommit::Waited(program), commit) => {
-                work.waited.push(program.clone());
-                let made_in = format!("{}:{} ", self.session.id, done.iteration);
-                let commit = match commit {
-                    Some(commit) => {
-                        let (_, trailer) = plan.work_tree.base_and_trailer(&commit, ITERATION_TRAILER)?;
-                        Some(commit).filter(|_| trailer.starts_with(&made_in))
+            (GitCommit::Waited(program), made) => {
+                self.waited.push(program.clone());
+                let made_in = format!("{}:{} ", recorder.place().session, done.iteration);
+                let made = match made {
+                    Some(made) => {
+                        let (_, trailer) = commit.work_tree.base_and_trailer(&made, ITERATION_TRAILER)?;
+                        Some(made).filter(|_| trailer.starts_with(&made_in))
                     }
                     None => None,
                 };
-                let off = if work.is_off() {
+                let off = if self.is_off() {
                     "; it is the second, so this session makes no more commits"
-                } else if commit.is_none() {
+                } else if made.is_none() {
                     "; the next commit takes the work along"
                 } else {
                     ""
@@ -129,25 +134,25 @@ impl Running<'_> {
                     "`git commit` waited {} min for {program} and was stopped{off}",
                     MAX_WAIT.as_secs() / 60
                 );
-                let Some(commit) = commit else { bail!("{waited}") };
-                self.warn(format!("{} is committed, but {waited}", done.task.name));
-                Ok(commit)
+                let Some(made) = made else { bail!("{waited}") };
+                warn(say, format!("{} is committed, but {waited}", done.task.name));
+                Ok(made)
             }
         }
     }
 
     /// Returns what changed in the work tree while the commit was refused, but for what is the user's.
     fn changed_by_hook(
-        &mut self,
-        work: &PendingCommit,
-        plan: &CommitPlan,
+        &self,
+        recorder: &mut Recorder<'_>,
+        commit: &CommitPlan,
         user_staged: &StagedEntries,
         done: &CommitSubject<'_>,
     ) -> Result<Vec<RawPath>> {
-        let (_, mut changed) = self.recorder.peek(done.slot)?;
+        let (_, mut changed) = recorder.peek(done.slot)?;
         changed.retain(|path| {
-            let is_of_user = user_staged.has(path) || work.dirty.contains(path);
-            plan.paths.contains(path) || !is_of_user
+            let is_of_user = user_staged.has(path) || self.dirty.contains(path);
+            commit.paths.contains(path) || !is_of_user
         });
         Ok(changed)
     }

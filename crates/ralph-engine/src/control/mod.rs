@@ -4,24 +4,12 @@ pub(super) mod hints;
 pub(super) mod stop_watcher;
 pub(super) mod waiting_hints;
 
-use ralph_core::record::{EndedBy, Interrupter, StopReason, Word};
+use ralph_core::record::{EndedBy, Interrupter, Word};
 use ralph_os::process::{CTRL_C, TERMINAL_CLOSED, signal_name};
 
-use crate::running::{Ending, NextStep, Running};
+use crate::running::Running;
 
 impl Running<'_> {
-    /// Acts on requests that arrived since the last iteration. Returns `None` if the loop can go on.
-    pub(crate) fn poll_control(&mut self) -> Option<NextStep> {
-        let stop = match self.control.look() {
-            Ok(stop) => stop,
-            Err(error) => {
-                self.warn(format!("cannot read requests to this loop: {error:#}"));
-                None
-            }
-        };
-        stop.map(|_| NextStep::Stop(Ending::of(StopReason::Interrupted)))
-    }
-
     /// Returns what interrupts this session: a signal, or a command.
     pub(crate) fn ended_by(&self) -> EndedBy {
         let signal = self.plan.interrupt.signal().filter(|_| !self.plan.interrupt.is_asked());

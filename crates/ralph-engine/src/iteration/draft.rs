@@ -48,9 +48,18 @@ impl Running<'_> {
         let number = begin.iteration;
         // A lock that was left would keep our own commit from being made.
         let is_of_tasks = self.plan.job.until == Until::Tasks;
-        let list = is_of_tasks.then(|| (before.as_ref(), !verdict.closed.contains(&task.name)));
+        let after = if is_of_tasks { self.read_tasks().ok() } else { None };
+        let list =
+            is_of_tasks.then(|| (before.as_ref(), after.as_deref(), !verdict.closed.contains(&task.name)));
         let agents = taken.of_agent(&ran.sealed);
-        let (git_state, user_files) = self.look_behind(&slot, &begin, &agents, list)?;
+        let (git_state, user_files) = self.past.left_behind.look(
+            &self.plan,
+            &self.recorder,
+            self.say,
+            (&slot, &begin),
+            &agents,
+            list,
+        )?;
         let rest = self.rest_of_unit(task, &begin.unit_tasks);
         let session = self.session.id.clone();
         let done = CommitSubject {
@@ -63,9 +72,14 @@ impl Running<'_> {
             slot: &slot,
             environment: &environment,
         };
-        let committed = self.commit_work(verdict.outcome, &mut taken, &done);
+        let committed = match &mut self.work {
+            Some(work) => {
+                work.commit(&self.plan, &mut self.recorder, self.say, verdict.outcome, &mut taken, &done)
+            }
+            None => Ok(None),
+        };
         if let Ok(Some(commit)) = &committed {
-            self.note_own_commit(commit);
+            self.past.left_behind.note_own_commit(&self.recorder, self.say, commit);
         }
         let published = match verdict.outcome {
             Outcome::Success => self.publish(&done, begin.head_before.as_ref(), &evidence)?,
@@ -106,8 +120,19 @@ impl Running<'_> {
         (iteration.git_state, iteration.user_files) = (git_state, user_files);
         (iteration.undone, iteration.lost_tasks) = (undone, lost_tasks);
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-        iteration.gone = self.note_work((&slot, base), &iteration, &agents, &before, &texts);
-        self.note_own_changes(&ran.sealed.blobs());
+        let gone = self.past.left_behind.note_work(
+            &self.plan,
+            &self.recorder,
+            (&slot, base),
+            &iteration,
+            &agents,
+            (&before, &texts),
+        );
+        iteration.gone = gone.unwrap_or_else(|error| {
+            self.warn(format!("whether the work of earlier tasks is gone is not known: {error:#}"));
+            Vec::new()
+        });
+        self.past.left_behind.note_own_changes(&ran.sealed.blobs());
         iteration.facts.changes = changes;
         iteration.memory = Some(memory);
         let stderr = if ran.agent.succeeded { String::new() } else { agent_stderr(&slot)? };

@@ -37,7 +37,7 @@ impl Running<'_> {
         }
         self.past.last_green.forget(&task.name);
         let mut taken = self.recorder.take(&slot, &format!("iteration {number}"), begin.started_at);
-        self.note_taken_back(&taken.blobs);
+        self.past.left_behind.note_taken_back(&taken.blobs);
         let started_at = begin.started_at;
         let ended_at = if validation.is_some() { self.plan.clock.now() } else { started_at };
         let counts = self.counts();

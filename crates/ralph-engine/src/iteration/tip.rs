@@ -10,7 +10,8 @@ use ralph_store::{Slot, names as slot_names};
 
 use super::super::iteration_context::validation_cause;
 use super::super::left_behind::Undone;
-use super::super::running::{Ending, Running};
+use super::super::running::Running;
+use super::super::stop::Ending;
 use super::assess::Passing;
 use super::stages::{Ran, StartedIteration};
 

@@ -3,16 +3,21 @@
 use std::rc::Rc;
 
 use anyhow::Result;
+use failure_excerpt::Tally;
 use tasklist::{Item, Mark, TaskList};
 
 use ralph_core::config::Until;
 use ralph_core::judge::{Decision, acts_on_other_tests, closable};
-use ralph_core::record::{self, ExitReason, FailureClass, Flag, FlagCode, Outcome, TaskName, join_truncated};
+use ralph_core::record::{
+    self, CleanCheck, ExitReason, FailureClass, Flag, FlagCode, ObjectId, Outcome, TaskName, Timestamp,
+    join_truncated,
+};
 use ralph_project::tasks::set_marks;
 
 use super::super::judge::{self, Goal, Verdict};
 use super::super::left_behind::Undone;
 use super::super::running::Running;
+use super::super::snapshot_taken::SnapshotTaken;
 use super::super::task_watch::LostTask;
 use super::assess::Passing;
 use super::stages::{Judged, Ran, StartedIteration};
@@ -20,87 +25,145 @@ use super::stages::{Judged, Ran, StartedIteration};
 /// Maximum number of names in a text.
 const MAX_NAMES: usize = 3;
 
+/// What was measured of an attempt, before anything follows from it.
+struct Measured {
+    /// By agent, boxes and validation alone.
+    verdict: Verdict,
+    passing: Passing,
+    /// Why protected files could not be put back, if that is refused.
+    unprotected: Option<String>,
+    /// Why the result of a success cannot become a commit on the branch of its lane.
+    moved: Option<String>,
+    /// How the validation went on the tip of the branch alone, if it ran there.
+    tip: Option<bool>,
+    /// Of a success by agent, boxes and validation: what its evidence comes to.
+    decision: Option<Decision>,
+    /// The check in a clean checkout, and its flag.
+    clean: Option<(CleanCheck, Option<Flag>)>,
+    undone: Undone,
+    /// Flags for what failed attempts before it undid.
+    untold: Vec<Flag>,
+    /// The tree of the snapshot before this attempt's.
+    last: Option<ObjectId>,
+    /// The snapshot, if it had to be looked at.
+    taken: Option<SnapshotTaken>,
+}
+
+/// What follows from what was measured.
+struct Conclusion {
+    verdict: Verdict,
+    evidence: record::Evidence,
+    cause: Option<String>,
+    class: Option<FailureClass>,
+}
+
 impl Running<'_> {
     /// Holds the agent's claims against what was measured, and opens boxes that were ticked too early.
     pub(super) fn judge(&mut self, started: &StartedIteration<'_>, ran: &Ran) -> Result<Judged> {
         let before = self.task_watch.lists.parse(&started.task_list)?;
-        let (after, list_fault) = (Rc::clone(&ran.sealed.list), ran.sealed.list_fault.clone());
-        let is_of_tasks = self.plan.job.until == Until::Tasks;
-        let claims = !is_of_tasks || !judge::ticked_items(&before, &after).is_empty();
+        let ended_at = self.plan.clock.now();
+        let mut measured = self.measure(started, ran, &before, ended_at)?;
+        let target_red = self.state.target_red.as_ref().and_then(|ending| ending.why.clone());
+        let concluded = conclude(&mut measured, ran, &before, self.judging.trusted.tests(), target_red);
+        self.apply(started, ran, before, measured, concluded, ended_at)
+    }
+
+    /// Finds out what there is to judge by. What runs for it leaves the work tree as it was.
+    fn measure(
+        &mut self,
+        started: &StartedIteration<'_>,
+        ran: &Ran,
+        before: &TaskList,
+        at: Timestamp,
+    ) -> Result<Measured> {
+        let after = Rc::clone(&ran.sealed.list);
+        let claims = self.plan.job.until != Until::Tasks || !judge::ticked_items(before, &after).is_empty();
         let mut passing = self.passing(started, ran, claims)?;
-        let closable = closable(&started.task.name, &started.begin.unit_tasks, &before, &after);
+        let closable = closable(&started.task.name, &started.begin.unit_tasks, before, &after);
         let goal = match self.plan.job.artifact_exists(self.plan.feature) {
             None => Goal::Boxes(&closable),
             Some(exists) => Goal::Artifact { exists },
         };
         let unprotected = self.unprotected(ran);
-        let passes = passing.passed && unprotected.is_none() && list_fault.is_none();
+        let passes = passing.passed && unprotected.is_none() && ran.sealed.list_fault.is_none();
         let (validation, completion) = (ran.validation.as_ref(), self.plan.config.settings.completion);
-        let mut verdict =
-            judge::judge([&before, &after], Some(&ran.agent), validation, passes, goal, completion);
-        let mut evidence = self.evidence(ran, &passing);
-        evidence.refused = unprotected.as_ref().map(|_| FlagCode::Protect);
-        let mut cause = list_fault.or_else(|| passing.cause.take()).or(unprotected);
-        let (found, texts) = (self.recorder.last_contents().0.cloned(), self.texts_of(started));
-        let moment = format!("iteration {}", started.begin.iteration);
-        let mut ended_at = self.plan.clock.now();
-        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+        let verdict = judge::judge([before, &after], Some(&ran.agent), validation, passes, goal, completion);
+        let is_success = verdict.outcome == Outcome::Success;
+        let moved = if is_success { self.why_moved(&started.begin)? } else { None };
         let failed_validation = ran.validation.is_some() && !passing.passed;
-        let mut undone = Undone::default();
-        let mut taken = None;
-        let mut class = self.refuse_if_moved(&started.begin, &mut verdict, &mut cause, [&before, &after])?;
         let mut tip = if failed_validation { self.try_tip(started)? } else { None };
-        if verdict.outcome == Outcome::Success {
-            let look = taken.insert(self.recorder.take(&started.slot, &moment, ended_at));
+        let (mut decision, mut clean, mut taken) = (None, None, None);
+        let last = self.recorder.last_contents().0.cloned();
+        let (mut undone, mut untold) = (Undone::default(), Vec::new());
+        if is_success && moved.is_none() {
+            let look = taken.insert(self.recorder.take(&started.slot, &moment(started), at));
             let agents = look.of_agent(&ran.sealed);
-            undone = self.undone(&started.begin, &agents, [&before, &after], &texts, failed_validation);
+            let texts = self.texts_of(started);
+            let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+            let (behind, lists) = (&self.past.left_behind, [before, &*after]);
+            undone = behind.undone(&self.plan, &started.begin, &agents, lists, &texts, failed_validation);
             let flags = self.flags_beside(ran);
             let others = &verdict.others;
-            let (decision, tried) =
-                self.assess_on_tip(started, ran, others, &undone, &mut passing, &flags)?;
-            tip = tried;
-            match self.check_attempt(started, look.snapshot.as_ref(), decision, &mut evidence)? {
-                Decision::RunAgain => {}
-                Decision::Accepted(flags) => {
-                    evidence.flags.extend(flags);
-                    evidence.flags.extend(self.add_untold(&mut undone, &after, &texts));
-                }
-                Decision::Refused { code, cause: why } => {
-                    verdict.refuse(judge::ticked_items(&before, &after));
-                    evidence.refused = Some(code);
-                    cause = Some(why);
-                }
+            let found;
+            (found, tip) = self.assess_on_tip(started, ran, others, &undone, &mut passing, &flags)?;
+            let tests = passing.tests.as_ref().or(ran.tests.as_ref());
+            let (found, check) = self.check_attempt(started, look.snapshot.as_ref(), found, tests)?;
+            if matches!(found, Decision::Accepted(_)) {
+                untold = self.past.left_behind.add_untold(&self.plan, &mut undone, &after, &texts);
             }
+            (decision, clean) = (Some(found), check);
         }
-        if let Some(red) = self.state.target_red.as_ref().and_then(|ending| ending.why.clone()) {
-            class = Some(FailureClass::Conflict);
-            (cause, evidence.refused, verdict.false_claim) = (Some(red), None, Vec::new());
-        }
-        let second = passing.second;
-        if second.as_ref().is_some_and(|(_, again)| again.exit.reason == Some(ExitReason::Interrupted)) {
-            verdict.refuse(judge::ticked_items(&before, &after));
-            verdict.outcome = Outcome::Interrupted;
-            (evidence.flags, evidence.refused, cause) = (Vec::new(), None, None);
-        }
+        Ok(Measured {
+            verdict,
+            passing,
+            unprotected,
+            moved,
+            tip,
+            decision,
+            clean,
+            undone,
+            untold,
+            last,
+            taken,
+        })
+    }
+
+    /// Opens and ticks boxes, says what a person should know, and takes the snapshot that has it all.
+    fn apply(
+        &mut self,
+        started: &StartedIteration<'_>,
+        ran: &Ran,
+        before: Rc<TaskList>,
+        measured: Measured,
+        concluded: Conclusion,
+        mut ended_at: Timestamp,
+    ) -> Result<Judged> {
+        let Measured { passing, tip, mut undone, last, taken, .. } = measured;
+        let Conclusion { mut verdict, mut evidence, cause, class } = concluded;
+        let after = &ran.sealed.list;
+        let moment = moment(started);
         let boxes: Vec<&Item> = verdict.to_open.iter().chain(&undone.to_open).collect();
-        let has_opened = self.recorder.reopen_boxes(&started.slot, &boxes, &after)?;
-        let has_ticked = self.tick_originals(&verdict.to_tick, &after)
-            | self.tick_again(&verdict, &after)
+        let has_opened = self.recorder.reopen_boxes(&started.slot, &boxes, after)?;
+        let has_ticked = self.tick_originals(&verdict.to_tick, after)
+            | self.tick_again(&verdict, after)
             | self.close_parents_with(&mut verdict);
-        if second.is_some() || tip.is_some() || evidence.clean.is_some() {
+        let has_run = passing.second.is_some() || tip.is_some();
+        if has_run || evidence.clean.is_some() {
             ended_at = self.plan.clock.now();
         }
-        let is_changed = has_opened || has_ticked || second.is_some() || tip.is_some();
         let taken = match taken {
-            Some(taken) if !is_changed => taken,
-            Some(_) => self.recorder.take_again(&started.slot, &moment, ended_at, found),
+            Some(taken) if !(has_opened || has_ticked || has_run) => taken,
+            Some(_) => self.recorder.take_again(&started.slot, &moment, ended_at, last),
             None => {
                 let taken = self.recorder.take(&started.slot, &moment, ended_at);
-                let agents = taken.of_agent(&ran.sealed);
-                undone = self.undone(&started.begin, &agents, [&before, &after], &texts, failed_validation);
+                let (agents, texts) = (taken.of_agent(&ran.sealed), self.texts_of(started));
+                let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+                let failed_validation = ran.validation.is_some() && !passing.passed;
+                let (behind, lists) = (&self.past.left_behind, [&*before, &**after]);
+                undone = behind.undone(&self.plan, &started.begin, &agents, lists, &texts, failed_validation);
                 let boxes: Vec<&Item> = undone.to_open.iter().collect();
-                if self.recorder.reopen_boxes(&started.slot, &boxes, &after)? {
-                    self.recorder.take_again(&started.slot, &moment, ended_at, found)
+                if self.recorder.reopen_boxes(&started.slot, &boxes, after)? {
+                    self.recorder.take_again(&started.slot, &moment, ended_at, last)
                 } else {
                     taken
                 }
@@ -113,27 +176,17 @@ impl Running<'_> {
             // Later sessions find by it what counts as a person's words.
             evidence.flags.extend(ran.sealed.rewrote_flag.clone());
         }
-        if is_of_tasks {
+        if self.plan.job.until == Until::Tasks {
             self.remember_lost(&verdict.lost, &before, started.begin.iteration);
-            self.warn_of_copies(&after, before.duplicates().count());
+            self.warn_of_copies(after, before.duplicates().count());
         }
         self.state.is_promised = verdict.is_complete;
         let is_opened = has_opened && verdict.outcome == Outcome::Success;
         let reopened = if is_opened { verdict.others.clone() } else { Vec::new() };
-        let (second, second_ms) = second.map(|(run, again)| (run, again.duration_ms)).unzip();
+        let (second, second_ms) = passing.second.map(|(run, again)| (run, again.duration_ms)).unzip();
         evidence.second = second;
         let undone = undone.tasks;
         Ok(Judged { verdict, before, evidence, cause, class, reopened, ended_at, taken, undone, second_ms })
-    }
-
-    /// Returns what was measured, before it is held against anything.
-    fn evidence(&self, ran: &Ran, passing: &Passing) -> record::Evidence {
-        record::Evidence {
-            tests: passing.tests.clone().or_else(|| ran.tests.clone()),
-            before: self.judging.trusted.tests().filter(|_| ran.tests.is_some()).cloned(),
-            no_tests: ran.validation.as_ref().is_some_and(|validation| validation.has_no_tests),
-            ..record::Evidence::default()
-        }
     }
 
     /// Returns why protected files could not be put back, if that is refused.
@@ -184,7 +237,7 @@ impl Running<'_> {
                 (after, fault)
             }
             // It is on the other branch, which is said with the way back to it.
-            Err(_) if self.way_back().is_some() => {
+            Err(_) if self.past.left_behind.way_back(&self.plan).is_some() => {
                 (Rc::clone(before), Some(format!("{name} is not on the branch that is checked out now")))
             }
             Err(error) => {
@@ -227,7 +280,7 @@ impl Running<'_> {
         let are = if lost.len() == 1 { "was open and is" } else { "were open and are" };
         if !lost.is_empty() {
             let names = names.join(", ");
-            let restore = self.list_restoration(iteration);
+            let restore = self.past.left_behind.list_restoration(&self.plan, iteration);
             self.warn(format!(
                 "{names} {are} gone from the task list, without being done\nhint: `{restore}` brings the list back"
             ));
@@ -236,4 +289,63 @@ impl Running<'_> {
         let lost = lost.into_iter().map(|task| LostTask::of(task, before, iteration));
         self.task_watch.lost.extend(lost);
     }
+}
+
+/// Says what an attempt came to. Pure: `trusted` are the tests that it was held against, and `target_red` says why nothing can be said
+/// of its task.
+fn conclude(
+    measured: &mut Measured,
+    ran: &Ran,
+    before: &TaskList,
+    trusted: Option<&Tally>,
+    target_red: Option<String>,
+) -> Conclusion {
+    let after = &ran.sealed.list;
+    let mut verdict = measured.verdict.clone();
+    let mut evidence = record::Evidence {
+        tests: measured.passing.tests.clone().or_else(|| ran.tests.clone()),
+        before: trusted.filter(|_| ran.tests.is_some()).cloned(),
+        no_tests: ran.validation.as_ref().is_some_and(|validation| validation.has_no_tests),
+        refused: measured.unprotected.as_ref().map(|_| FlagCode::Protect),
+        ..record::Evidence::default()
+    };
+    let faults = [&ran.sealed.list_fault, &measured.passing.cause, &measured.unprotected];
+    let mut cause = faults.into_iter().find_map(Clone::clone);
+    let mut class = None;
+    if let Some(moved) = measured.moved.take() {
+        verdict.refuse(judge::ticked_items(before, after));
+        (cause, class) = (Some(moved), Some(FailureClass::Conflict));
+        verdict.false_claim.clear();
+    }
+    if let Some((check, flag)) = measured.clean.take() {
+        evidence.clean = Some(Box::new(check));
+        evidence.flags.extend(flag);
+    }
+    match measured.decision.take() {
+        None | Some(Decision::RunAgain) => {}
+        Some(Decision::Accepted(flags)) => {
+            evidence.flags.extend(flags);
+            evidence.flags.append(&mut measured.untold);
+        }
+        Some(Decision::Refused { code, cause: why }) => {
+            verdict.refuse(judge::ticked_items(before, after));
+            (evidence.refused, cause) = (Some(code), Some(why));
+        }
+    }
+    if let Some(red) = target_red {
+        (cause, class) = (Some(red), Some(FailureClass::Conflict));
+        (evidence.refused, verdict.false_claim) = (None, Vec::new());
+    }
+    let second = measured.passing.second.as_ref();
+    if second.is_some_and(|(_, again)| again.exit.reason == Some(ExitReason::Interrupted)) {
+        verdict.refuse(judge::ticked_items(before, after));
+        verdict.outcome = Outcome::Interrupted;
+        (evidence.flags, evidence.refused, cause) = (Vec::new(), None, None);
+    }
+    Conclusion { verdict, evidence, cause, class }
+}
+
+/// What a snapshot after an attempt is called.
+fn moment(started: &StartedIteration<'_>) -> String {
+    format!("iteration {}", started.begin.iteration)
 }

@@ -19,6 +19,7 @@ mod undone_work;
 mod user_files;
 
 pub(super) use done_work::EMPTY;
+pub(super) use locks::old_locks;
 pub use lost_list::lost_list;
 pub(super) use recorded_work::recorded_work;
 pub use still_there::{brought_back, remains};

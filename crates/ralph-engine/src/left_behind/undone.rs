@@ -2,7 +2,7 @@
 
 use tasklist::{Item, TaskList};
 
-use crate::running::Running;
+use crate::plan::Plan;
 use crate::snapshot_taken::{BlobChange, SnapshotTaken};
 use ralph_core::config::Until;
 use ralph_core::judge::orders_reversal;
@@ -10,6 +10,7 @@ use ralph_core::record::{Flag, Iteration, MAX_RECORDED_FILES, Outcome, UndoneTas
 use ralph_git::worktree::RawPath;
 use ralph_store::Begin;
 
+use super::LeftBehind;
 use super::undone_work::UndoneWork;
 
 /// What an attempt undid.
@@ -24,11 +25,12 @@ pub(crate) struct Undone {
     pub is_ordered: bool,
 }
 
-impl Running<'_> {
+impl LeftBehind {
     /// Returns what an attempt undid of tasks that were done; `texts` are what it was asked for. No box is opened for one that the validation failed: if its
     /// task is given up, its changes are taken back, and else the next success opens it.
     pub(crate) fn undone(
         &self,
+        plan: &Plan<'_>,
         begin: &Begin,
         taken: &SnapshotTaken,
         [before, after]: [&TaskList; 2],
@@ -36,10 +38,10 @@ impl Running<'_> {
         failed_validation: bool,
     ) -> Undone {
         // On another branch files are not as on this one, and nothing is lost.
-        if self.plan.job.until != Until::Tasks || taken.failure.is_some() || self.way_back().is_some() {
+        if plan.job.until != Until::Tasks || taken.failure.is_some() || self.way_back(plan).is_some() {
             return Undone::default();
         }
-        let UndoneWork { work, reopened, last, .. } = &self.past.left_behind.undone;
+        let UndoneWork { work, reopened, last, .. } = &self.undone;
         let done: Vec<(&str, &str)> = before
             .tasks()
             .filter(|item| item.done)
@@ -65,7 +67,7 @@ impl Running<'_> {
             let item = after.find(&task);
             let is_open = item.is_some_and(|item| !item.done);
             let is_wrong = is_all && !is_ordered && !failed_validation && !reopened.contains(&task);
-            let to_open = self.may_open(item).filter(|_| is_wrong);
+            let to_open = may_open(plan, item).filter(|_| is_wrong);
             undone.to_open.extend(to_open.cloned());
             undone.tasks.push(UndoneTask {
                 task,
@@ -78,14 +80,15 @@ impl Running<'_> {
         undone
     }
 
-    /// Returns an item if it is a task whose box is ticked, and the user lets boxes be opened.
-    fn may_open<'l>(&self, item: Option<&'l Item>) -> Option<&'l Item> {
-        item.filter(|item| item.done && item.is_task() && self.plan.config.settings.untick)
-    }
-
     /// Adds to what a success undid what failed attempts before it undid and is still missing. Returns the flags for that.
-    pub(crate) fn add_untold(&self, undone: &mut Undone, after: &TaskList, texts: &[&str]) -> Vec<Flag> {
-        let UndoneWork { work, reopened, untold, .. } = &self.past.left_behind.undone;
+    pub(crate) fn add_untold(
+        &self,
+        plan: &Plan<'_>,
+        undone: &mut Undone,
+        after: &TaskList,
+        texts: &[&str],
+    ) -> Vec<Flag> {
+        let UndoneWork { work, reopened, untold, .. } = &self.undone;
         let mut flags = Vec::new();
         for (iteration, tasks, whole) in untold {
             let mut missing: Vec<UndoneTask> = tasks
@@ -98,7 +101,7 @@ impl Running<'_> {
                     && !orders_reversal(texts, &lost.files, after.languages())
                     && !reopened.contains(&lost.task)
                     && undone.tasks.iter().all(|told| told.task != lost.task);
-                if let Some(item) = self.may_open(after.find(&lost.task)).filter(|_| is_wrong) {
+                if let Some(item) = may_open(plan, after.find(&lost.task)).filter(|_| is_wrong) {
                     undone.to_open.push(item.clone());
                     lost.reopened = true;
                     undone.tasks.push(lost.clone());
@@ -113,7 +116,7 @@ impl Running<'_> {
 
     /// Takes in what an attempt changed, closed and undid.
     pub(super) fn note_ended(&mut self, iteration: &Iteration, changes: &[BlobChange], list: &TaskList) {
-        let known = &mut self.past.left_behind.undone;
+        let known = &mut self.undone;
         let closed = iteration.closed.iter().filter(|name| !iteration.closed_parents.contains(name));
         let closed: Vec<_> =
             closed.map(|name| (name.clone(), list.find(name).map(|item| item.text.clone()))).collect();
@@ -124,11 +127,16 @@ impl Running<'_> {
 
     /// Takes in what the loop itself took back of failed attempts.
     pub(crate) fn note_taken_back(&mut self, changes: &[BlobChange]) {
-        self.past.left_behind.undone.work.taken_back_by_loop(changes);
+        self.undone.work.taken_back_by_loop(changes);
     }
 
     /// Takes in what the loop itself changed.
     pub(crate) fn note_own_changes(&mut self, changes: &[BlobChange]) {
-        self.past.left_behind.undone.work.edited(changes);
+        self.undone.work.edited(changes);
     }
+}
+
+/// Returns an item if it is a task whose box is ticked, and the user lets boxes be opened.
+fn may_open<'l>(plan: &Plan<'_>, item: Option<&'l Item>) -> Option<&'l Item> {
+    item.filter(|item| item.done && item.is_task() && plan.config.settings.untick)
 }

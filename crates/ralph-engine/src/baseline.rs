@@ -14,12 +14,13 @@ use ralph_core::record::{
 use ralph_os::process::host_name;
 use ralph_store::{Slot, names, passed_states};
 
-use super::iteration_context::{nothing_to_run, validation_cause};
+use super::iteration::file_time;
+use super::iteration_context::{nothing_to_run, tally, validation_cause};
 use super::lane;
 use super::left_behind::UserFiles;
 use super::recorder::Opening;
 use super::running::Running;
-use super::test_reports::keep_named_tests;
+use super::test_reports::{keep_named_tests, read_reports};
 use super::trusted::{self, BaselineRun};
 use super::units;
 
@@ -75,9 +76,9 @@ impl Running<'_> {
         if let Some(tests) = passed {
             return Ok(BaselineRun { baseline: None, is_known_to_pass: true, tests: tests.map(Box::new) });
         }
-        let began = self.file_time();
+        let began = file_time(&self.recorder);
         let baseline = self.run_baseline(&command, &opening.slot)?;
-        self.note_files_of_validation(began);
+        self.judging.unseen.note_files_of_validation(&self.plan, &self.recorder, began);
         self.check_dependencies(&opening.slot, baseline.as_ref())?;
         let changed = self.recorder.open_again(opening, self.plan.clock.now());
         if !changed.is_empty() {
@@ -161,17 +162,13 @@ impl Running<'_> {
     pub(super) fn run_baseline(&mut self, command: &str, slot: &Slot) -> Result<Option<Baseline>> {
         self.begin_phase(0, Phase::Validation { command: command.to_owned() });
         let environment = self.plan.environment(&self.session.id, "", 0, 0);
-        let context = self.plan.validation_context(slot, &environment, self.marker());
-        let mut validation = validate::run(command, &context, self.plan.interrupt)?;
-        self.read_reports();
+        let (validation, tests) = self.run_validation(command, slot, OUTPUTS, &environment)?;
         let _uncleared = self.control.clear_phase().is_err();
         self.warn_of_leftovers(&validation.leftovers);
         if validation.exit.reason == Some(ExitReason::Interrupted) {
             return Ok(None);
         }
-        let tests = self.tally(slot, names::VALIDATION_STDOUT, names::VALIDATION_STDERR)?;
         keep_named_tests(slot, &tests)?;
-        validation.has_no_tests = self.has_no_tests(slot, OUTPUTS, &validation, &tests)?;
         self.judging.has_said_no_tests |= validation.has_no_tests;
         let failure = validation_cause(slot, &validation, self.recorder.redactor(), &self.plan.project_root)?;
         let (cause, fingerprint) = failure.unzip();
@@ -184,6 +181,36 @@ impl Running<'_> {
             fingerprint: fingerprint.flatten(),
             tests: Some(Box::new(tests)),
         }))
+    }
+
+    /// Runs the validation with its output in two files of `slot`, and counts the tests that it printed or reported.
+    pub(super) fn run_validation(
+        &mut self,
+        command: &str,
+        slot: &Slot,
+        outputs: [&str; 2],
+        environment: &[(String, String)],
+    ) -> Result<(Validation, Tally)> {
+        let mut context = self.plan.validation_context(slot, environment, self.marker());
+        [context.stdout, context.stderr] = outputs.map(|name| slot.path(name));
+        let mut validation = validate::run(command, &context, self.plan.interrupt)?;
+        let tests = self.tally(slot, outputs)?;
+        validation.has_no_tests = self.has_no_tests(slot, outputs, &validation, &tests)?;
+        Ok((validation, tests))
+    }
+
+    /// Returns what the validation that just ended printed of its tests into two files of `slot`, or wrote of them into reports.
+    pub(super) fn tally(&mut self, slot: &Slot, [stdout, stderr]: [&str; 2]) -> Result<Tally> {
+        let root = &self.plan.project_root;
+        let tally = tally(slot, stdout, stderr, self.recorder.redactor(), root)?;
+        match read_reports(&self.plan, &self.recorder, self.control.phase_since()) {
+            Some(Ok(tests)) => return Ok(tally.with_report(tests)),
+            Some(Err(error)) if !std::mem::replace(&mut self.judging.has_said_no_report, true) => {
+                self.warn(format!("`validation.report`: {error:#}: the output of the validation counts"));
+            }
+            Some(Err(_)) | None => {}
+        }
+        Ok(tally)
     }
 
     /// Returns true if a validation, whose output is in `slot`, had nothing to run as there are no tests yet: no recorded run

@@ -193,7 +193,6 @@ impl<'a> Running<'a> {
                     is_lane_dirty: false,
                 },
                 left_out_at_start: Vec::new(),
-                reported: None,
                 was_idle: false,
                 phases: Vec::new(),
                 phase_clock: plan.clock.stopwatch(),

@@ -68,6 +68,8 @@ use ralph_project::feature::Feature;
 use ralph_project::tasks;
 use ralph_store::{LoopLock, SessionRefs, passed_states};
 
+use control::ended_by;
+use control::hints::{hints_for_tasks, left_hints};
 use decide::Decision;
 use left_behind::old_locks;
 use running::{NextStep, Running};
@@ -257,7 +259,7 @@ impl Running<'_> {
                 lost: &lost,
                 restoration: since.map(|since| self.past.left_behind.list_restoration(&self.plan, since)),
                 unable: self.judging.why_nothing_can_be_done(),
-                hints: &self.hints_for_tasks(),
+                hints: &hints_for_tasks(&self.plan),
                 given_up: &self.state.given_up,
                 for_others: &self.for_others(&tasks),
             };
@@ -401,7 +403,7 @@ impl Running<'_> {
 
     fn end(mut self, ending: Ending) -> Result<Session> {
         let Ending { reason, limit, mut why, hint, next, .. } = ending;
-        let ended_by = (reason == StopReason::Interrupted).then(|| self.ended_by());
+        let ended_by = (reason == StopReason::Interrupted).then(|| ended_by(self.plan.interrupt));
         let mut hint = hint.or_else(|| Some(ended_by?.hint()?.to_owned()));
         let lacking = self.lacking_words().filter(|_| hint.is_none() && self.baseline_failure().is_some());
         if let Some((message, settings)) = lacking {
@@ -410,7 +412,7 @@ impl Running<'_> {
         }
         let tasks = self.read_tasks().ok();
         let lost = tasks.as_ref().map_or(0, |tasks| self.task_watch.still_lost(tasks).len());
-        let hints = self.left_hints();
+        let hints = left_hints(&self.plan);
         let ended_at = self.plan.clock.now();
         let session = &mut self.session;
         session.ended_at = Some(ended_at);

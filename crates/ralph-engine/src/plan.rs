@@ -2,21 +2,21 @@
 
 use std::sync::Arc;
 
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::validate::ValidationContext;
 use ralph_agent::Agent;
 use ralph_core::config::Config;
 use ralph_core::progress::Progress;
 use ralph_core::progress::capture::Rules;
-use ralph_core::record::{Scope, SessionId};
+use ralph_core::record::{AgentRun, AgentSetup, Scope, SessionId};
 use ralph_git::worktree::WorkTree;
 use ralph_os::clock::Clock;
 use ralph_os::process::{Interrupt, Limits as ChildLimits, Marker};
 use ralph_os::sandbox::{Fence, Sandbox};
 use ralph_project::feature::Feature;
 use ralph_project::prompt::Template;
-use ralph_store::{LoopLock, SessionRefs, Slot, Spool, Store, names};
+use ralph_store::{Identity, LoopLock, SessionRefs, Slot, Spool, Store, names};
 
 use super::job::Job;
 use super::lane_dependencies::Dependency;
@@ -71,6 +71,36 @@ pub struct Candidate<'a> {
     pub api_key: Option<String>,
     pub limits: ChildLimits,
     pub model: Option<String>,
+}
+
+impl Candidate<'_> {
+    /// Returns how the agent is started.
+    pub(super) fn setup(&self, plan: &Plan<'_>, identity: &Identity) -> AgentSetup {
+        let home = plan.work_tree.home().map(Utf8Path::new);
+        let settings = home.and_then(|home| self.agent.state().settings(home));
+        AgentSetup {
+            arguments: self.agent.arguments(),
+            model: self.model.clone(),
+            settings: settings.map(|text| identity.fingerprint("agent settings", &text)),
+        }
+    }
+
+    /// Returns what its stream says of who pays and who answers: which key pays, and which model answered where another was
+    /// asked for.
+    pub(super) fn facts(&self, run: &AgentRun) -> Vec<String> {
+        let agent = self.agent.name();
+        let key = run.facts.paying_key().filter(|_| self.api_key.is_none());
+        let key = key.map(|source| {
+            format!(
+                "an API key pays for `{agent}` ({source}), not a login\nhint: unset it if that is not meant"
+            )
+        });
+        let model = self.model.as_deref().and_then(|asked| {
+            let models = run.facts.answered_instead_of(asked)?;
+            Some(format!("`{agent}` was asked for the model {asked}, and {models} answered"))
+        });
+        key.into_iter().chain(model).collect()
+    }
 }
 
 impl Plan<'_> {

@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use anyhow::Result;
-use failure_excerpt::NamedTest;
 
 use ralph_core::history::History;
 use ralph_core::progress::Progress;
@@ -88,8 +87,6 @@ pub(super) struct LoopState {
     pub said_facts: BTreeSet<String>,
     /// When the newest validation began, by the clock of the files.
     pub validation_began: Option<(i64, i64)>,
-    /// The tests of the reports that it wrote; `None` if its output counts.
-    pub reported: Option<Vec<NamedTest>>,
     /// What became of logins that agents renewed, and a person must look at: each once.
     pub logins: BTreeSet<String>,
     /// What checks in a clean checkout came to.
@@ -111,6 +108,11 @@ impl Running<'_> {
     /// Returns whose turn it is.
     pub fn candidate(&self) -> &Candidate<'_> {
         &self.plan.agents[self.agents.active]
+    }
+
+    /// Returns true if a stop was requested, at once or after the iteration.
+    pub fn is_to_stop(&self) -> bool {
+        self.plan.interrupt.signal().is_some() || self.control.look().is_ok_and(|stop| stop.is_some())
     }
 
     pub fn warn(&mut self, message: String) {

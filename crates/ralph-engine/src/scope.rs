@@ -6,6 +6,7 @@ use ralph_core::config::{FailedChanges, Unit, Until};
 use ralph_core::record::{Task, TaskName, join_truncated};
 use ralph_project::tasks::{copy_named, select};
 
+use super::control::hints::hints_for_tasks;
 use super::decide::question;
 use super::running::Running;
 use super::units::{self, UnitTasks};
@@ -91,7 +92,7 @@ impl Running<'_> {
         find: impl FnOnce(Option<&Selection>, &dyn Fn(&str) -> bool) -> Option<T>,
     ) -> Option<T> {
         let part = self.part(tasks).ok().flatten();
-        let (history, hints) = (&self.past.history, self.hints_for_tasks());
+        let (history, hints) = (&self.past.history, hints_for_tasks(&self.plan));
         if self.plan.job.until != Until::Tasks {
             return None;
         }

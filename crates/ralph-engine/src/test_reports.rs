@@ -10,7 +10,8 @@ use ralph_project::project_files::ProjectFiles;
 use ralph_store::{Slot, names};
 
 use super::begin::pathspecs;
-use super::running::Running;
+use super::plan::Plan;
+use super::recorder::Recorder;
 
 /// Maximum number of reports of one run, and largest size of one and of all, in bytes.
 const MAX_REPORTS: usize = 1000;
@@ -20,27 +21,21 @@ const MAX_ALL_BYTES: usize = 64 << 20;
 /// Maximum number of files that a message names.
 const MAX_NAMED: usize = 3;
 
-impl Running<'_> {
-    /// Reads the reports that the validation wrote which just ended. One that it did not write is of an earlier run, or an agent's.
-    pub(super) fn read_reports(&mut self) {
-        let globs = &self.plan.config.settings.validation_report;
-        if globs.is_empty() {
-            return;
-        }
-        self.state.reported = None;
-        let globs = pathspecs(self.plan.work_tree, &self.plan.project_root, globs);
-        let began = self.control.phase_since().context("when the validation began is not known");
-        let (work_tree, files) = (self.recorder.work_tree(), &self.plan.feature.files);
-        let reported =
-            began.and_then(|began| reported(work_tree, files, &globs, began, self.recorder.redactor()));
-        match reported {
-            Ok(tests) => self.state.reported = Some(tests),
-            Err(error) if !std::mem::replace(&mut self.judging.has_said_no_report, true) => {
-                self.warn(format!("`validation.report`: {error:#}: the output of the validation counts"));
-            }
-            Err(_) => {}
-        }
+/// Returns the tests of the reports that the validation wrote which began at `began`; `None` if `validation.report` is not set. One that
+/// it did not write is of an earlier run, or an agent's.
+pub(super) fn read_reports(
+    plan: &Plan<'_>,
+    recorder: &Recorder<'_>,
+    began: Option<(i64, i64)>,
+) -> Option<Result<Vec<NamedTest>>> {
+    let globs = &plan.config.settings.validation_report;
+    if globs.is_empty() {
+        return None;
     }
+    let globs = pathspecs(plan.work_tree, &plan.project_root, globs);
+    let began = began.context("when the validation began is not known");
+    let (work_tree, files) = (recorder.work_tree(), &plan.feature.files);
+    Some(began.and_then(|began| reported(work_tree, files, &globs, began, recorder.redactor())))
 }
 
 /// Returns the tests of the reports that match, as a validation wrote them which began at `began`, by the times of files. `globs` are

@@ -86,7 +86,11 @@ impl Running<'_> {
     /// Returns true if the agent moved refs, or changed what no snapshot shows.
     fn has_unseen_work(&mut self, slot: &Slot, task: &Task, run: &AgentRun) -> bool {
         let has_moved_refs = slot.refs_before().ok() != self.plan.store.refs().tips_of_others().ok();
-        has_moved_refs || self.unseen(&task.name, &run.tool_calls).is_ok_and(|found| found.is_some())
+        let watch = &mut self.judging.unseen;
+        has_moved_refs
+            || watch
+                .unseen(&self.plan, &self.recorder, &task.name, &run.tool_calls)
+                .is_ok_and(|found| found.is_some())
     }
 
     /// Takes that the provider refused the task, if it did. The second task in a row says that it is not the task.

@@ -2,59 +2,50 @@
 
 use anyhow::Result;
 
-use crate::running::Running;
+use crate::plan::Plan;
 use ralph_core::record::{Hint, Iteration, Outcome, SessionId, TaskName};
-use ralph_store::{Hints, LoopLock, Store};
+use ralph_store::{Hints, LoopLock};
 
-impl Running<'_> {
-    /// Returns the hints for a prompt that asks for these tasks, and marks those that go with it.
-    pub(crate) fn take_hints(&mut self, task: &str, unit: &[TaskName]) -> Vec<String> {
-        match take(self.plan.store, &self.plan.feature.path, &self.session.id, &tasks_of(task, unit)) {
-            Ok(texts) => texts,
-            Err(error) => {
-                self.warn(format!("the prompt has no hints: {error:#}"));
-                Vec::new()
-            }
+/// Forgets the hints that the agent of an iteration heard to its end, and those for tasks that are done now.
+pub(crate) fn settle_hints(plan: &Plan<'_>, iteration: &Iteration) -> Result<()> {
+    let is_heard = iteration.outcome != Outcome::Interrupted;
+    Hints::of(plan.store.repository(), &plan.feature.path).retain(|hint| {
+        if hint.session.as_ref() == Some(&iteration.session) {
+            hint.session = None;
+            return !is_heard;
         }
-    }
+        let had_tasks = !hint.tasks.is_empty();
+        hint.tasks.retain(|task| !iteration.closed.contains(task));
+        !had_tasks || !hint.tasks.is_empty()
+    })?;
+    Ok(())
+}
 
-    /// Forgets the hints that the agent of an iteration heard to its end, and those for tasks that are done now.
-    pub(crate) fn hints_were_in(&mut self, iteration: &Iteration) {
-        let session = &self.session.id;
-        let is_heard = iteration.outcome != Outcome::Interrupted;
-        let settled = Hints::of(self.plan.store.repository(), &self.plan.feature.path).retain(|hint| {
-            if hint.session.as_ref() == Some(session) {
-                hint.session = None;
-                return !is_heard;
-            }
-            let had_tasks = !hint.tasks.is_empty();
-            hint.tasks.retain(|task| !iteration.closed.contains(task));
-            !had_tasks || !hint.tasks.is_empty()
-        });
-        if let Err(error) = settled {
-            self.warn(format!("a hint may come twice: {error:#}"));
-        }
-    }
+/// Returns the hints that wait for certain tasks. What cannot be read waits for the next look.
+pub(crate) fn hints_for_tasks(plan: &Plan<'_>) -> Vec<Hint> {
+    let hints = Hints::of(plan.store.repository(), &plan.feature.path).list();
+    hints.unwrap_or_default().into_iter().filter(|hint| !hint.tasks.is_empty()).collect()
+}
 
-    /// Returns the hints that wait for certain tasks. What cannot be read waits for the next look.
-    pub(crate) fn hints_for_tasks(&self) -> Vec<Hint> {
-        let hints = Hints::of(self.plan.store.repository(), &self.plan.feature.path).list();
-        hints.unwrap_or_default().into_iter().filter(|hint| !hint.tasks.is_empty()).collect()
-    }
-
-    /// Returns the hints that wait for the next prompt, whatever its task.
-    pub(crate) fn left_hints(&self) -> Vec<String> {
-        let hints = Hints::of(self.plan.store.repository(), &self.plan.feature.path).list();
-        let left = hints.unwrap_or_default().into_iter().filter(|hint| hint.tasks.is_empty());
-        left.map(|hint| hint.text).collect()
-    }
+/// Returns the hints that wait for the next prompt, whatever its task.
+pub(crate) fn left_hints(plan: &Plan<'_>) -> Vec<String> {
+    let hints = Hints::of(plan.store.repository(), &plan.feature.path).list();
+    let left = hints.unwrap_or_default().into_iter().filter(|hint| hint.tasks.is_empty());
+    left.map(|hint| hint.text).collect()
 }
 
 fn tasks_of<'a>(task: &'a str, unit: &'a [TaskName]) -> Vec<&'a str> {
     if unit.is_empty() { vec![task] } else { unit.iter().map(String::as_str).collect() }
 }
 
-fn take(store: &Store, feature: &str, session: &SessionId, tasks: &[&str]) -> Result<Vec<String>> {
+/// Returns the hints for a prompt that asks for these tasks, and marks those that go with it.
+pub(crate) fn take_hints(
+    plan: &Plan<'_>,
+    session: &SessionId,
+    task: &str,
+    unit: &[TaskName],
+) -> Result<Vec<String>> {
+    let (store, feature, tasks) = (plan.store, &plan.feature.path, tasks_of(task, unit));
     let holders = LoopLock::holders(store.repository())?;
     let mut texts = Vec::new();
     Hints::of(store.repository(), feature).retain(|hint| {

@@ -7,7 +7,6 @@ use anyhow::Result;
 use camino::Utf8Path;
 use failure_excerpt::Tally;
 
-use crate::validate;
 use ralph_core::config::{Completion, Pass, Rerun, Until};
 use ralph_core::judge::{
     ChangedFile, Decision, Evidence, KnownFailures, Lookup, OwnFiles, SecondResult, asks_for_bare_file,
@@ -41,6 +40,9 @@ const MAX_NAMED_FILES: usize = 5;
 
 /// Iterations of the feature that are looked through for earlier attempts at a task.
 const MAX_ITERATIONS: usize = 1000;
+
+/// The files of a slot with what the validation printed in its second run.
+const SECOND_OUTPUTS: [&str; 2] = [slot_names::SECOND_STDOUT, slot_names::SECOND_STDERR];
 
 /// Whether the validation passed, by the rule of the session.
 #[derive(Default)]
@@ -92,8 +94,7 @@ impl Running<'_> {
             KnownFailures::New(names) => names,
             KnownFailures::Unknown => return Ok(Passing::default()),
         };
-        let again = self.run_again(started)?;
-        let tests = self.tally(&started.slot, slot_names::SECOND_STDOUT, slot_names::SECOND_STDERR)?;
+        let (again, tests) = self.run_again(started)?;
         let is_clean = again.exit.is_success() && !self.is_contradicted(&tests);
         let failing = if is_clean { Some(Vec::new()) } else { tests.failing };
         let (failing, flaky) = confirm(&new, failing.as_deref());
@@ -145,8 +146,7 @@ impl Running<'_> {
         {
             return Ok(Passing::default());
         }
-        let again = self.run_again(started)?;
-        let tests = self.tally(&started.slot, slot_names::SECOND_STDOUT, slot_names::SECOND_STDERR)?;
+        let (again, tests) = self.run_again(started)?;
         let passed = again.passed() && !self.is_contradicted(&tests);
         let flaky = if passed { failing } else { Vec::new() };
         let run =
@@ -259,7 +259,9 @@ impl Running<'_> {
                 found,
             });
             if matches!(decision, Decision::Refused { code: FlagCode::Idle, .. }) {
-                unseen = self.unseen(&started.task.name, &ran.agent.tool_calls)?;
+                let watch = &mut self.judging.unseen;
+                let calls = &ran.agent.tool_calls;
+                unseen = watch.unseen(&self.plan, &self.recorder, &started.task.name, calls)?;
                 if unseen.is_some() {
                     continue;
                 }
@@ -267,13 +269,12 @@ impl Running<'_> {
             if !matches!(decision, Decision::RunAgain) {
                 return Ok(decision);
             }
-            let Some((again, paths)) =
+            let Some(((again, tests), paths)) =
                 self.validate_with_trusted_files(started, &ran.sealed, &own_files, &files, &changes)?
             else {
                 result = Some(SecondResult::NotRun);
                 continue;
             };
-            let tests = self.tally(&started.slot, slot_names::SECOND_STDOUT, slot_names::SECOND_STDERR)?;
             result = Some(match again.exit.reason {
                 Some(ExitReason::Timeout) => SecondResult::TimedOut,
                 _ if again.passed() && !self.is_contradicted(&tests) => SecondResult::Passed,
@@ -421,7 +422,7 @@ impl Running<'_> {
         own_files: &OwnFiles,
         files: &[ChangedFile],
         changes: &[PathChange],
-    ) -> Result<Option<(Validation, Vec<String>)>> {
+    ) -> Result<Option<((Validation, Tally), Vec<String>)>> {
         let place = self.recorder.place().clone();
         let rollback = Rollback { store: self.plan.store, work_tree: self.plan.work_tree, place: &place };
         let here = rollback.read()?;
@@ -456,13 +457,13 @@ impl Running<'_> {
 
     /// Makes changes to the work tree, runs a validation, and undoes them. Returns how it ended; `None` if they could not be
     /// made.
-    pub(super) fn validate_changed(
+    pub(super) fn validate_changed<T>(
         &mut self,
         started: &StartedIteration<'_>,
         wanted: &[PathChange],
         what: &str,
-        run: &mut dyn FnMut(&mut Self) -> Result<Validation>,
-    ) -> Result<Option<Validation>> {
+        run: &mut dyn FnMut(&mut Self) -> Result<T>,
+    ) -> Result<Option<T>> {
         let place = self.recorder.place().clone();
         let rollback = Rollback { store: self.plan.store, work_tree: self.plan.work_tree, place: &place };
         let at = self.plan.clock.now();
@@ -497,29 +498,22 @@ impl Running<'_> {
     }
 
     /// Runs the validation once more in this attempt.
-    fn run_again(&mut self, started: &StartedIteration<'_>) -> Result<Validation> {
+    fn run_again(&mut self, started: &StartedIteration<'_>) -> Result<(Validation, Tally)> {
         let StartedIteration { slot, begin, environment, .. } = started;
         let command = self.plan.config.settings.validation_command.clone().unwrap_or_default();
-        let mut context = self.plan.validation_context(slot, environment, self.marker());
-        context.stdout = slot.path(slot_names::SECOND_STDOUT);
-        context.stderr = slot.path(slot_names::SECOND_STDERR);
         // Reports are of this run if they are newer.
         self.control.publish_phase(Phase::Validation { command: command.clone() }.as_str())?;
-        let mut validation = validate::run(&command, &context, self.plan.interrupt)?;
-        self.read_reports();
+        let (validation, tests) = self.run_validation(&command, slot, SECOND_OUTPUTS, environment)?;
         self.recorder.note_change();
-        let tests = self.tally(slot, slot_names::SECOND_STDOUT, slot_names::SECOND_STDERR)?;
-        let names = [slot_names::SECOND_STDOUT, slot_names::SECOND_STDERR];
-        validation.has_no_tests = self.has_no_tests(slot, names, &validation, &tests)?;
         (self.say)(&Event::ValidationFinished {
             iteration: begin.iteration,
             command,
             exit: validation.exit,
             duration_ms: validation.duration_ms,
-            tests: Some(Box::new(tests)),
+            tests: Some(Box::new(tests.clone())),
         });
         self.restore_spool(started)?;
-        Ok(validation)
+        Ok((validation, tests))
     }
 }
 

@@ -5,7 +5,6 @@ use std::rc::Rc;
 use anyhow::{Context, Result};
 use failure_excerpt::Tally;
 
-use crate::validate;
 use ralph_agent::AgentInput;
 use ralph_core::config::Until;
 use ralph_core::judge::{is_test_snapshot, rewrote_flag};
@@ -17,7 +16,6 @@ use ralph_os::process::oom_kills;
 use ralph_store::{Slot, names};
 
 use super::super::baseline::OUTPUTS;
-use super::super::iteration_context::tally;
 use super::super::judging::NO_TESTS_YET;
 use super::super::prompt_size::what_fills;
 use super::super::restoring::put_back::names as names_of;
@@ -25,6 +23,7 @@ use super::super::running::Running;
 use super::super::test_reports::keep_named_tests;
 use super::protect::Restored;
 use super::stages::{Ran, Sealed, StartedIteration};
+use super::unseen::file_time;
 
 /// Maximum number of files that a message names.
 const MAX_NAMED_FILES: usize = 5;
@@ -33,12 +32,12 @@ impl Running<'_> {
     /// Runs the agent, and the validation if there is something to validate.
     pub(super) fn run_children(&mut self, started: &StartedIteration<'_>) -> Result<Ran> {
         let StartedIteration { slot, begin, environment, .. } = started;
-        let before = self.ignored_before();
-        let began = self.file_time();
+        let before = self.judging.unseen.ignored_before(&self.plan, &self.recorder);
+        let began = file_time(&self.recorder);
         let kills = oom_kills();
         let mut agent = self.run_agent(slot, begin.iteration, environment)?;
         let mut ended = Ended { agent: ChildEnd::of(agent.exit, [kills, oom_kills()]), validation: None };
-        if let (Some(began), Some(ended)) = (began, self.file_time()) {
+        if let (Some(began), Some(ended)) = (began, file_time(&self.recorder)) {
             self.judging.unseen.ran(&begin.task.name, [began, ended]);
         }
         self.state.prompt_filler =
@@ -47,14 +46,19 @@ impl Running<'_> {
         let nothing_done = self.nothing_done(&mut agent, slot, started.task, &started.task_list);
         self.note_refusal(&mut agent, &started.task.name);
         self.ran(&agent, nothing_done.is_some());
-        self.say_facts(&agent);
+        for message in self.candidate().facts(&agent) {
+            if self.state.said_facts.insert(message.clone()) {
+                self.warn(message);
+            }
+        }
         let mut sealed = self.seal(started)?;
         let mut looks = [before, self.recorder.ignored_files().map(Rc::new), None];
-        self.note_ignored(slot, &looks, began, &sealed);
+        self.judging.unseen.note_ignored(&self.plan, &self.recorder, slot, &looks, began, &sealed);
         let mut restored = self.put_protected_back(slot, begin);
         // What an agent left that could not work, or not to its end, is nothing to be judged.
         let is_worth_it = agent.exit.reason != Some(ExitReason::Interrupted) && !agent.was_cut_short;
-        let hidden = if is_worth_it { self.newly_hidden() } else { Ok(Vec::new()) };
+        let hidden =
+            if is_worth_it { self.judging.unseen.newly_hidden(&mut self.recorder) } else { Ok(Vec::new()) };
         let hidden = hidden.unwrap_or_else(|error| {
             self.warn(format!("what git ignores since the start is not known: {error:#}"));
             Vec::new()
@@ -82,7 +86,7 @@ impl Running<'_> {
         if validation.is_some() {
             looks[2] = self.recorder.ignored_files().map(Rc::new);
         }
-        let ignored = self.ignored_state(&looks, &left_out);
+        let ignored = self.judging.unseen.ignored_state(&self.recorder, &self.identity, &looks, &left_out);
         self.begin_phase(begin.iteration, Phase::Recording);
         if let Some(complaint) = agent.stream.and_then(StreamCounts::complaint) {
             self.warn(complaint);
@@ -208,12 +212,8 @@ impl Running<'_> {
         self.begin_phase(iteration, Phase::Validation { command: command.clone() });
         // What it changes is newer than the file that says that it runs.
         self.state.validation_began = self.control.phase_since();
-        let context = self.plan.validation_context(slot, environment, self.marker());
-        let mut validation = validate::run(&command, &context, self.plan.interrupt)?;
-        self.read_reports();
-        let tests = self.tally(slot, names::VALIDATION_STDOUT, names::VALIDATION_STDERR)?;
+        let (validation, tests) = self.run_validation(&command, slot, OUTPUTS, environment)?;
         keep_named_tests(slot, &tests)?;
-        validation.has_no_tests = self.has_no_tests(slot, OUTPUTS, &validation, &tests)?;
         if validation.has_no_tests && !std::mem::replace(&mut self.judging.has_said_no_tests, true) {
             self.warn(NO_TESTS_YET.to_owned());
         }
@@ -264,15 +264,6 @@ impl Running<'_> {
         for failure in failures {
             self.warn(format!("setuid or setgid could not be taken off: {failure}"));
         }
-    }
-
-    /// Returns what a validation printed of its tests into two files of `slot`.
-    pub(crate) fn tally(&self, slot: &Slot, stdout: &str, stderr: &str) -> Result<Tally> {
-        let tally = tally(slot, stdout, stderr, self.recorder.redactor(), &self.plan.project_root)?;
-        Ok(match &self.state.reported {
-            Some(tests) => tally.with_report(tests.clone()),
-            None => tally,
-        })
     }
 
     pub(crate) fn warn_of_leftovers(&mut self, leftovers: &[String]) {

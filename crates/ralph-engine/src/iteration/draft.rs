@@ -16,6 +16,7 @@ use ralph_core::record::{
 use ralph_os::platform::repo_path;
 use ralph_store::Begin;
 
+use super::super::ask::ask;
 use super::super::commits::message::CommitSubject;
 use super::super::iteration_context::{agent_stderr, live_context};
 use super::super::judge::Verdict;
@@ -231,7 +232,7 @@ impl Running<'_> {
     fn summarize(&mut self, context: &IterationContext, facts: &Facts) -> Result<Option<Summarized>> {
         let Some(command) = iteration_summarizer(&self.plan.config.settings) else { return Ok(None) };
         let (question, _) = self.recorder.redactor().redact_text(&summary_question(context, facts));
-        Ok(Some(match self.ask(command, &question)? {
+        Ok(Some(match ask(&self.plan, &mut self.recorder, command, &question)? {
             Ok(text) => {
                 // Before it is cut: half a secret is not found.
                 let (text, _) = self.recorder.redactor().redact_text(&text);

@@ -25,6 +25,7 @@ use ralph_project::project_files::MAX_TASK_LIST_BYTES;
 use ralph_store::{Begin, Slot, names};
 
 use super::clean::KeptCopies;
+use super::control::hints::{settle_hints, take_hints};
 use super::lane::record_or_take_back;
 use super::redaction::redacted;
 use super::running::Running;
@@ -35,7 +36,7 @@ pub(super) use draft::{compose, unfinished};
 pub(super) use protect::restore_protected;
 pub(super) use stages::Sealed;
 pub(crate) use stages::StartedIteration;
-pub(super) use unseen::{UnseenWatch, ignored_state};
+pub(super) use unseen::{UnseenWatch, file_time, ignored_state};
 
 impl Running<'_> {
     /// Returns `task` to the agent and records what came of it.
@@ -71,11 +72,12 @@ impl Running<'_> {
         let slot = self.spool.slot(&number.to_string());
         let unit = self.unit_tasks(tasks, &task.name);
         let unit_tasks = unit.as_ref().map(|unit| unit.tasks.clone()).unwrap_or_default();
-        let mut begin = Begin {
-            hints: self.take_hints(&task.name, &unit_tasks),
-            unit_tasks,
-            ..self.begin_iteration(task, number)?
-        };
+        let hints = take_hints(&self.plan, &self.session.id, &task.name, &unit_tasks);
+        let hints = hints.unwrap_or_else(|error| {
+            self.warn(format!("the prompt has no hints: {error:#}"));
+            Vec::new()
+        });
+        let mut begin = Begin { hints, unit_tasks, ..self.begin_iteration(task, number)? };
         self.prepare_attempt(&slot, &mut begin)?;
         let edits = self.recorder.take_edits();
         self.past.left_behind.begin_attempt(&self.plan, &begin, &edits);
@@ -84,7 +86,7 @@ impl Running<'_> {
         slot.create()?;
         begin.before = self.recorder.before(&slot);
         begin.prompt_parts.clone_from(&prompt.parts);
-        begin.agent_setup = Some(Box::new(self.agent_setup()));
+        begin.agent_setup = Some(Box::new(self.candidate().setup(&self.plan, &self.identity)));
         let task_list = match self.read_task_list_bytes() {
             Err(error) if error.kind() == ErrorKind::NotFound && self.plan.job.until == Until::Validation => {
                 Vec::new()
@@ -118,7 +120,9 @@ impl Running<'_> {
             let (tree, _) = self.recorder.last_contents();
             self.past.last_green.passed_on(tree);
         }
-        self.hints_were_in(&iteration);
+        if let Err(error) = settle_hints(&self.plan, &iteration) {
+            self.warn(format!("a hint may come twice: {error:#}"));
+        }
         self.note_commits(&iteration);
         if let Some(context) = context {
             // What was cleared while it ran does not concern it.

@@ -7,6 +7,7 @@ use ralph_core::progress::historical;
 use ralph_core::record::{Event, Task};
 use ralph_store::Begin;
 
+use super::super::ask::ask;
 use super::super::memory::{Reason, RecalledHistory};
 use super::super::prompting::{Failures, Prompt, PromptRequest, Prompting};
 use super::super::running::Running;
@@ -68,7 +69,7 @@ impl Running<'_> {
             return Ok(None);
         };
         let question = historical::question(&recalled.context, task, budget);
-        match self.ask(command, &question)? {
+        match ask(&self.plan, &mut self.recorder, command, &question)? {
             Ok(answer) => {
                 recalled.context = historical::summarized(recalled.context, &answer, budget);
                 Ok(Some(recalled))

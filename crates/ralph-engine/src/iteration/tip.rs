@@ -6,8 +6,9 @@ use crate::validate;
 use ralph_core::judge::Decision;
 use ralph_core::record::{ExitReason, Flag, Phase, RALPH, StopReason, TaskName};
 use ralph_git::worktree::PathChange;
-use ralph_store::{Slot, names as slot_names};
+use ralph_store::Slot;
 
+use super::super::baseline::OUTPUTS;
 use super::super::iteration_context::validation_cause;
 use super::super::left_behind::Undone;
 use super::super::running::Running;
@@ -55,17 +56,16 @@ impl Running<'_> {
             running.begin_phase(started.begin.iteration, Phase::Validation { command: command.clone() });
             let context = running.plan.validation_context(&scratch, &started.environment, running.marker());
             let validation = validate::run(&command, &context, running.plan.interrupt)?;
-            running.read_reports();
+            let tests = running.tally(&scratch, OUTPUTS)?;
             running.restore_spool(started)?;
-            Ok(validation)
+            Ok((validation, tests))
         };
-        let Some(alone) = self.validate_changed(started, &wanted, what, &mut run)? else {
+        let Some((alone, tests)) = self.validate_changed(started, &wanted, what, &mut run)? else {
             return Ok(None);
         };
         if alone.exit.reason == Some(ExitReason::Interrupted) {
             return Ok(None);
         }
-        let tests = self.tally(&scratch, slot_names::VALIDATION_STDOUT, slot_names::VALIDATION_STDERR)?;
         let passed = alone.exit.is_success();
         if !passed {
             let words =

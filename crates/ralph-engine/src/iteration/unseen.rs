@@ -16,7 +16,8 @@ use ralph_git::worktree::{ChangeTime, UnseenEntries};
 use ralph_os::platform::{changed_at, own_outputs};
 use ralph_store::{Identity, Slot};
 
-use super::super::running::Running;
+use super::super::plan::Plan;
+use super::super::recorder::Recorder;
 use super::stages::Sealed;
 
 /// The file of our own whose time says what time it is for files.
@@ -50,56 +51,46 @@ impl UnseenWatch {
     }
 }
 
-impl Running<'_> {
-    /// Returns the time that a file has which is written now. The machine's clock says nothing about those of files.
-    pub(crate) fn file_time(&self) -> Option<ChangeTime> {
-        let slot = Slot::within(&self.spool.scratch());
-        slot.write(CLOCK_FILE, b".").ok()?;
-        Some(changed_at(&slot.path(CLOCK_FILE).metadata().ok()?))
-    }
-
+impl UnseenWatch {
     /// Notes which ignored files a validation wrote that began at this time: they are no work of the attempts to come.
-    pub(crate) fn note_files_of_validation(&mut self, began: Option<ChangeTime>) {
+    pub(crate) fn note_files_of_validation(
+        &mut self,
+        plan: &Plan<'_>,
+        recorder: &Recorder<'_>,
+        began: Option<ChangeTime>,
+    ) {
         let is_asked_for =
-            self.plan.config.settings.validation_refuse.iter().any(|it| it == FlagCode::Idle.as_str());
+            plan.config.settings.validation_refuse.iter().any(|it| it == FlagCode::Idle.as_str());
         // What cannot be listed is not known to be the validation's.
         if let Some(began) = began.filter(|_| is_asked_for)
-            && let Ok(found) = self.unseen_entries()
+            && let Ok(found) = unseen_entries(plan, recorder)
         {
-            self.judging.unseen.note_validation(&found, began);
+            self.note_validation(&found, began);
         }
     }
 
-    fn unseen_entries(&self) -> Result<UnseenEntries> {
-        let specs = self.specs();
-        let is_of_specs = |path: &str| specs.as_ref().is_some_and(|specs| is_at_or_below(path, specs));
-        self.recorder.work_tree().unseen_entries(&|path| is_of_specs(path) || is_made_by_tools(path))
-    }
-
-    /// Returns the folder of all features, or else that of this one.
-    fn specs(&self) -> Option<String> {
-        let (work_tree, feature) = (self.recorder.work_tree(), &self.plan.feature.dir);
-        let folders = [feature.parent().unwrap_or(feature), feature].map(|folder| work_tree.relative(folder));
-        folders.into_iter().find(|folder| !folder.is_empty() && !folder.starts_with('/'))
-    }
-
     /// Returns what no snapshot shows before an agent runs. In a lane nobody works but us: there it is what was looked at last.
-    pub(super) fn ignored_before(&mut self) -> Option<Rc<IgnoredFiles>> {
-        let last = self.judging.unseen.last.take().filter(|_| self.plan.work_tree.lane().is_some());
-        last.or_else(|| self.recorder.ignored_files().map(Rc::new))
+    pub(super) fn ignored_before(
+        &mut self,
+        plan: &Plan<'_>,
+        recorder: &Recorder<'_>,
+    ) -> Option<Rc<IgnoredFiles>> {
+        let last = self.last.take().filter(|_| plan.work_tree.lane().is_some());
+        last.or_else(|| recorder.ignored_files().map(Rc::new))
     }
 
     /// Takes in what the agent changed of what no snapshot shows, which is as in the second look now.
     pub(super) fn note_ignored(
         &mut self,
+        plan: &Plan<'_>,
+        recorder: &Recorder<'_>,
         slot: &Slot,
         looks: &IgnoredLooks,
         began: Option<ChangeTime>,
         sealed: &Sealed,
     ) {
         let ([Some(before), Some(after), _], Some(began)) = (looks, began) else { return };
-        let specs = self.specs();
-        let (recorder, watch) = (&self.recorder, &mut self.judging.unseen);
+        let specs = specs(plan, recorder);
         let mut decides = || {
             let changes = recorder.last_contents().0.zip(sealed.tree.as_ref());
             let changes = changes.map(|(from, to)| recorder.differences(Some(slot), from, to));
@@ -107,24 +98,26 @@ impl Running<'_> {
             let Some(Ok(changes)) = changes else { return true };
             changes.iter().any(|change| decides_dependencies(&change.name()))
         };
-        let (left_out, by_validation) = (recorder.last_left_out(), &watch.by_validation);
+        let (left_out, by_validation) = (recorder.last_left_out(), &self.by_validation);
         let is_not_its_work = |path: &str| {
             let is_left_out = |left: &LeftOut| is_at_or_below(path, left.path.trim_end_matches('/'));
             by_validation.contains(&without_numbers(path))
                 || left_out.iter().any(is_left_out)
                 || specs.as_ref().is_some_and(|specs| is_at_or_below(path, specs))
         };
-        watch.work.note([before, after], began, &mut decides, &is_not_its_work);
+        self.work.note([before, after], began, &mut decides, &is_not_its_work);
     }
 
     /// Looks once more after the validation, and returns what is recorded of all looks, without files that we moved aside.
     pub(super) fn ignored_state(
         &mut self,
+        recorder: &Recorder<'_>,
+        identity: &Identity,
         [before, after, validated]: &IgnoredLooks,
         moved: &[String],
     ) -> Option<IgnoredState> {
         let now = validated.as_ref().or(after.as_ref())?;
-        let work_tree = self.recorder.work_tree();
+        let work_tree = recorder.work_tree();
         let changed = |from: &Option<Rc<IgnoredFiles>>, to: &Option<Rc<IgnoredFiles>>| {
             let (Some(from), Some(to)) = (from, to) else { return Vec::new() };
             let mut changes = to.changes_since(from);
@@ -136,21 +129,21 @@ impl Running<'_> {
         };
         let (by_agent, by_validation) = (changed(before, after), changed(after, validated));
         let written = by_validation.iter().map(|path| without_numbers(path));
-        self.judging.unseen.by_validation.extend(written);
-        self.judging.unseen.last = Some(Rc::clone(now));
-        let state = ignored_state(&self.identity, now);
+        self.by_validation.extend(written);
+        self.last = Some(Rc::clone(now));
+        let state = ignored_state(identity, now);
         Some(IgnoredState { changed_by_agent: by_agent, changed_by_validation: by_validation, ..state })
     }
 
     /// Returns what no snapshot shows since the start though it was no secret to earlier ones, or though no `.gitignore` says so:
     /// files that this clone alone ignores since, or that an earlier snapshot has.
-    pub(super) fn newly_hidden(&mut self) -> Result<Vec<String>> {
-        let Some(mut hidden) = self.recorder.watched_work_tree().newly_ignored() else {
+    pub(super) fn newly_hidden(&self, recorder: &mut Recorder<'_>) -> Result<Vec<String>> {
+        let Some(mut hidden) = recorder.watched_work_tree().newly_ignored() else {
             return Ok(Vec::new());
         };
-        let work_tree = self.recorder.work_tree();
+        let work_tree = recorder.work_tree();
         hidden.retain(|path| !is_made_by_tools(path) && work_tree.has_file(path));
-        let written = self.judging.unseen.work.written().filter(|path| !hidden.contains(path));
+        let written = self.work.written().filter(|path| !hidden.contains(path));
         let written: Vec<String> = written.cloned().collect();
         if !written.is_empty() {
             hidden.extend(work_tree.ignored_here_alone(&written)?);
@@ -162,17 +155,19 @@ impl Running<'_> {
     /// `calls` are those of the last.
     pub(crate) fn unseen(
         &mut self,
+        plan: &Plan<'_>,
+        recorder: &Recorder<'_>,
         task: &TaskName,
         calls: &[ToolCall],
     ) -> Result<Option<(String, Vec<String>)>> {
-        let runs = self.judging.unseen.runs.get(task).cloned().unwrap_or_default();
+        let runs = self.runs.get(task).cloned().unwrap_or_default();
         let Some([_, ended]) = runs.last().copied() else { return Ok(None) };
         let is_of_agent =
             |time: ChangeTime| runs.iter().any(|[begun, ended]| (*begun..=*ended).contains(&time));
-        let found = self.unseen_entries()?;
+        let found = unseen_entries(plan, recorder)?;
         // What the validation of this attempt wrote is newer than what its agent did.
-        self.judging.unseen.note_validation(&found, (ended.0, ended.1.saturating_add(1)));
-        let by_validation = &self.judging.unseen.by_validation;
+        self.note_validation(&found, (ended.0, ended.1.saturating_add(1)));
+        let by_validation = &self.by_validation;
         // Its own output may go to a file that git ignores.
         let own = own_outputs();
         let ignored = found.ignored.iter().filter(|(path, changed, identity)| {
@@ -180,10 +175,10 @@ impl Running<'_> {
                 && !by_validation.contains(&without_numbers(path))
                 && identity.is_none_or(|identity| !own.contains(&identity))
         });
-        let work_tree = self.recorder.work_tree();
+        let work_tree = recorder.work_tree();
         let changed =
             |path: &str| work_tree.top().join(path).symlink_metadata().ok().map(|it| changed_at(&it));
-        let left_out = self.recorder.last_left_out().iter().filter(|left| {
+        let left_out = recorder.last_left_out().iter().filter(|left| {
             left.reason != LeftOut::SUBMODULE_CHANGES && changed(&left.path).is_some_and(is_of_agent)
         });
         let of_agent = |entries: &[(String, ChangeTime)]| {
@@ -195,25 +190,49 @@ impl Running<'_> {
             files.collect(),
             of_agent(&found.submodules),
             of_agent(&found.empty_folders),
-            self.outside(calls, &is_of_agent),
+            outside(recorder, calls, &is_of_agent),
         ]))
     }
+}
 
-    /// Returns the paths outside of the repository that calls wrote and that changed while the agent ran.
-    fn outside(&self, calls: &[ToolCall], is_of_agent: &dyn Fn(ChangeTime) -> bool) -> Vec<String> {
-        let work_tree = self.recorder.work_tree();
-        let (home, scratch) = (work_tree.home(), std::env::temp_dir());
-        let mut paths = written_outside(calls, work_tree.top().as_str(), home);
-        paths.retain(|path| {
-            let path = std::path::Path::new(path);
-            // What an agent only notes for itself.
-            let in_home = home.and_then(|home| path.strip_prefix(home).ok()).and_then(|path| path.to_str());
-            let is_scratch = path.parent() == Some(&scratch) || in_home.is_some_and(is_made_by_tools);
-            let changed = path.symlink_metadata().ok().map(|found| changed_at(&found));
-            !is_scratch && changed.is_some_and(is_of_agent)
-        });
-        paths
-    }
+/// Returns the time that a file has which is written now. The machine's clock says nothing about those of files.
+pub(crate) fn file_time(recorder: &Recorder<'_>) -> Option<ChangeTime> {
+    let slot = Slot::within(&recorder.spool().scratch());
+    slot.write(CLOCK_FILE, b".").ok()?;
+    Some(changed_at(&slot.path(CLOCK_FILE).metadata().ok()?))
+}
+
+fn unseen_entries(plan: &Plan<'_>, recorder: &Recorder<'_>) -> Result<UnseenEntries> {
+    let specs = specs(plan, recorder);
+    let is_of_specs = |path: &str| specs.as_ref().is_some_and(|specs| is_at_or_below(path, specs));
+    recorder.work_tree().unseen_entries(&|path| is_of_specs(path) || is_made_by_tools(path))
+}
+
+/// Returns the folder of all features, or else that of this one.
+fn specs(plan: &Plan<'_>, recorder: &Recorder<'_>) -> Option<String> {
+    let (work_tree, feature) = (recorder.work_tree(), &plan.feature.dir);
+    let folders = [feature.parent().unwrap_or(feature), feature].map(|folder| work_tree.relative(folder));
+    folders.into_iter().find(|folder| !folder.is_empty() && !folder.starts_with('/'))
+}
+
+/// Returns the paths outside of the repository that calls wrote and that changed while the agent ran.
+fn outside(
+    recorder: &Recorder<'_>,
+    calls: &[ToolCall],
+    is_of_agent: &dyn Fn(ChangeTime) -> bool,
+) -> Vec<String> {
+    let work_tree = recorder.work_tree();
+    let (home, scratch) = (work_tree.home(), std::env::temp_dir());
+    let mut paths = written_outside(calls, work_tree.top().as_str(), home);
+    paths.retain(|path| {
+        let path = std::path::Path::new(path);
+        // What an agent only notes for itself.
+        let in_home = home.and_then(|home| path.strip_prefix(home).ok()).and_then(|path| path.to_str());
+        let is_scratch = path.parent() == Some(&scratch) || in_home.is_some_and(is_made_by_tools);
+        let changed = path.symlink_metadata().ok().map(|found| changed_at(&found));
+        !is_scratch && changed.is_some_and(is_of_agent)
+    });
+    paths
 }
 
 /// Returns what is recorded of files that no snapshot shows.

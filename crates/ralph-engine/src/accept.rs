@@ -28,7 +28,6 @@ use super::commits::message::{CommitSubject, subject, with_trailers};
 use super::iteration::unfinished;
 use super::iteration_context::{tally, validation_cause};
 use super::lane::{commit_result, record_or_take_back, require_lane_setup, result_message};
-use super::parents::close_finished;
 use super::plan::Plan;
 use super::recorded_progress::progress_parts;
 use super::recorder::{Opening, Recorder};
@@ -38,6 +37,7 @@ use super::restoring::last_green::Attempt;
 use super::restoring::put_back::{self, Side};
 use super::restoring::rollback::Rollback;
 use super::stop::all_done;
+use super::task_watch::close_finished;
 use super::validate;
 
 /// Maximum number of paths that a refusal names.

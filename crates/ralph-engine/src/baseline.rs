@@ -79,7 +79,7 @@ impl Running<'_> {
         let began = file_time(&self.recorder);
         let baseline = self.run_baseline(&command, &opening.slot)?;
         self.judging.unseen.note_files_of_validation(&self.plan, &self.recorder, began);
-        self.check_dependencies(&opening.slot, baseline.as_ref())?;
+        lane::check_dependencies(&self.plan, self.say, &opening.slot, baseline.as_ref())?;
         let changed = self.recorder.open_again(opening, self.plan.clock.now());
         if !changed.is_empty() {
             let names = join_files(&changed, MAX_NAMED_FILES);
@@ -103,7 +103,7 @@ impl Running<'_> {
         else {
             return Ok(());
         };
-        let part = self.part(tasks)?;
+        let part = self.plan.part(tasks)?;
         if self.plan.is_forced
             || self.plan.job.until != Until::Tasks
             || settings.validation_pass != Pass::Green

@@ -9,7 +9,7 @@ use tasklist::{Pairing, TaskList};
 use crate::validate;
 use ralph_core::config::AgentCommand;
 use ralph_core::record::{
-    Baseline, CANNOT_RUN, Evidence, IfThere, Iteration, LeftOut, ObjectId, RALPH, Refusal, TaskName,
+    Baseline, CANNOT_RUN, Event, Evidence, IfThere, Iteration, LeftOut, ObjectId, RALPH, Refusal, TaskName,
     join_files, join_truncated, quoted_for_shell,
 };
 use ralph_git::worktree::{CommittedFile, PrivateIndex, WorkTree};
@@ -21,10 +21,11 @@ use ralph_store::{Begin, Conflict, Identity, Slot};
 
 use super::commits::message::{CommitSubject, subject};
 use super::iteration_context::validation_cause;
+use super::judging::Judging;
 use super::lane_dependencies::{Dependency, is_printed, lacking, lacking_words};
 use super::plan::Plan;
 use super::recorder::Recorder;
-use super::running::Running;
+use super::running::{LoopState, Past, warn};
 use super::stop::Ending;
 use super::trusted::{newest_checked, tests_of};
 use super::users_tree::Unusable;
@@ -32,164 +33,175 @@ use super::users_tree::Unusable;
 /// Most commits and files that a cause names.
 const MAX_NAMED: usize = 3;
 
-impl Running<'_> {
-    /// Takes the lane to the tip of its branch, if it is not there. Returns why it cannot be.
-    pub(super) fn renew_lane(&mut self) -> Result<Option<Ending>> {
-        let work_tree = self.plan.work_tree;
-        let Some(lane) = work_tree.lane() else { return Ok(None) };
-        let id = &self.session.id;
-        let reference = lane.reference();
-        let Some(tip) = self.plan.store.refs().tip(&reference)? else {
-            let hint =
-                format!("`git branch {} COMMIT` makes it again, then `{RALPH} resume {id}`", lane.branch);
-            return Ok(Some(Ending::stuck(format!("the branch {} is gone", lane.branch), hint)));
-        };
-        if let Some(place) = work_tree.checked_out_at(&reference)? {
-            let hint = format!("switch to another branch there, then `{RALPH} resume {id}`");
-            return Ok(Some(Ending::stuck(format!("{} is checked out in {place}", lane.branch), hint)));
-        }
-        if !self.state.is_lane_used && work_tree.head()?.as_ref() == Some(&tip) {
-            return Ok(None);
-        }
-        work_tree.take_lane_to(&tip)?;
-        if std::mem::take(&mut self.state.clean.is_lane_dirty) {
-            let settings = &self.plan.config.settings;
-            let copies = settings.lanes_copy.iter().chain(&settings.lanes_keep);
-            let kept = copies.map(|path| work_tree.relative(&self.plan.project_root.join(path)));
-            work_tree.remove_ignored(&kept.collect::<Vec<_>>())?;
-        }
-        write_feature_file(self.plan.feature, &self.plan.project_root, work_tree, &tip)?;
-        self.recorder.settle_progress();
-        (self.state.is_lane_used, self.state.is_lane_renewed) = (false, true);
-        let id = id.clone();
-        if self.plan.config.settings.lanes_setup.is_some() {
-            self.judging.unseen.last = None;
-        }
-        Ok(set_up_lane(&self.plan, &self.recorder, &self.identity)?.map(|Refusal { message, hint }| {
-            Ending::stuck(message, format!("{}, then `{RALPH} resume {id}`", hint.unwrap_or_default()))
-        }))
+/// Takes the lane to the tip of its branch, if it is not there. Returns why it cannot be.
+pub(super) fn renew_lane(
+    plan: &Plan<'_>,
+    recorder: &mut Recorder<'_>,
+    identity: &Identity,
+    state: &mut LoopState,
+) -> Result<Option<Ending>> {
+    let work_tree = plan.work_tree;
+    let Some(lane) = work_tree.lane() else { return Ok(None) };
+    let id = recorder.place().session.clone();
+    let reference = lane.reference();
+    let Some(tip) = plan.store.refs().tip(&reference)? else {
+        let hint = format!("`git branch {} COMMIT` makes it again, then `{RALPH} resume {id}`", lane.branch);
+        return Ok(Some(Ending::stuck(format!("the branch {} is gone", lane.branch), hint)));
+    };
+    if let Some(place) = work_tree.checked_out_at(&reference)? {
+        let hint = format!("switch to another branch there, then `{RALPH} resume {id}`");
+        return Ok(Some(Ending::stuck(format!("{} is checked out in {place}", lane.branch), hint)));
     }
+    if !state.is_lane_used && work_tree.head()?.as_ref() == Some(&tip) {
+        return Ok(None);
+    }
+    work_tree.take_lane_to(&tip)?;
+    if std::mem::take(&mut state.clean.is_lane_dirty) {
+        let settings = &plan.config.settings;
+        let copies = settings.lanes_copy.iter().chain(&settings.lanes_keep);
+        let kept = copies.map(|path| work_tree.relative(&plan.project_root.join(path)));
+        work_tree.remove_ignored(&kept.collect::<Vec<_>>())?;
+    }
+    write_feature_file(plan.feature, &plan.project_root, work_tree, &tip)?;
+    recorder.settle_progress();
+    (state.is_lane_used, state.is_lane_renewed) = (false, true);
+    Ok(set_up_lane(plan, recorder, identity)?.map(|Refusal { message, hint }| {
+        Ending::stuck(message, format!("{}, then `{RALPH} resume {id}`", hint.unwrap_or_default()))
+    }))
+}
 
-    /// Names what the lane lacks where the validation fails in it.
-    ///
-    /// # Errors
-    ///
-    /// A [`Refusal`] if that is why it fails.
-    pub(super) fn check_dependencies(&mut self, slot: &Slot, baseline: Option<&Baseline>) -> Result<()> {
-        let Some(baseline) = baseline.filter(|baseline| !baseline.passed()) else { return Ok(()) };
-        let Some((message, hint)) = self.lacking_words() else { return Ok(()) };
-        let is_why = CANNOT_RUN.contains(&baseline.exit) || is_printed(slot, &self.lacking());
-        if is_why && !self.plan.is_forced {
-            let message = format!("{message}, and the validation cannot run without");
-            return Err(Refusal::new(message).with_hint(hint).into());
+/// Names what the lane lacks where the validation fails in it.
+///
+/// # Errors
+///
+/// A [`Refusal`] if that is why it fails.
+pub(super) fn check_dependencies(
+    plan: &Plan<'_>,
+    say: &mut dyn FnMut(&Event),
+    slot: &Slot,
+    baseline: Option<&Baseline>,
+) -> Result<()> {
+    let Some(baseline) = baseline.filter(|baseline| !baseline.passed()) else { return Ok(()) };
+    let Some((message, hint)) = lacking_in_lane(plan) else { return Ok(()) };
+    let is_why = CANNOT_RUN.contains(&baseline.exit) || is_printed(slot, &lacking_of(plan));
+    if is_why && !plan.is_forced {
+        let message = format!("{message}, and the validation cannot run without");
+        return Err(Refusal::new(message).with_hint(hint).into());
+    }
+    warn(say, format!("{message}\nhint: {hint}"));
+    Ok(())
+}
+
+fn lacking_of(plan: &Plan<'_>) -> Vec<Dependency> {
+    lacking(&plan.dependencies, plan.work_tree.top())
+}
+
+/// Returns what the lane lacks, and what brings it there; `None` if it lacks nothing.
+pub(super) fn lacking_in_lane(plan: &Plan<'_>) -> Option<(String, String)> {
+    let root = plan.work_tree.relative(&plan.project_root);
+    lacking_words(&lacking_of(plan), Utf8Path::new(&root))
+}
+
+/// Takes a snapshot of the tip that the lane was taken to: attempts are compared with it, whoever made it.
+pub(super) fn prepare_attempt_in_lane(
+    plan: &Plan<'_>,
+    recorder: &mut Recorder<'_>,
+    judging: &mut Judging,
+    past: &mut Past,
+    state: &mut LoopState,
+    slot: &Slot,
+    begin: &mut Begin,
+) -> Result<()> {
+    if std::mem::take(&mut state.is_lane_renewed) {
+        slot.create()?;
+        let moment = "its lane was taken to the tip of its branch";
+        recorder.take_between(slot, moment, begin.started_at);
+        let changes = recorder.take_edits();
+        past.left_behind.note_own_changes(&changes);
+        if let Some(tip) = plan.work_tree.head()? {
+            let published = newest_checked(plan)?;
+            judging.trusted.begin_from(tip, recorder.tips().snapshot, published.as_ref());
         }
-        self.warn(format!("{message}\nhint: {hint}"));
-        Ok(())
     }
-
-    fn lacking(&self) -> Vec<Dependency> {
-        lacking(&self.plan.dependencies, self.plan.work_tree.top())
+    begin.tips = recorder.tips();
+    if past.history.attempts(&begin.task.name) > 0 {
+        begin.restored_to.clone_from(&begin.tips.snapshot);
     }
+    Ok(())
+}
 
-    /// Returns what the lane lacks, and what brings it there; `None` if it lacks nothing.
-    pub(super) fn lacking_words(&self) -> Option<(String, String)> {
-        let root = self.recorder.work_tree().relative(&self.plan.project_root);
-        lacking_words(&self.lacking(), Utf8Path::new(&root))
+/// Moves files out of the lane that no snapshot takes, and so no commit, those that are `hidden` among them: the validation
+/// runs without them. Returns their names.
+pub(super) fn move_left_out_aside(
+    plan: &Plan<'_>,
+    recorder: &mut Recorder<'_>,
+    slot: &Slot,
+    hidden: &[String],
+) -> Result<Vec<String>> {
+    if plan.work_tree.lane().is_none() {
+        return Ok(Vec::new());
     }
+    let mut paths = left_out_of_lane(recorder, slot)?;
+    paths.extend_from_slice(hidden);
+    if !paths.is_empty() {
+        recorder.note_change();
+    }
+    paths.iter().try_for_each(|path| plan.work_tree.move_aside(path))?;
+    Ok(paths)
+}
 
-    /// Takes a snapshot of the tip that the lane was taken to: attempts are compared with it, whoever made it.
-    pub(super) fn prepare_attempt_in_lane(&mut self, slot: &Slot, begin: &mut Begin) -> Result<()> {
-        if std::mem::take(&mut self.state.is_lane_renewed) {
-            slot.create()?;
-            let moment = "its lane was taken to the tip of its branch";
-            self.recorder.take_between(slot, moment, begin.started_at);
-            let changes = self.recorder.take_edits();
-            self.past.left_behind.note_own_changes(&changes);
-            if let Some(tip) = self.plan.work_tree.head()? {
-                let published = newest_checked(&self.plan)?;
-                self.judging.trusted.begin_from(tip, self.recorder.tips().snapshot, published.as_ref());
-            }
+fn left_out_of_lane(recorder: &mut Recorder<'_>, slot: &Slot) -> Result<Vec<String>> {
+    let rules = [LeftOut::CREDENTIALS, LeftOut::TOO_LARGE, LeftOut::NESTED_REPOSITORY];
+    let tree = recorder.last_read(slot)?;
+    let left_out = recorder
+        .last_left_out()
+        .iter()
+        .filter(|left| rules.contains(&left.reason.as_str()) || left.reason.starts_with(LeftOut::TOO_MUCH));
+    let mut paths: Vec<String> = left_out.map(|left| left.path.trim_end_matches('/').to_owned()).collect();
+    // Nor does one take the repositories in it, and a lane has no submodules.
+    let listed = recorder.work_tree().entries(&slot.objects(), &tree)?;
+    let links = listed.split(|byte| *byte == 0).filter(|entry| entry.starts_with(b"160000 "));
+    let links = links.filter_map(|entry| entry.split(|byte| *byte == b'\t').nth(1));
+    paths.extend(links.map(|path| String::from_utf8_lossy(path).into_owned()));
+    Ok(paths)
+}
+
+/// Returns why the result of an attempt cannot be published: the branch of the lane is not as it was, or is checked out.
+pub(super) fn why_moved(plan: &Plan<'_>, begin: &Begin) -> Result<Option<String>> {
+    let work_tree = plan.work_tree;
+    let (Some(lane), Some(base)) = (work_tree.lane(), &begin.head_before) else { return Ok(None) };
+    let branch = &lane.branch;
+    if let Some(place) = work_tree.checked_out_at(&lane.reference())? {
+        return Ok(Some(format!("{branch} was checked out in {place} meanwhile")));
+    }
+    Ok(match plan.store.refs().tip(&lane.reference())? {
+        None => Some(format!("{branch} was deleted meanwhile")),
+        Some(tip) if tip == *base => None,
+        Some(tip) => {
+            let (commits, files) = work_tree.between(base, &tip).unwrap_or_default();
+            let commits = join_truncated(&commits, MAX_NAMED);
+            let files = join_files(&files, MAX_NAMED);
+            Some(format!("{branch} moved to {} meanwhile: {commits}; it changed {files}", tip.short()))
         }
-        begin.tips = self.recorder.tips();
-        if self.past.history.attempts(&begin.task.name) > 0 {
-            begin.restored_to.clone_from(&begin.tips.snapshot);
-        }
-        Ok(())
-    }
+    })
+}
 
-    /// Moves files out of the lane that no snapshot takes, and so no commit, those that are `hidden` among them: the validation
-    /// runs without them. Returns their names.
-    pub(super) fn move_left_out_aside(&mut self, slot: &Slot, hidden: &[String]) -> Vec<String> {
-        if self.plan.work_tree.lane().is_none() {
-            return Vec::new();
-        }
-        let moved = self.left_out_of_lane(slot).and_then(|mut paths| {
-            paths.extend_from_slice(hidden);
-            if !paths.is_empty() {
-                self.recorder.note_change();
-            }
-            paths.iter().try_for_each(|path| self.plan.work_tree.move_aside(path))?;
-            Ok(paths)
-        });
-        moved.unwrap_or_else(|error| {
-            self.warn(format!("files that no commit takes could not be moved away: {error:#}"));
-            Vec::new()
-        })
-    }
-
-    fn left_out_of_lane(&mut self, slot: &Slot) -> Result<Vec<String>> {
-        let rules = [LeftOut::CREDENTIALS, LeftOut::TOO_LARGE, LeftOut::NESTED_REPOSITORY];
-        let tree = self.recorder.last_read(slot)?;
-        let left_out = self.recorder.last_left_out().iter().filter(|left| {
-            rules.contains(&left.reason.as_str()) || left.reason.starts_with(LeftOut::TOO_MUCH)
-        });
-        let mut paths: Vec<String> =
-            left_out.map(|left| left.path.trim_end_matches('/').to_owned()).collect();
-        // Nor does one take the repositories in it, and a lane has no submodules.
-        let listed = self.recorder.work_tree().entries(&slot.objects(), &tree)?;
-        let links = listed.split(|byte| *byte == 0).filter(|entry| entry.starts_with(b"160000 "));
-        let links = links.filter_map(|entry| entry.split(|byte| *byte == b'\t').nth(1));
-        paths.extend(links.map(|path| String::from_utf8_lossy(path).into_owned()));
-        Ok(paths)
-    }
-
-    /// Returns why the result of an attempt cannot be published: the branch of the lane is not as it was, or is checked out.
-    pub(super) fn why_moved(&self, begin: &Begin) -> Result<Option<String>> {
-        let work_tree = self.plan.work_tree;
-        let (Some(lane), Some(base)) = (work_tree.lane(), &begin.head_before) else { return Ok(None) };
-        let branch = &lane.branch;
-        if let Some(place) = work_tree.checked_out_at(&lane.reference())? {
-            return Ok(Some(format!("{branch} was checked out in {place} meanwhile")));
-        }
-        Ok(match self.plan.store.refs().tip(&lane.reference())? {
-            None => Some(format!("{branch} was deleted meanwhile")),
-            Some(tip) if tip == *base => None,
-            Some(tip) => {
-                let (commits, files) = work_tree.between(base, &tip).unwrap_or_default();
-                let commits = join_truncated(&commits, MAX_NAMED);
-                let files = join_files(&files, MAX_NAMED);
-                Some(format!("{branch} moved to {} meanwhile: {commits}; it changed {files}", tip.short()))
-            }
-        })
-    }
-
-    /// Writes the commit that has the result of a success. `None` outside of a lane.
-    pub(super) fn publish(
-        &self,
-        done: &CommitSubject<'_>,
-        base: Option<&ObjectId>,
-        evidence: &Evidence,
-    ) -> Result<Option<ObjectId>> {
-        let (plan, recorder) = (&self.plan, &self.recorder);
-        let (Some(_), Some(base), (Some(tree), _)) = (plan.work_tree.lane(), base, recorder.last_contents())
-        else {
-            return Ok(None);
-        };
-        let subject = subject(plan, recorder, done.tasks, Some(&done.task.name), &done.task.text);
-        let passed = Some(evidence).filter(|_| plan.config.settings.has_validation());
-        let message = result_message(&subject, done, passed);
-        commit_result(plan, recorder, done.slot, base, [tree, tree], done.closed, &message).map(Some)
-    }
+/// Writes the commit that has the result of a success. `None` outside of a lane.
+pub(super) fn publish(
+    plan: &Plan<'_>,
+    recorder: &Recorder<'_>,
+    done: &CommitSubject<'_>,
+    base: Option<&ObjectId>,
+    evidence: &Evidence,
+) -> Result<Option<ObjectId>> {
+    let (Some(_), Some(base), (Some(tree), _)) = (plan.work_tree.lane(), base, recorder.last_contents())
+    else {
+        return Ok(None);
+    };
+    let subject = subject(plan, recorder, done.tasks, Some(&done.task.name), &done.task.text);
+    let passed = Some(evidence).filter(|_| plan.config.settings.has_validation());
+    let message = result_message(&subject, done, passed);
+    commit_result(plan, recorder, done.slot, base, [tree, tree], done.closed, &message).map(Some)
 }
 
 /// Runs `lanes.setup` if it did not run for what its files hold now. Returns why it failed, or why nothing that it made can be

@@ -26,7 +26,6 @@ mod lane_dependencies;
 mod left_behind;
 mod left_spools;
 mod memory;
-mod parents;
 mod plan;
 mod progress_file;
 mod prompt_size;
@@ -61,7 +60,7 @@ use tasklist::TaskList;
 use ralph_core::config::{Settings, Until};
 use ralph_core::record::{
     ArtifactStatus, Baseline, Closing, Event, GitStateKind, Iteration, LogEntry, RALPH, Refusal, Scope,
-    Session, Status, StopReason, Task, TaskCounts, join_files,
+    Session, Status, StopReason, Task, TaskCounts, TaskName, join_files, join_truncated,
 };
 use ralph_git::worktree::WorkTree;
 use ralph_project::feature::Feature;
@@ -71,10 +70,18 @@ use ralph_store::{LoopLock, SessionRefs, passed_states};
 use control::ended_by;
 use control::hints::{hints_for_tasks, left_hints};
 use decide::Decision;
+use lane::{lacking_in_lane, renew_lane};
 use left_behind::old_locks;
 use running::{NextStep, Running};
 use stop::{AfterFacts, Ending, Facts, Goal};
-use task_watch::{TaskWatch, lost_words, recorded_losses, restoration};
+use task_watch::{TaskWatch, close_finished, lost_words, recorded_losses, restoration};
+
+/// Proposes to ask for tests and their code at once.
+const TESTS_FAIL_FIRST: &str = "the list asks for tests that fail first, so the validation fails between a test and its code: \
+                                `--unit auto` asks for both at once";
+
+/// Maximum number of tasks that a message names.
+const MAX_NAMED_TASKS: usize = 5;
 
 /// Maximum number of files that a message names.
 const MAX_NAMED_FILES: usize = 5;
@@ -148,12 +155,14 @@ pub fn run(mut plan: Plan<'_>, say: &mut dyn FnMut(&Event)) -> Result<Finish> {
         return Err(Refusal::new("a task was just reopened").with_hint("start the loop again").into());
     }
     let mut running = Running::begin(plan, &tasks, &mut lock, say)?;
-    running.warn_of_waits_outside(&tasks);
-    running.warn_of_tests_that_fail_first(&tasks);
-    for warning in old_locks(running.plan.work_tree) {
+    running.task_watch.has_failing_tests = running.plan.has_failing_tests(&tasks);
+    let fail_first = running.task_watch.has_failing_tests.then(|| TESTS_FAIL_FIRST.to_owned());
+    for warning in running.plan.waits_outside(&tasks).into_iter().chain(fail_first) {
         running.warn(warning);
     }
-    running.warn_of_copies(&tasks, 0);
+    for warning in old_locks(running.plan.work_tree).into_iter().chain(running.plan.copies(&tasks, 0)) {
+        running.warn(warning);
+    }
     let ending = loop {
         let mut ending = running.turns().map_err(|error| running.with_settings_fault(error))?;
         for warning in std::mem::take(&mut ending.warnings) {
@@ -217,15 +226,19 @@ impl Running<'_> {
             if self.plan.interrupt.signal().is_some() {
                 return Ok(Ending::of(StopReason::Interrupted));
             }
-            if let Some(ending) = self.renew_lane()? {
+            if let Some(ending) = renew_lane(&self.plan, &mut self.recorder, &self.identity, &mut self.state)?
+            {
                 return Ok(ending);
+            }
+            if self.state.is_lane_renewed && self.plan.config.settings.lanes_setup.is_some() {
+                self.judging.unseen.last = None;
             }
             let tasks = match self.read_tasks() {
                 Ok(tasks) => tasks,
                 Err(error) => return Ok(self.unreadable_list(&error)),
             };
             let tasks = self.close_parents_before_attempt(tasks)?;
-            let part = match self.part(&tasks) {
+            let part = match self.plan.part(&tasks) {
                 Ok(part) => part,
                 Err(error) => {
                     let warnings = vec![format!("{error} in the task list any more")];
@@ -277,6 +290,37 @@ impl Running<'_> {
                 return Ok(ending);
             }
         }
+    }
+
+    /// Ticks the tasks of which all sub-tasks are done. Returns their names.
+    fn close_parents(&mut self, tasks: &TaskList) -> Vec<TaskName> {
+        close_finished(self.plan.feature, tasks).unwrap_or_else(|error| {
+            self.warn(format!("a task whose sub-tasks are all done could not be ticked: {error:#}"));
+            Vec::new()
+        })
+    }
+
+    /// Does so before an attempt: at a start, or after a person ticked the last sub-task. In a lane the next result
+    /// has those ticks, as its list has no others. Returns the list as it is then.
+    fn close_parents_before_attempt(&mut self, tasks: Rc<TaskList>) -> Result<Rc<TaskList>> {
+        let is_of_tasks = self.plan.job.until == Until::Tasks && self.plan.work_tree.lane().is_none();
+        if !is_of_tasks || tasks.finished_parents().is_empty() {
+            return Ok(tasks);
+        }
+        let closed = self.close_parents(&tasks);
+        if closed.is_empty() {
+            return Ok(tasks);
+        }
+        let are = if closed.len() == 1 {
+            "all of its sub-tasks are done"
+        } else {
+            "all of their sub-tasks are done"
+        };
+        self.warn(format!("ticked {}: {are}", join_truncated(&closed, MAX_NAMED_TASKS)));
+        self.session.closed_parents.extend(closed);
+        // The next attempt did not do this.
+        self.state.was_idle = true;
+        self.read_tasks()
     }
 
     /// Returns the ending of a session whose task list cannot be read.
@@ -405,7 +449,8 @@ impl Running<'_> {
         let Ending { reason, limit, mut why, hint, next, .. } = ending;
         let ended_by = (reason == StopReason::Interrupted).then(|| ended_by(self.plan.interrupt));
         let mut hint = hint.or_else(|| Some(ended_by?.hint()?.to_owned()));
-        let lacking = self.lacking_words().filter(|_| hint.is_none() && self.baseline_failure().is_some());
+        let lacking =
+            lacking_in_lane(&self.plan).filter(|_| hint.is_none() && self.baseline_failure().is_some());
         if let Some((message, settings)) = lacking {
             why.get_or_insert(message);
             hint = Some(settings);

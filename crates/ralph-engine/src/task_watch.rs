@@ -1,10 +1,12 @@
 //! What a session remembers about its task list from one iteration to the next.
 
-use tasklist::{Item, TaskList};
+use anyhow::Result;
+use tasklist::{Item, Mark, TaskList};
 
 use ralph_core::judge::PersonsTexts;
 use ralph_core::record::{FlagCode, LogEntry, RALPH, SessionId, TaskName, quoted_for_shell};
-use ralph_project::tasks::TaskCache;
+use ralph_project::feature::Feature;
+use ralph_project::tasks::{TaskCache, set_marks};
 use ralph_store::{SessionLog, Store};
 
 #[derive(Default)]
@@ -71,6 +73,12 @@ pub(super) fn lost_words(lost: &[TaskName]) -> String {
 pub(super) fn restoration(path: &str, iteration: u32, session: Option<&SessionId>) -> String {
     let session = session.map_or(String::new(), |session| format!("{session}:"));
     format!("{RALPH} restore {session}{} --tasks {}", iteration.saturating_sub(1), quoted_for_shell(path))
+}
+
+/// Ticks the tasks of a list of which all sub-tasks are done: with the last of these, without an agent. Returns their names.
+pub(super) fn close_finished(feature: &Feature, tasks: &TaskList) -> Result<Vec<TaskName>> {
+    let finished: Vec<&Item> = tasks.finished_parents();
+    Ok(set_marks(&feature.files, &feature.tasks_path, tasks, &finished, Mark::Done)?.changed)
 }
 
 impl TaskWatch {

@@ -18,7 +18,7 @@ use ralph_os::clock::Stopwatch;
 use ralph_os::process::create_private_dir;
 use ralph_store::{Begin, SessionLog, Slot, Store, names};
 
-use crate::iteration::{StartedIteration, unfinished};
+use crate::iteration::{StartedIteration, redacted_text, unfinished};
 use crate::lane::is_of_branch;
 use crate::running::Running;
 use crate::stop::Ending;
@@ -54,6 +54,9 @@ pub(crate) struct CleanState {
     /// Set until the lane was cleaned: what git ignores in it may be what passed.
     pub is_lane_dirty: bool,
 }
+
+/// A check in a clean checkout, with its flag.
+pub(crate) type Checked = (CleanCheck, Option<Flag>);
 
 /// A tree that can be tried, oldest first.
 struct Moment {
@@ -155,7 +158,7 @@ impl Running<'_> {
         snapshot: Option<&ObjectId>,
         decision: Decision,
         tests: Option<&Tally>,
-    ) -> Result<(Decision, Option<(CleanCheck, Option<Flag>)>)> {
+    ) -> Result<(Decision, Option<Checked>)> {
         let Decision::Accepted(flags) = &decision else { return Ok((decision, None)) };
         let reason = [(FlagCode::Ignored, CleanReason::Ignored), (FlagCode::Deps, CleanReason::Deps)]
             .into_iter()
@@ -320,7 +323,7 @@ impl Running<'_> {
         question: &Question<'_>,
         moments: &[Moment],
         trial: Trial<'_>,
-    ) -> Result<Option<(CleanCheck, Option<Flag>)>> {
+    ) -> Result<Option<Checked>> {
         let Trial { why, number, slot, environment, objects } = trial;
         let Some(target) = self.plan.clean.clone() else { return Ok(None) };
         let (command, setup) = self.clean_commands();
@@ -398,7 +401,7 @@ impl Running<'_> {
                 [] => String::new(),
                 paths => format!("; without what agents changed in {}", join_files(paths, MAX_NAMED)),
             };
-            cause::bounded(&self.redacted_text(&format!("{cause}{changed}")))
+            cause::bounded(&redacted_text(&self.recorder, &format!("{cause}{changed}")))
         });
         let first_failing = first.map(|at| moments[at].made.first_failing());
         let run = tip.as_ref().map(|tip| &tip.run);

@@ -4,7 +4,7 @@ mod check;
 mod checkout;
 mod copies;
 
-pub(crate) use check::CleanState;
 pub use check::newest_held;
+pub(crate) use check::{Checked, CleanState};
 pub use checkout::{CleanCheckout, CleanPlace, Tried};
 pub(crate) use copies::KeptCopies;

@@ -7,6 +7,7 @@ use anyhow::Result;
 use camino::Utf8Path;
 use failure_excerpt::Tally;
 
+use crate::validate;
 use ralph_core::config::{Completion, Pass, Rerun, Until};
 use ralph_core::judge::{
     ChangedFile, Decision, Evidence, KnownFailures, Lookup, OwnFiles, SecondResult, asks_for_bare_file,
@@ -14,16 +15,19 @@ use ralph_core::judge::{
     lies_in_changed, may_be_flaky, may_have_moved, orders_removal, without_trailing_blanks,
 };
 use ralph_core::record::{
-    Event, ExitReason, Flag, FlagCode, Iteration, LogEntry, ObjectId, Phase, RALPH, SecondRun, TaskName,
-    Validation, join_files,
+    Event, ExitReason, Flag, FlagCode, Iteration, LogEntry, ObjectId, Phase, RALPH, SecondRun, StopReason,
+    TaskName, Validation, join_files,
 };
 use ralph_git::worktree::PathChange;
 use ralph_store::{PutBack, PutBackKind, Slot, names as slot_names};
 
+use super::super::baseline::OUTPUTS;
+use super::super::iteration_context::validation_cause;
 use super::super::left_behind::{EMPTY, Undone};
 use super::super::restoring::put_back::{Side, names};
 use super::super::restoring::rollback::Rollback;
 use super::super::running::Running;
+use super::super::stop::Ending;
 use super::stages::{Ran, Sealed, StartedIteration};
 
 /// Maximum number of changed files that are read.
@@ -259,8 +263,7 @@ impl Running<'_> {
                 found,
             });
             if matches!(decision, Decision::Refused { code: FlagCode::Idle, .. }) {
-                let watch = &mut self.judging.unseen;
-                let calls = &ran.agent.tool_calls;
+                let (watch, calls) = (&mut self.judging.unseen, &ran.agent.tool_calls);
                 unseen = watch.unseen(&self.plan, &self.recorder, &started.task.name, calls)?;
                 if unseen.is_some() {
                     continue;
@@ -269,7 +272,7 @@ impl Running<'_> {
             if !matches!(decision, Decision::RunAgain) {
                 return Ok(decision);
             }
-            let Some(((again, tests), paths)) =
+            let Some((again, tests, paths)) =
                 self.validate_with_trusted_files(started, &ran.sealed, &own_files, &files, &changes)?
             else {
                 result = Some(SecondResult::NotRun);
@@ -422,7 +425,7 @@ impl Running<'_> {
         own_files: &OwnFiles,
         files: &[ChangedFile],
         changes: &[PathChange],
-    ) -> Result<Option<((Validation, Tally), Vec<String>)>> {
+    ) -> Result<Option<(Validation, Tally, Vec<String>)>> {
         let place = self.recorder.place().clone();
         let rollback = Rollback { store: self.plan.store, work_tree: self.plan.work_tree, place: &place };
         let here = rollback.read()?;
@@ -452,7 +455,7 @@ impl Running<'_> {
         let what = "the validation's own files as they were trusted";
         let validation = self.validate_changed(started, &wanted, what, &mut |it| it.run_again(started))?;
         let paths = names(wanted.iter().map(|change| &change.path));
-        Ok(validation.map(|validation| (validation, paths)))
+        Ok(validation.map(|(validation, tests)| (validation, tests, paths)))
     }
 
     /// Makes changes to the work tree, runs a validation, and undoes them. Returns how it ended; `None` if they could not be
@@ -495,6 +498,75 @@ impl Running<'_> {
             }
         }
         Ok(validation)
+    }
+
+    /// Decides whether an attempt is a success. One that is refused is decided again if the tip passes alone: a person changed
+    /// the tests, and not the attempt. Also returns how the tip went, if it was tried.
+    pub(super) fn assess_on_tip(
+        &mut self,
+        started: &StartedIteration<'_>,
+        ran: &Ran,
+        others: &[TaskName],
+        undone: &Undone,
+        passing: &mut Passing,
+        found: &[Flag],
+    ) -> Result<(Decision, Option<bool>)> {
+        let decision = self.assess(started, ran, others, undone, passing, found)?;
+        if !matches!(decision, Decision::Refused { .. }) {
+            return Ok((decision, None));
+        }
+        match self.try_tip(started)? {
+            Some(true) => Ok((self.assess(started, ran, others, undone, passing, found)?, Some(true))),
+            tip => Ok((decision, tip)),
+        }
+    }
+
+    /// Runs the validation on the tip alone, if nothing is known of that. Returns `None` if it did not run, and else whether it
+    /// passed: then the tests of that run are trusted. If it failed, the session ends.
+    pub(super) fn try_tip(&mut self, started: &StartedIteration<'_>) -> Result<Option<bool>> {
+        let Some(tip) = self.judging.trusted.untried.take() else { return Ok(None) };
+        let (Some(command), Some(from)) =
+            (self.plan.config.settings.validation_command.clone(), started.begin.tips.snapshot.clone())
+        else {
+            return Ok(None);
+        };
+        let now = self.recorder.last_read(&started.slot)?;
+        let changes = self.recorder.differences(Some(&started.slot), &from, &now)?;
+        let wanted: Vec<PathChange> = changes.into_iter().map(PathChange::reversed).collect();
+        let scratch = Slot::within(&self.spool.scratch());
+        let what = "the tip of the branch alone";
+        let mut run = |running: &mut Self| {
+            running.begin_phase(started.begin.iteration, Phase::Validation { command: command.clone() });
+            let context = running.plan.validation_context(&scratch, &started.environment, running.marker());
+            let validation = validate::run(&command, &context, running.plan.interrupt)?;
+            let tests = running.tally(&scratch, OUTPUTS)?;
+            running.restore_spool(started)?;
+            Ok((validation, tests))
+        };
+        let Some((alone, tests)) = self.validate_changed(started, &wanted, what, &mut run)? else {
+            return Ok(None);
+        };
+        if alone.exit.reason == Some(ExitReason::Interrupted) {
+            return Ok(None);
+        }
+        let passed = alone.exit.is_success();
+        if !passed {
+            let words =
+                validation_cause(&scratch, &alone, self.recorder.redactor(), &self.plan.project_root)?;
+            let words = words.map_or(String::new(), |(words, _)| format!(": {words}"));
+            let commit = format!("{} ({})", tip.short(), self.plan.work_tree.subject(&tip)?);
+            let branch = self.session.branch.clone().unwrap_or_default();
+            let id = &self.session.id;
+            self.state.target_red = Some(Ending {
+                why: Some(format!(
+                    "the validation fails on {branch} at {commit}, without any attempt{words}"
+                )),
+                hint: Some(format!("commit what repairs it on {branch}, then `{RALPH} resume {id}`")),
+                ..Ending::of(StopReason::TargetRed)
+            });
+        }
+        self.judging.trusted.tried(tip, Some(Box::new(tests)), passed);
+        Ok(Some(passed))
     }
 
     /// Runs the validation once more in this attempt.

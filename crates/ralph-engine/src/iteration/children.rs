@@ -17,11 +17,12 @@ use ralph_store::{Slot, names};
 
 use super::super::baseline::OUTPUTS;
 use super::super::judging::NO_TESTS_YET;
+use super::super::lane::move_left_out_aside;
 use super::super::prompt_size::what_fills;
 use super::super::restoring::put_back::names as names_of;
 use super::super::running::Running;
 use super::super::test_reports::keep_named_tests;
-use super::protect::Restored;
+use super::protect::{Restored, put_protected_back};
 use super::stages::{Ran, Sealed, StartedIteration};
 use super::unseen::file_time;
 
@@ -54,7 +55,7 @@ impl Running<'_> {
         let mut sealed = self.seal(started)?;
         let mut looks = [before, self.recorder.ignored_files().map(Rc::new), None];
         self.judging.unseen.note_ignored(&self.plan, &self.recorder, slot, &looks, began, &sealed);
-        let mut restored = self.put_protected_back(slot, begin);
+        let mut restored = put_protected_back(&self.plan, &mut self.recorder, self.say, slot, begin);
         // What an agent left that could not work, or not to its end, is nothing to be judged.
         let is_worth_it = agent.exit.reason != Some(ExitReason::Interrupted) && !agent.was_cut_short;
         let hidden =
@@ -63,7 +64,15 @@ impl Running<'_> {
             self.warn(format!("what git ignores since the start is not known: {error:#}"));
             Vec::new()
         });
-        let left_out = if is_worth_it { self.move_left_out_aside(slot, &hidden) } else { Vec::new() };
+        let left_out = if is_worth_it {
+            move_left_out_aside(&self.plan, &mut self.recorder, slot, &hidden)
+        } else {
+            Ok(Vec::new())
+        };
+        let left_out = left_out.unwrap_or_else(|error| {
+            self.warn(format!("files that no commit takes could not be moved away: {error:#}"));
+            Vec::new()
+        });
         let kills = oom_kills();
         let validated = if is_worth_it { self.validate(slot, begin.iteration, environment)? } else { None };
         let (validation, tests) = validated.unzip();
@@ -146,7 +155,7 @@ impl Running<'_> {
         if now == tree && restored.put_back.is_empty() {
             return Ok(Vec::new());
         }
-        let again = self.put_protected_back(slot, begin);
+        let again = put_protected_back(&self.plan, &mut self.recorder, self.say, slot, begin);
         restored.failure = restored.failure.take().or(again.failure);
         restored.put_back.extend(again.put_back);
         restored.put_back.sort();

@@ -6,6 +6,7 @@ use redact_stream::Redacted;
 use ralph_agent::final_message;
 use ralph_agent::question::{self, Asked};
 use ralph_core::config::Until;
+use ralph_core::history::History;
 use ralph_core::progress::capture;
 use ralph_core::progress::cause;
 use ralph_core::progress::{IterationContext, question as summary_question, statements};
@@ -17,14 +18,12 @@ use ralph_os::platform::repo_path;
 use ralph_store::Begin;
 
 use super::super::ask::ask;
-use super::super::commits::message::CommitSubject;
-use super::super::iteration_context::{agent_stderr, live_context};
 use super::super::judge::Verdict;
+use super::super::plan::Plan;
 use super::super::recorder::Recorder;
-use super::super::running::Running;
 use super::super::settings::{excerpt_choice, iteration_summarizer};
 use super::super::snapshot_taken::SnapshotTaken;
-use super::stages::{Judged, Ran, StartedIteration};
+use super::stages::Ran;
 
 /// Longest summary that is kept, in characters.
 const MAX_SUMMARY_CHARS: usize = 2000;
@@ -35,215 +34,110 @@ const MAX_SUBJECT_CHARS: usize = 200;
 /// An iteration as it is to be recorded, the lines of its output that progress.txt shows, and what the next prompt gets of it.
 pub(super) type Drafted = (Iteration, String, Option<IterationContext>);
 
-impl Running<'_> {
-    /// Takes the snapshot, commits if that is asked for, and puts together what is recorded.
-    pub(super) fn draft(
-        &mut self,
-        started: StartedIteration<'_>,
-        ran: &Ran,
-        judged: Judged,
-    ) -> Result<Drafted> {
-        let (texts, base) = (self.texts_of(&started), started.begin.tips.snapshot.clone());
-        let StartedIteration { task, slot, begin, memory, environment, .. } = started;
-        let Judged { verdict, before, evidence, reopened, ended_at, mut taken, undone, .. } = judged;
-        let number = begin.iteration;
-        // A lock that was left would keep our own commit from being made.
-        let is_of_tasks = self.plan.job.until == Until::Tasks;
-        let after = if is_of_tasks { self.read_tasks().ok() } else { None };
-        let list =
-            is_of_tasks.then(|| (before.as_ref(), after.as_deref(), !verdict.closed.contains(&task.name)));
-        let agents = taken.of_agent(&ran.sealed);
-        let (git_state, user_files) = self.past.left_behind.look(
-            &self.plan,
-            &self.recorder,
-            self.say,
-            (&slot, &begin),
-            &agents,
-            list,
-        )?;
-        let rest = self.rest_of_unit(task, &begin.unit_tasks);
-        let session = self.session.id.clone();
-        let done = CommitSubject {
-            session: &session,
-            task,
-            unit: rest.as_ref(),
-            closed: &verdict.closed,
-            tasks: &before,
-            iteration: number,
-            slot: &slot,
-            environment: &environment,
-        };
-        let committed = match &mut self.work {
-            Some(work) => {
-                work.commit(&self.plan, &mut self.recorder, self.say, verdict.outcome, &mut taken, &done)
-            }
-            None => Ok(None),
-        };
-        if let Ok(Some(commit)) = &committed {
-            self.past.left_behind.note_own_commit(&self.recorder, self.say, commit);
-        }
-        let published = match verdict.outcome {
-            Outcome::Success => self.publish(&done, begin.head_before.as_ref(), &evidence)?,
-            _ => None,
-        };
-        if !verdict.closed.contains(&task.name)
-            && let Err(error) = self.recorder.add_short_diffs(&slot, &mut taken)
-        {
-            self.recorder.warnings.push(format!("the record lacks the lines that changed: {error:#}"));
-        }
-        let changes = std::mem::take(&mut taken.most_changed);
-        let lost = verdict.lost.iter().filter(|task| is_of_tasks && self.is_in_scope(&before, task));
-        let lost_tasks = lost.map(|task| task.name.clone()).collect();
-        let counts = self.counts();
-        let mut iteration =
-            compose(&mut self.recorder, begin, &self.session, counts, verdict, taken, ended_at)?;
-        add_run(&mut iteration, ran);
-        iteration.duration_ms.second = judged.second_ms;
-        iteration.reopened = reopened;
-        iteration.rewrote.clone_from(&ran.sealed.rewrote);
-        iteration.ignored = ran.ignored.clone().map(Box::new);
-        self.task_watch.persons.take_in(&iteration.rewrote);
-        iteration.cause = judged.cause.or_else(|| ran.nothing_done.clone());
-        if judged.class.is_some() {
-            iteration.failure_class = judged.class;
-            name_lost_work(&mut iteration);
-        }
-        iteration.evidence = Some(Box::new(evidence));
-        // It is ours by whatever clock git dated it.
-        let (commit, uncommitted) = match committed {
-            Ok(commit) => (commit, None),
-            Err(reason) => (None, Some(reason)),
-        };
-        let own = commit.or_else(|| published.clone());
-        iteration.commits.extend(own.filter(|commit| !iteration.commits.contains(commit)));
-        iteration.published = published;
-        iteration.uncommitted = uncommitted;
-        (iteration.git_state, iteration.user_files) = (git_state, user_files);
-        (iteration.undone, iteration.lost_tasks) = (undone, lost_tasks);
-        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-        let gone = self.past.left_behind.note_work(
-            &self.plan,
-            &self.recorder,
-            (&slot, base),
-            &iteration,
-            &agents,
-            (&before, &texts),
-        );
-        iteration.gone = gone.unwrap_or_else(|error| {
-            self.warn(format!("whether the work of earlier tasks is gone is not known: {error:#}"));
-            Vec::new()
-        });
-        self.past.left_behind.note_own_changes(&ran.sealed.blobs());
-        iteration.facts.changes = changes;
-        iteration.memory = Some(memory);
-        let stderr = if ran.agent.succeeded { String::new() } else { agent_stderr(&slot)? };
-        let stderr = self.recorder.redactor().redact(&stderr);
-        let context = live_context(&slot, &iteration, &ran.agent.final_text, &self.plan.project_root)?;
-        let context = context.map(|context| self.without_secrets(context));
-        self.examine(iteration, &ran.agent.final_text, &stderr, context)
+/// Adds what the outputs say: cause, facts, a summary, the excerpt and its fingerprint. What the agent said comes without
+/// secrets: a cut may take away by what one would be known.
+pub(super) fn examine(
+    plan: &Plan<'_>,
+    recorder: &mut Recorder<'_>,
+    history: &History,
+    mut iteration: Iteration,
+    final_text: &Redacted,
+    agent_stderr: &Redacted,
+    mut context: Option<IterationContext>,
+) -> Result<Drafted> {
+    let examined = context.as_ref().and_then(IterationContext::examined);
+    let is_of_tasks = plan.job.until == Until::Tasks;
+    let artifact = plan.job.artifact.strip_prefix(&plan.project_root);
+    let artifact = &repo_path(artifact.unwrap_or(&plan.job.artifact));
+    iteration.error = iteration.error.map(|error| redacted_text(recorder, &error));
+    let asked = if is_of_tasks { asked(&iteration, final_text) } else { None };
+    let class = asked.as_ref().map(|_| FailureClass::Question);
+    iteration.failure_class = class.or(iteration.failure_class);
+    let judged = iteration.cause.take().map(|cause| cause::bounded(&redacted_text(recorder, &cause)));
+    let print = context.as_ref().and_then(|context| context.fingerprint(examined.as_ref()));
+    let is_as_before = |print: &String| history.is_failure_before(print);
+    let known = cause::Evidence {
+        iteration: &iteration,
+        final_text,
+        agent_stderr,
+        examined: examined.as_ref(),
+        artifact: (!is_of_tasks).then_some(artifact),
+        found: cause::Found {
+            fails_as_at_the_start: !iteration.is_green() && print.as_ref().is_some_and(is_as_before),
+            ..found_in_git(&iteration)
+        },
+    };
+    let given = asked.as_deref().map(cause::of_question).or(judged);
+    let found = if given.is_some() { None } else { cause::cause(&known) };
+    let open_box = found.as_deref().and_then(|cause| cause::fingerprint_of_open_box(&known, cause));
+    iteration.cause = given.or(found);
+    let facts = capture::facts(
+        iteration.outcome,
+        &iteration.tool_calls,
+        final_text,
+        context.as_ref(),
+        examined.as_ref(),
+        &plan.capture_rules,
+    );
+    let statements = statements(&iteration.approaches, &iteration.decisions);
+    iteration.facts = Facts { changes: iteration.facts.changes, statements, ..facts };
+    if let Some(context) = &mut context {
+        context.cause.clone_from(&iteration.cause);
+        context.final_message.clone_from(&iteration.facts.final_message);
     }
-
-    /// Adds what the outputs say: cause, facts, a summary, the excerpt and its fingerprint. What the agent said comes without
-    /// secrets: a cut may take away by what one would be known.
-    fn examine(
-        &mut self,
-        mut iteration: Iteration,
-        final_text: &Redacted,
-        agent_stderr: &Redacted,
-        mut context: Option<IterationContext>,
-    ) -> Result<Drafted> {
-        let examined = context.as_ref().and_then(IterationContext::examined);
-        let is_of_tasks = self.plan.job.until == Until::Tasks;
-        let artifact = self.plan.job.artifact.strip_prefix(&self.plan.project_root);
-        let artifact = &repo_path(artifact.unwrap_or(&self.plan.job.artifact));
-        iteration.error = iteration.error.map(|error| self.redacted_text(&error));
-        let asked = if is_of_tasks { asked(&iteration, final_text) } else { None };
-        let class = asked.as_ref().map(|_| FailureClass::Question);
-        iteration.failure_class = class.or(iteration.failure_class);
-        let judged = iteration.cause.take().map(|cause| cause::bounded(&self.redacted_text(&cause)));
-        let print = context.as_ref().and_then(|context| context.fingerprint(examined.as_ref()));
-        let is_as_before = |print: &String| self.past.history.is_failure_before(print);
-        let known = cause::Evidence {
-            iteration: &iteration,
-            final_text,
-            agent_stderr,
-            examined: examined.as_ref(),
-            artifact: (!is_of_tasks).then_some(artifact),
-            found: cause::Found {
-                fails_as_at_the_start: !iteration.is_green() && print.as_ref().is_some_and(is_as_before),
-                ..found_in_git(&iteration)
-            },
-        };
-        let given = asked.as_deref().map(cause::of_question).or(judged);
-        let found = if given.is_some() { None } else { cause::cause(&known) };
-        let open_box = found.as_deref().and_then(|cause| cause::fingerprint_of_open_box(&known, cause));
-        iteration.cause = given.or(found);
-        let facts = capture::facts(
-            iteration.outcome,
-            &iteration.tool_calls,
-            final_text,
-            context.as_ref(),
+    if let Some(context) = &mut context {
+        iteration.facts.summarized = summarize(plan, recorder, context, &iteration.facts)?;
+        context.summary.clone_from(&iteration.facts.summarized);
+    }
+    let mut excerpt = String::new();
+    if let Some(context) = context.as_ref().filter(|_| iteration.outcome == Outcome::Failure) {
+        let settings = &plan.config.settings;
+        excerpt = context.summarize_examined(
             examined.as_ref(),
-            &self.plan.capture_rules,
+            excerpt_choice(settings),
+            settings.progress_max_chars,
         );
-        let statements = statements(&iteration.approaches, &iteration.decisions);
-        iteration.facts = Facts { changes: iteration.facts.changes, statements, ..facts };
-        if let Some(context) = &mut context {
-            context.cause.clone_from(&iteration.cause);
-            context.final_message.clone_from(&iteration.facts.final_message);
-        }
-        if let Some(context) = &mut context {
-            iteration.facts.summarized = self.summarize(context, &iteration.facts)?;
-            context.summary.clone_from(&iteration.facts.summarized);
-        }
-        let mut excerpt = String::new();
-        if let Some(context) = context.as_ref().filter(|_| iteration.outcome == Outcome::Failure) {
-            let settings = &self.plan.config.settings;
-            excerpt = context.summarize_examined(
-                examined.as_ref(),
-                excerpt_choice(settings),
-                settings.progress_max_chars,
-            );
-            let has_failed = !iteration.has_no_tests();
-            iteration.fingerprint = context.fingerprint(examined.as_ref()).filter(|_| has_failed);
-        }
-        iteration.fingerprint = open_box.or(iteration.fingerprint);
-        if let Some(asked) = asked {
-            iteration.fingerprint = Some(question::fingerprint(&asked));
-        }
-        Ok((iteration, excerpt, context))
+        let has_failed = !iteration.has_no_tests();
+        iteration.fingerprint = context.fingerprint(examined.as_ref()).filter(|_| has_failed);
     }
+    iteration.fingerprint = open_box.or(iteration.fingerprint);
+    if let Some(asked) = asked {
+        iteration.fingerprint = Some(question::fingerprint(&asked));
+    }
+    Ok((iteration, excerpt, context))
+}
 
-    pub(crate) fn redacted_text(&self, text: &str) -> String {
-        self.recorder.redactor().redact_text(text).0
-    }
+pub(crate) fn redacted_text(recorder: &Recorder<'_>, text: &str) -> String {
+    recorder.redactor().redact_text(text).0
+}
 
-    /// Excerpts are cut from what the record has: a cut may take away by what a secret would be known.
-    fn without_secrets(&self, context: IterationContext) -> IterationContext {
-        IterationContext {
-            stdout: self.redacted_text(&context.stdout),
-            stderr: self.redacted_text(&context.stderr),
-            agent_failure: context.agent_failure.as_deref().map(|text| self.redacted_text(text)),
-            ..context
+/// Excerpts are cut from what the record has: a cut may take away by what a secret would be known.
+pub(super) fn without_secrets(recorder: &Recorder<'_>, context: IterationContext) -> IterationContext {
+    IterationContext {
+        stdout: redacted_text(recorder, &context.stdout),
+        stderr: redacted_text(recorder, &context.stderr),
+        agent_failure: context.agent_failure.as_deref().map(|text| redacted_text(recorder, text)),
+        ..context
+    }
+}
+
+/// Returns the user's command's summary of an iteration, or `None` if no command is to be run.
+fn summarize(
+    plan: &Plan<'_>,
+    recorder: &mut Recorder<'_>,
+    context: &IterationContext,
+    facts: &Facts,
+) -> Result<Option<Summarized>> {
+    let Some(command) = iteration_summarizer(&plan.config.settings) else { return Ok(None) };
+    let (question, _) = recorder.redactor().redact_text(&summary_question(context, facts));
+    Ok(Some(match ask(plan, recorder, command, &question)? {
+        Ok(text) => {
+            // Before it is cut: half a secret is not found.
+            let (text, _) = recorder.redactor().redact_text(&text);
+            Summarized::Text(text.chars().take(MAX_SUMMARY_CHARS).collect())
         }
-    }
-
-    /// Returns the user's command's summary of an iteration, or `None` if no command is to be run.
-    fn summarize(&mut self, context: &IterationContext, facts: &Facts) -> Result<Option<Summarized>> {
-        let Some(command) = iteration_summarizer(&self.plan.config.settings) else { return Ok(None) };
-        let (question, _) = self.recorder.redactor().redact_text(&summary_question(context, facts));
-        Ok(Some(match ask(&self.plan, &mut self.recorder, command, &question)? {
-            Ok(text) => {
-                // Before it is cut: half a secret is not found.
-                let (text, _) = self.recorder.redactor().redact_text(&text);
-                Summarized::Text(text.chars().take(MAX_SUMMARY_CHARS).collect())
-            }
-            Err(reason) => {
-                self.warn(format!("cannot summarize the iteration, its output is used instead: {reason}"));
-                Summarized::Failed(reason)
-            }
-        }))
-    }
+        Err(reason) => Summarized::Failed(reason),
+    }))
 }
 
 /// Returns what is recorded of an iteration whether or not its loop saw its end: what is claimed, what changed, and the
@@ -296,7 +190,7 @@ fn agent_commits(recorder: &mut Recorder<'_>, base: Option<&ObjectId>) -> Vec<St
 }
 
 /// Says in the cause of an attempt that could not be published where its work is.
-fn name_lost_work(iteration: &mut Iteration) {
+pub(super) fn name_lost_work(iteration: &mut Iteration) {
     if let (Some(cause), Some(base), Some(snapshot)) =
         (&mut iteration.cause, &iteration.base, &iteration.snapshot)
     {
@@ -317,7 +211,7 @@ fn found_in_git(iteration: &Iteration) -> cause::Found<'_> {
 }
 
 /// Adds what agent and validation did.
-fn add_run(iteration: &mut Iteration, Ran { agent: run, validation, ended, .. }: &Ran) {
+pub(super) fn add_run(iteration: &mut Iteration, Ran { agent: run, validation, ended, .. }: &Ran) {
     let validation = validation.as_ref();
     iteration.failure_class = run.failure_class;
     iteration.error.clone_from(&run.error);

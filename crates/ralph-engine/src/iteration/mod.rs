@@ -7,7 +7,6 @@ mod prompt;
 mod protect;
 mod skip;
 mod stages;
-mod tip;
 mod unseen;
 mod verdict;
 
@@ -19,20 +18,24 @@ use tasklist::TaskList;
 use ralph_core::config::Until;
 use ralph_core::judge::IgnoredWork;
 use ralph_core::record::{
-    CleanVerdict, Event, Iteration, ObjectId, Outcome, Phase, PhaseTime, RALPH, Task, TaskCounts,
+    CleanVerdict, Event, Iteration, ObjectId, Outcome, Phase, PhaseTime, RALPH, Summarized, Task, TaskCounts,
 };
 use ralph_project::project_files::MAX_TASK_LIST_BYTES;
 use ralph_store::{Begin, Slot, names};
 
 use super::clean::KeptCopies;
+use super::commits::message::CommitSubject;
 use super::control::hints::{settle_hints, take_hints};
-use super::lane::record_or_take_back;
+use super::iteration_context::{agent_stderr, live_context};
+use super::lane::{publish, record_or_take_back};
 use super::redaction::redacted;
 use super::running::Running;
-use draft::Drafted;
+use draft::{Drafted, add_run, examine, name_lost_work, without_secrets};
+use prompt::announce_memory;
+use stages::{Judged, Ran};
 
 pub(super) use assess::flaky_tests;
-pub(super) use draft::{compose, unfinished};
+pub(super) use draft::{compose, redacted_text, unfinished};
 pub(super) use protect::restore_protected;
 pub(super) use stages::Sealed;
 pub(crate) use stages::StartedIteration;
@@ -70,7 +73,7 @@ impl Running<'_> {
     fn start_iteration<'a>(&mut self, tasks: &TaskList, task: &'a Task) -> Result<StartedIteration<'a>> {
         let number = self.state.next;
         let slot = self.spool.slot(&number.to_string());
-        let unit = self.unit_tasks(tasks, &task.name);
+        let unit = self.plan.unit_tasks(tasks, &task.name, &self.past.history, &self.state.given_up);
         let unit_tasks = unit.as_ref().map(|unit| unit.tasks.clone()).unwrap_or_default();
         let hints = take_hints(&self.plan, &self.session.id, &task.name, &unit_tasks);
         let hints = hints.unwrap_or_else(|error| {
@@ -82,7 +85,15 @@ impl Running<'_> {
         let edits = self.recorder.take_edits();
         self.past.left_behind.begin_attempt(&self.plan, &begin, &edits);
         self.begin_phase(number, Phase::Prompt);
-        let prompt = self.prompt(tasks, task, unit.as_ref(), &begin)?;
+        let failure = self.baseline_failure();
+        let prompt = self.past.prompt(
+            &self.plan,
+            &mut self.recorder,
+            self.say,
+            failure,
+            (tasks, task, unit.as_ref()),
+            &begin,
+        )?;
         slot.create()?;
         begin.before = self.recorder.before(&slot);
         begin.prompt_parts.clone_from(&prompt.parts);
@@ -96,7 +107,7 @@ impl Running<'_> {
         slot.begin(&begin, &prompt.text, &task_list)?;
         slot.write(names::REFS_BEFORE, &self.plan.store.refs().tips_of_others()?)?;
         self.announce_start(task, &begin);
-        self.announce_memory(number, &task.name, &prompt);
+        announce_memory(self.say, number, &task.name, &prompt);
         let environment = self.plan.environment(&self.session.id, &task.name, number, begin.attempt);
         Ok(StartedIteration {
             task,
@@ -108,6 +119,106 @@ impl Running<'_> {
             languages: tasks.languages(),
             environment,
         })
+    }
+
+    /// Takes the snapshot, commits if that is asked for, and puts together what is recorded.
+    fn draft(&mut self, started: StartedIteration<'_>, ran: &Ran, judged: Judged) -> Result<Drafted> {
+        let (texts, base) = (self.texts_of(&started), started.begin.tips.snapshot.clone());
+        let StartedIteration { task, slot, begin, memory, environment, .. } = started;
+        let Judged { verdict, before, evidence, reopened, ended_at, mut taken, undone, .. } = judged;
+        let number = begin.iteration;
+        // A lock that was left would keep our own commit from being made.
+        let is_of_tasks = self.plan.job.until == Until::Tasks;
+        let after = if is_of_tasks { self.read_tasks().ok() } else { None };
+        let list =
+            is_of_tasks.then(|| (before.as_ref(), after.as_deref(), !verdict.closed.contains(&task.name)));
+        let agents = taken.of_agent(&ran.sealed);
+        let (plan, recorder, behind) = (&self.plan, &self.recorder, &mut self.past.left_behind);
+        let (git_state, user_files) =
+            behind.look(plan, recorder, self.say, (&slot, &begin), &agents, list)?;
+        let (history, given_up) = (&self.past.history, &self.state.given_up);
+        let rest =
+            after.as_ref().and_then(|now| plan.rest_of_unit(now, task, &begin.unit_tasks, history, given_up));
+        let session = self.session.id.clone();
+        let done = CommitSubject {
+            session: &session,
+            task,
+            unit: rest.as_ref(),
+            closed: &verdict.closed,
+            tasks: &before,
+            iteration: number,
+            slot: &slot,
+            environment: &environment,
+        };
+        let committed = match &mut self.work {
+            Some(work) => {
+                work.commit(&self.plan, &mut self.recorder, self.say, verdict.outcome, &mut taken, &done)
+            }
+            None => Ok(None),
+        };
+        if let Ok(Some(commit)) = &committed {
+            self.past.left_behind.note_own_commit(&self.recorder, self.say, commit);
+        }
+        let published = match verdict.outcome {
+            Outcome::Success => {
+                publish(&self.plan, &self.recorder, &done, begin.head_before.as_ref(), &evidence)?
+            }
+            _ => None,
+        };
+        if !verdict.closed.contains(&task.name)
+            && let Err(error) = self.recorder.add_short_diffs(&slot, &mut taken)
+        {
+            self.recorder.warnings.push(format!("the record lacks the lines that changed: {error:#}"));
+        }
+        let changes = std::mem::take(&mut taken.most_changed);
+        let lost = verdict.lost.iter().filter(|task| is_of_tasks && self.plan.is_in_scope(&before, task));
+        let lost_tasks = lost.map(|task| task.name.clone()).collect();
+        let counts = self.counts();
+        let mut iteration =
+            compose(&mut self.recorder, begin, &self.session, counts, verdict, taken, ended_at)?;
+        add_run(&mut iteration, ran);
+        iteration.duration_ms.second = judged.second_ms;
+        iteration.reopened = reopened;
+        iteration.rewrote.clone_from(&ran.sealed.rewrote);
+        iteration.ignored = ran.ignored.clone().map(Box::new);
+        self.task_watch.persons.take_in(&iteration.rewrote);
+        iteration.cause = judged.cause.or_else(|| ran.nothing_done.clone());
+        if judged.class.is_some() {
+            iteration.failure_class = judged.class;
+            name_lost_work(&mut iteration);
+        }
+        iteration.evidence = Some(Box::new(evidence));
+        // It is ours by whatever clock git dated it.
+        let (commit, uncommitted) = match committed {
+            Ok(commit) => (commit, None),
+            Err(reason) => (None, Some(reason)),
+        };
+        let own = commit.or_else(|| published.clone());
+        iteration.commits.extend(own.filter(|commit| !iteration.commits.contains(commit)));
+        iteration.published = published;
+        iteration.uncommitted = uncommitted;
+        (iteration.git_state, iteration.user_files) = (git_state, user_files);
+        (iteration.undone, iteration.lost_tasks) = (undone, lost_tasks);
+        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+        let (plan, recorder, behind) = (&self.plan, &self.recorder, &mut self.past.left_behind);
+        let gone = behind.note_work(plan, recorder, (&slot, base), &iteration, &agents, (&before, &texts));
+        iteration.gone = gone.unwrap_or_else(|error| {
+            self.warn(format!("whether the work of earlier tasks is gone is not known: {error:#}"));
+            Vec::new()
+        });
+        self.past.left_behind.note_own_changes(&ran.sealed.blobs());
+        iteration.facts.changes = changes;
+        iteration.memory = Some(memory);
+        let stderr = if ran.agent.succeeded { String::new() } else { agent_stderr(&slot)? };
+        let stderr = self.recorder.redactor().redact(&stderr);
+        let context = live_context(&slot, &iteration, &ran.agent.final_text, &self.plan.project_root)?;
+        let context = context.map(|context| without_secrets(&self.recorder, context));
+        let (plan, recorder, history) = (&self.plan, &mut self.recorder, &self.past.history);
+        let drafted = examine(plan, recorder, history, iteration, &ran.agent.final_text, &stderr, context)?;
+        if let Some(Summarized::Failed(reason)) = &drafted.0.facts.summarized {
+            self.warn(format!("cannot summarize the iteration, its output is used instead: {reason}"));
+        }
+        Ok(drafted)
     }
 
     fn record(&mut self, slot: &Slot, drafted: Drafted) -> Result<Iteration> {
@@ -126,7 +237,7 @@ impl Running<'_> {
         self.note_commits(&iteration);
         if let Some(context) = context {
             // What was cleared while it ran does not concern it.
-            self.forget_cleared()?;
+            self.past.forget_cleared(&self.plan)?;
             self.past.progress.record(&context);
         }
         Ok(iteration)

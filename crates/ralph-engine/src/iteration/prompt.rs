@@ -9,27 +9,32 @@ use ralph_store::Begin;
 
 use super::super::ask::ask;
 use super::super::memory::{Reason, RecalledHistory};
+use super::super::plan::Plan;
 use super::super::prompting::{Failures, Prompt, PromptRequest, Prompting};
-use super::super::running::Running;
+use super::super::recorder::Recorder;
+use super::super::running::{Past, warn};
 use super::super::settings::history_summarizer;
 use super::super::units::{self, UnitTasks};
 
 /// The input of the summarizing command, as a multiple of the prompt's budget.
 const MATERIAL_FACTOR: usize = 4;
 
-impl Running<'_> {
-    pub(super) fn prompt(
+impl Past {
+    /// Returns the prompt of an iteration, with what happened before.
+    pub fn prompt(
         &mut self,
-        tasks: &TaskList,
-        task: &Task,
-        unit: Option<&UnitTasks>,
+        plan: &Plan<'_>,
+        recorder: &mut Recorder<'_>,
+        say: &mut dyn FnMut(&Event),
+        baseline_failure: Option<String>,
+        (tasks, task, unit): (&TaskList, &Task, Option<&UnitTasks>),
         begin: &Begin,
     ) -> Result<Prompt> {
-        self.forget_cleared()?;
-        let summary = self.summarize_history(task)?;
+        self.forget_cleared(plan)?;
+        let summary = self.summarize_history(plan, recorder, say, task)?;
         let is_taken_back = begin.restored_to.is_some();
-        let reopened = units::reopened(unit.filter(|_| !is_taken_back), &self.past.history);
-        let failures = Failures::before(&task.name, &self.past.history);
+        let reopened = units::reopened(unit.filter(|_| !is_taken_back), &self.history);
+        let failures = Failures::before(&task.name, &self.history);
         let turn = PromptRequest {
             tasks,
             task,
@@ -38,71 +43,74 @@ impl Running<'_> {
             iteration: begin.iteration,
             failures,
             is_taken_back,
-            session: Some(&self.session.id),
+            session: Some(&recorder.place().session),
         };
-        let prompting = Prompting {
-            hints: begin.hints.clone(),
-            baseline_failure: self.baseline_failure(),
-            ..self.plan.prompting(&self.past.progress)
-        };
-        prompting.prompt(&turn, self.plan.store, &mut self.past.memory, summary)
+        let prompting =
+            Prompting { hints: begin.hints.clone(), baseline_failure, ..plan.prompting(&self.progress) };
+        prompting.prompt(&turn, plan.store, &mut self.memory, summary)
     }
 
     /// Forgets the iterations before the last `memory clear`.
-    pub(super) fn forget_cleared(&mut self) -> Result<()> {
-        if self.past.memory.is_cleared_since(self.plan.store)? {
-            self.past.progress.clear();
+    pub fn forget_cleared(&mut self, plan: &Plan<'_>) -> Result<()> {
+        if self.memory.is_cleared_since(plan.store)? {
+            self.progress.clear();
         }
         Ok(())
     }
 
     /// Returns the summary that a command of the user's makes of the older iterations, or `None` if they are used as they are.
-    fn summarize_history(&mut self, task: &Task) -> Result<Option<RecalledHistory>> {
-        let Some(command) = history_summarizer(&self.plan.config.settings) else { return Ok(None) };
-        let config = self.plan.config;
+    fn summarize_history(
+        &mut self,
+        plan: &Plan<'_>,
+        recorder: &mut Recorder<'_>,
+        say: &mut dyn FnMut(&Event),
+        task: &Task,
+    ) -> Result<Option<RecalledHistory>> {
+        let Some(command) = history_summarizer(&plan.config.settings) else { return Ok(None) };
+        let config = plan.config;
         let budget = config.settings.history_budget;
         // The command sees more than the prompt has room for.
         let material = budget.saturating_mul(MATERIAL_FACTOR);
-        let (memory, session) = (&mut self.past.memory, Some(&self.session.id));
-        let recalled = memory.material(self.plan.store, task, session, material, config)?;
+        let (memory, session) = (&mut self.memory, Some(&recorder.place().session));
+        let recalled = memory.material(plan.store, task, session, material, config)?;
         let Some(mut recalled) = recalled.filter(|recalled| !recalled.context.text.is_empty()) else {
             return Ok(None);
         };
         let question = historical::question(&recalled.context, task, budget);
-        match ask(&self.plan, &mut self.recorder, command, &question)? {
+        match ask(plan, recorder, command, &question)? {
             Ok(answer) => {
                 recalled.context = historical::summarized(recalled.context, &answer, budget);
                 Ok(Some(recalled))
             }
             Err(reason) => {
-                self.warn(format!("older iterations are not summarized: {reason}"));
+                warn(say, format!("older iterations are not summarized: {reason}"));
                 Ok(None)
             }
         }
     }
+}
 
-    /// Reports which older iterations the prompt contains, or why none where they were asked for, and what it has no room for.
-    pub(super) fn announce_memory(&mut self, iteration: u32, task: &str, prompt: &Prompt) {
-        let nothing = prompt.recalled.as_ref().and_then(RecalledHistory::why_nothing);
-        let included = prompt.recalled.as_ref().filter(|recalled| {
-            !recalled.context.text.is_empty() || nothing.is_some() && recalled.why == Reason::Asked
+/// Reports which older iterations the prompt contains, or why none where they were asked for, and what it has no room for.
+pub(super) fn announce_memory(say: &mut dyn FnMut(&Event), iteration: u32, task: &str, prompt: &Prompt) {
+    let nothing = prompt.recalled.as_ref().and_then(RecalledHistory::why_nothing);
+    let included = prompt.recalled.as_ref().filter(|recalled| {
+        !recalled.context.text.is_empty() || nothing.is_some() && recalled.why == Reason::Asked
+    });
+    if let Some(recalled) = included {
+        say(&Event::HistoryIncluded {
+            iteration,
+            task: task.to_owned(),
+            mode: recalled.mode.as_str(),
+            failures: match recalled.why {
+                Reason::Asked => None,
+                Reason::Failures(failures) => Some(failures),
+            },
+            scanned: recalled.context.scanned,
+            tokens: recalled.context.tokens(),
+            nothing,
         });
-        if let Some(recalled) = included {
-            (self.say)(&Event::HistoryIncluded {
-                iteration,
-                task: task.to_owned(),
-                mode: recalled.mode.as_str(),
-                failures: match recalled.why {
-                    Reason::Asked => None,
-                    Reason::Failures(failures) => Some(failures),
-                },
-                scanned: recalled.context.scanned,
-                tokens: recalled.context.tokens(),
-                nothing,
-            });
-        }
-        if let Some(warning) = &prompt.warning {
-            self.warn(warning.clone());
-        }
+    }
+    if let Some(warning) = &prompt.warning {
+        warn(say, warning.clone());
     }
 }

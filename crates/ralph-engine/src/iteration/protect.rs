@@ -8,10 +8,12 @@ use ralph_git::worktree::{PathChange, RawPath};
 use ralph_store::names::PROTECTED;
 use ralph_store::{Begin, PutBack, PutBackKind, Slot};
 
+use super::super::plan::Plan;
+use super::super::recorder::Recorder;
 use super::super::restoring::put_back::names;
 use super::super::restoring::rollback::Rollback;
 use super::super::restoring::scratch_work_tree::ScratchWorkTree;
-use super::super::running::Running;
+use super::super::running::warn as warn_of;
 
 /// Maximum number of files that a message names.
 const MAX_NAMED_FILES: usize = 5;
@@ -26,25 +28,27 @@ pub(crate) struct Restored {
     pub failure: Option<String>,
 }
 
-impl Running<'_> {
-    /// Puts protected files back that the agent changed or deleted.
-    pub(super) fn put_protected_back(&mut self, slot: &Slot, begin: &Begin) -> Restored {
-        let place = self.recorder.place().clone();
-        let Some(before) = begin.tips.snapshot.as_ref().filter(|_| !place.protect.is_empty()) else {
-            return Restored::default();
-        };
-        let rollback = Rollback { store: self.plan.store, work_tree: self.plan.work_tree, place: &place };
-        let now = self.plan.clock.now();
-        let restored = restore_protected(rollback, slot, before, now, &[], &mut |message| {
-            (self.say)(&Event::Warning { message });
-        });
-        self.recorder.note_change();
-        restored.unwrap_or_else(|error| {
-            let failure = format!("protected files could not be put back: {error:#}");
-            self.warn(failure.clone());
-            Restored { failure: Some(failure), ..Restored::default() }
-        })
-    }
+/// Puts protected files back that the agent changed or deleted.
+pub(super) fn put_protected_back(
+    plan: &Plan<'_>,
+    recorder: &mut Recorder<'_>,
+    say: &mut dyn FnMut(&Event),
+    slot: &Slot,
+    begin: &Begin,
+) -> Restored {
+    let place = recorder.place().clone();
+    let Some(before) = begin.tips.snapshot.as_ref().filter(|_| !place.protect.is_empty()) else {
+        return Restored::default();
+    };
+    let rollback = Rollback { store: plan.store, work_tree: plan.work_tree, place: &place };
+    let now = plan.clock.now();
+    let restored = restore_protected(rollback, slot, before, now, &[], &mut |message| warn_of(say, message));
+    recorder.note_change();
+    restored.unwrap_or_else(|error| {
+        let failure = format!("protected files could not be put back: {error:#}");
+        warn_of(say, failure.clone());
+        Restored { failure: Some(failure), ..Restored::default() }
+    })
 }
 
 /// Makes protected files again what they were in the snapshot `before`, but for `edited`, which a person is known to edit. New

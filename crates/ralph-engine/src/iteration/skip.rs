@@ -11,6 +11,7 @@ use ralph_core::record::{
 use ralph_store::{Begin, Slot, names};
 
 use super::super::control::waiting_hints::hints_of;
+use super::super::lane::prepare_attempt_in_lane;
 use super::super::restoring::last_green::Attempt;
 use super::super::restoring::rollback::Rollback;
 use super::super::running::Running;
@@ -26,7 +27,8 @@ impl Running<'_> {
         let slot = self.spool.slot(&number.to_string());
         slot.create()?;
         let begin = self.begin_iteration(task, number)?;
-        let (restored_to, kept_paths, validation) = match self.on_skip() {
+        let (restored_to, kept_paths, validation) = match self.plan.on_skip(self.task_watch.has_failing_tests)
+        {
             FailedChanges::Restore => self.take_back(&slot, &begin)?,
             FailedChanges::Keep => (None, Vec::new(), None),
         };
@@ -80,7 +82,15 @@ impl Running<'_> {
             self.recorder.take_between(slot, "a wait", begin.started_at);
         }
         if self.plan.work_tree.lane().is_some() {
-            return self.prepare_attempt_in_lane(slot, begin);
+            return prepare_attempt_in_lane(
+                &self.plan,
+                &mut self.recorder,
+                &mut self.judging,
+                &mut self.past,
+                &mut self.state,
+                slot,
+                begin,
+            );
         }
         let is_retry = self.past.history.failures_in_a_row(&begin.task.name) > 0;
         if is_retry && self.plan.config.settings.on_retry == FailedChanges::Restore {

@@ -9,12 +9,13 @@ use tasklist::{Item, Mark, TaskList};
 use ralph_core::config::Until;
 use ralph_core::judge::{Decision, acts_on_other_tests, closable};
 use ralph_core::record::{
-    self, CleanCheck, ExitReason, FailureClass, Flag, FlagCode, ObjectId, Outcome, TaskName, Timestamp,
-    join_truncated,
+    self, ExitReason, FailureClass, Flag, FlagCode, ObjectId, Outcome, TaskName, Timestamp, join_truncated,
 };
 use ralph_project::tasks::set_marks;
 
+use super::super::clean::Checked;
 use super::super::judge::{self, Goal, Verdict};
+use super::super::lane::why_moved;
 use super::super::left_behind::Undone;
 use super::super::running::Running;
 use super::super::snapshot_taken::SnapshotTaken;
@@ -38,8 +39,7 @@ struct Measured {
     tip: Option<bool>,
     /// Of a success by agent, boxes and validation: what its evidence comes to.
     decision: Option<Decision>,
-    /// The check in a clean checkout, and its flag.
-    clean: Option<(CleanCheck, Option<Flag>)>,
+    clean: Option<Checked>,
     undone: Undone,
     /// Flags for what failed attempts before it undid.
     untold: Vec<Flag>,
@@ -89,7 +89,7 @@ impl Running<'_> {
         let (validation, completion) = (ran.validation.as_ref(), self.plan.config.settings.completion);
         let verdict = judge::judge([before, &after], Some(&ran.agent), validation, passes, goal, completion);
         let is_success = verdict.outcome == Outcome::Success;
-        let moved = if is_success { self.why_moved(&started.begin)? } else { None };
+        let moved = if is_success { why_moved(&self.plan, &started.begin)? } else { None };
         let failed_validation = ran.validation.is_some() && !passing.passed;
         let mut tip = if failed_validation { self.try_tip(started)? } else { None };
         let (mut decision, mut clean, mut taken) = (None, None, None);
@@ -178,7 +178,9 @@ impl Running<'_> {
         }
         if self.plan.job.until == Until::Tasks {
             self.remember_lost(&verdict.lost, &before, started.begin.iteration);
-            self.warn_of_copies(after, before.duplicates().count());
+            if let Some(copies) = self.plan.copies(after, before.duplicates().count()) {
+                self.warn(copies);
+            }
         }
         self.state.is_promised = verdict.is_complete;
         let is_opened = has_opened && verdict.outcome == Outcome::Success;
@@ -274,6 +276,21 @@ impl Running<'_> {
         }
     }
 
+    /// Ticks the tasks of which a success did the last sub-task. Returns true if there were any.
+    fn close_parents_with(&mut self, verdict: &mut Verdict) -> bool {
+        if verdict.outcome != Outcome::Success || self.plan.job.until != Until::Tasks {
+            return false;
+        }
+        let mut closed = match self.read_tasks() {
+            Ok(tasks) => self.close_parents(&tasks),
+            Err(_) => Vec::new(),
+        };
+        closed.retain(|name| !verdict.closed.contains(name));
+        verdict.closed.extend_from_slice(&closed);
+        verdict.closed_parents = closed;
+        !verdict.closed_parents.is_empty()
+    }
+
     /// Says which open tasks left the list, and remembers them: they are not done, though they are not open.
     fn remember_lost(&mut self, lost: &[Item], before: &TaskList, iteration: u32) {
         let names: Vec<&str> = lost.iter().map(|task| task.name.as_str()).collect();
@@ -285,7 +302,7 @@ impl Running<'_> {
                 "{names} {are} gone from the task list, without being done\nhint: `{restore}` brings the list back"
             ));
         }
-        let lost: Vec<&Item> = lost.iter().filter(|task| self.is_in_scope(before, task)).collect();
+        let lost: Vec<&Item> = lost.iter().filter(|task| self.plan.is_in_scope(before, task)).collect();
         let lost = lost.into_iter().map(|task| LostTask::of(task, before, iteration));
         self.task_watch.lost.extend(lost);
     }

@@ -123,7 +123,7 @@ impl Quarantine {
     pub fn publish(&self, objects: &Utf8Path, sharing: Option<Sharing>, syncing: Syncing) -> Result<()> {
         self.publish_those(objects, sharing, syncing, |name| {
             let target = objects.join(&name[..2]).join(&name[2..]);
-            target.exists() && self.is_sound(objects, name) && freshen(&target, syncing).is_ok()
+            target.exists() && self.is_sound(objects, name) && freshen(&target).is_ok()
         })
         .map(drop)
     }
@@ -137,10 +137,12 @@ impl Quarantine {
         is_there: impl Fn(&str) -> bool,
     ) -> Result<usize> {
         let found = self.list()?;
-        let absent: Vec<_> = found.iter().filter(|(name, _)| !is_there(name)).collect();
+        let (there, absent): (Vec<_>, Vec<_>) = found.iter().partition(|(name, _)| is_there(name));
         if syncing == Syncing::Always {
-            let paths: Vec<_> = absent.iter().map(|(_, path)| path.clone()).collect();
-            disk::sync_each(&paths, &self.dir)?;
+            // What is there may be in the page cache alone.
+            let there = there.iter().map(|(name, _)| objects.join(&name[..2]).join(&name[2..]));
+            let paths: Vec<_> = absent.iter().map(|(_, path)| path.clone()).chain(there).collect();
+            disk::sync_each(&paths, &[&self.dir, objects])?;
         }
         for (name, path) in &absent {
             let folder = objects.join(&name[..2]);
@@ -148,16 +150,13 @@ impl Quarantine {
             link_into(path, &folder, &folder.join(&name[2..]))?;
             disk::share(&folder, sharing)?;
         }
-        if syncing == Syncing::Never {
-            return Ok(absent.len());
-        }
-        let mut touched: Vec<_> = found.iter().map(|(name, _)| objects.join(&name[..2])).collect();
-        touched.dedup();
-        for folder in &touched {
+        if syncing == Syncing::Always {
             // A gc may have packed what we put there and removed the folder: then it is git's to keep.
-            disk::sync_if_there(folder)?;
+            let mut touched: Vec<_> = found.iter().map(|(name, _)| objects.join(&name[..2])).collect();
+            touched.dedup();
+            touched.push(objects.to_owned());
+            disk::sync_each(&touched, &[objects])?;
         }
-        disk::sync_if_there(objects)?;
         Ok(absent.len())
     }
 
@@ -246,17 +245,15 @@ fn link_into(path: &Utf8Path, folder: &Utf8Path, target: &Utf8Path) -> Result<()
     result.with_context(|| format!("put an object at {target}"))
 }
 
-/// Freshens an object and makes it durable: it may be in the page cache alone.
-fn freshen(path: &Utf8Path, syncing: Syncing) -> io::Result<()> {
+/// Freshens an object.
+fn freshen(path: &Utf8Path) -> io::Result<()> {
     #[expect(
         clippy::disallowed_methods,
         reason = "the age that git prune looks at is the file system's, not the story's"
     )]
     let now = SystemTime::now();
     // Objects are read-only; their times may be set anyway by who owns them.
-    let file = File::open(path)?;
-    file.set_modified(now)?;
-    if syncing == Syncing::Always { file.sync_all() } else { Ok(()) }
+    File::open(path)?.set_modified(now)
 }
 
 pub fn kind(hash: HashKind) -> gix::hash::Kind {

@@ -37,8 +37,7 @@ impl RestorePoint {
     /// Notes durably, in the folder of a record, that this is about to be carried out, so that a recovery can finish it.
     pub fn note_in(&self, slot: &Slot) -> Result<()> {
         slot.create()?;
-        disk::write_durably(&slot.path(names::ROLLBACK), &pretty_json(self)?)?;
-        slot.sync_name()
+        disk::write_durably_with(&slot.path(names::ROLLBACK), &pretty_json(self)?, Vec::new(), true)
     }
 
     /// Returns the one that was noted in the folder of a record; `None` if there was none.

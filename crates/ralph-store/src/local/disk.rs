@@ -2,6 +2,9 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
+use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 
 use anyhow::{Context, Result};
 use camino::{Utf8Path, Utf8PathBuf};
@@ -13,6 +16,9 @@ use ralph_os::platform::{self, mode, set_mode, without_wait};
 
 /// Number of files from which one sync of the file system is cheaper than an fsync of each.
 const SYNCFS_MIN_FILES: usize = 500;
+
+/// Flushes that are asked for side by side at most.
+const MAX_FLUSHERS: usize = 8;
 
 /// Bytes that are free for the user on the file system of `dir`.
 pub fn free(dir: &Utf8Path) -> Result<u64> {
@@ -75,13 +81,6 @@ fn regular(file: File, path: &Utf8Path) -> io::Result<File> {
     )))
 }
 
-/// Forces the content of a file to the disk.
-pub fn sync_file(path: &Utf8Path) -> Result<()> {
-    open(path)
-        .and_then(|file| platform::sync(&file, path.as_std_path()))
-        .with_context(|| format!("sync {path}"))
-}
-
 /// Forces the content of a file, or the names in a folder, to the disk; fine if it is gone.
 pub fn sync_if_there(path: &Utf8Path) -> Result<()> {
     let opened = without_wait(0).read(true).open(path);
@@ -89,8 +88,8 @@ pub fn sync_if_there(path: &Utf8Path) -> Result<()> {
     synced.if_there().map(drop).with_context(|| format!("sync {path}"))
 }
 
-/// Forces every file below `dir` to the disk, and the folders that lead to one.
-pub fn sync_all_in(dir: &Utf8Path) -> Result<()> {
+/// Returns every file below `dir`, and the folders that lead to one.
+pub fn all_in(dir: &Utf8Path) -> Result<Vec<Utf8PathBuf>> {
     let mut found = Vec::new();
     let mut unread = vec![dir.to_owned()];
     while let Some(folder) = unread.pop() {
@@ -102,15 +101,38 @@ pub fn sync_all_in(dir: &Utf8Path) -> Result<()> {
             if path.is_dir() { unread.push(path) } else { found.push(path) }
         }
     }
-    sync_each(&found, dir)
+    Ok(found)
 }
 
-/// Forces files and folders to the disk, all of them on the file system of `dir`; fine if some are gone.
-pub fn sync_each(paths: &[Utf8PathBuf], dir: &Utf8Path) -> Result<()> {
-    if paths.len() > SYNCFS_MIN_FILES && sync_file_system(dir)? {
-        return Ok(());
+/// Forces files and folders to the disk, in no order; fine if some are gone. All of them are on the file systems of `dirs`.
+///
+/// A flush waits for the disk, and many wait no longer than one: what has no order is flushed side by side.
+pub fn sync_each(paths: &[Utf8PathBuf], dirs: &[&Utf8Path]) -> Result<()> {
+    if paths.len() > SYNCFS_MIN_FILES {
+        let mut is_synced = true;
+        for dir in dirs {
+            is_synced &= sync_file_system(dir)?;
+        }
+        if is_synced {
+            return Ok(());
+        }
     }
-    paths.iter().try_for_each(|path| sync_if_there(path))
+    if let [path] = paths {
+        return sync_if_there(path);
+    }
+    let next = AtomicUsize::new(0);
+    let flush = || {
+        while let Some(path) = paths.get(next.fetch_add(1, Ordering::Relaxed)) {
+            sync_if_there(path)?;
+        }
+        Ok(())
+    };
+    thread::scope(|scope| {
+        let flushers: Vec<_> = (0..MAX_FLUSHERS.min(paths.len())).map(|_| scope.spawn(flush)).collect();
+        let ended = flushers.into_iter().map(|one| one.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        // All are waited for, also behind one that failed.
+        ended.collect::<Vec<_>>().into_iter().collect()
+    })
 }
 
 /// Forces all that was written to the file system of `dir` to the disk, where the system can do that.
@@ -131,6 +153,25 @@ pub fn write_durably(path: &Utf8Path, bytes: &[u8]) -> Result<()> {
     write_through(&draft_of(path), path, bytes, 0o666)
 }
 
+/// Does the same with a file that vouches for `others`, which are written: where it is there, so are they. The name of its
+/// folder is made durable, too, if that is new.
+pub fn write_durably_with(
+    path: &Utf8Path,
+    bytes: &[u8],
+    mut others: Vec<Utf8PathBuf>,
+    is_folder_new: bool,
+) -> Result<()> {
+    let draft = draft_of(path);
+    write_new(&draft, bytes, 0o666).with_context(|| format!("write {path}"))?;
+    others.push(draft.clone());
+    let folder = path.parent().unwrap_or(Utf8Path::new("/"));
+    sync_each(&others, &[folder])?;
+    fs::rename(&draft, path).with_context(|| format!("write {path}"))?;
+    let folders: Vec<_> =
+        folder.ancestors().take(if is_folder_new { 2 } else { 1 }).map(ToOwned::to_owned).collect();
+    sync_each(&folders, &[folder])
+}
+
 /// Does the same with a file for the user alone.
 pub fn write_private(path: &Utf8Path, bytes: &[u8]) -> Result<()> {
     write_private_through(&draft_of(path), path, bytes)
@@ -146,16 +187,20 @@ fn draft_of(path: &Utf8Path) -> Utf8PathBuf {
 }
 
 fn write_through(draft: &Utf8Path, path: &Utf8Path, bytes: &[u8], mode: u32) -> Result<()> {
-    // Whatever has this name: a draft that a kill left, or what an agent put there.
-    let removed = fs::remove_file(draft).if_there();
-    let written = removed.and_then(|_| {
-        let mut file = platform::with_mode(mode).write(true).create_new(true).open(draft)?;
-        file.write_all(bytes)?;
+    let written = write_new(draft, bytes, mode).and_then(|file| {
         file.sync_all()?;
         fs::rename(draft, path)
     });
     written.with_context(|| format!("write {path}"))?;
     sync_if_there(path.parent().unwrap_or(Utf8Path::new("/")))
+}
+
+/// Writes a file in the place of whatever has this name: a draft that a kill left, or what an agent put there.
+fn write_new(path: &Utf8Path, bytes: &[u8], mode: u32) -> io::Result<File> {
+    fs::remove_file(path).if_there()?;
+    let mut file = platform::with_mode(mode).write(true).create_new(true).open(path)?;
+    file.write_all(bytes)?;
+    Ok(file)
 }
 
 /// Returns what is in a folder, in order; nothing if it is not there. Names that are not UTF-8 are none of ours.

@@ -354,13 +354,12 @@ impl Slot {
     /// Writes what must be known before the agent starts, and makes it durable.
     pub fn begin(&self, begin: &Begin, prompt: &str, tasks: &[u8]) -> Result<()> {
         self.create()?;
-        for (name, bytes) in [(names::PROMPT, prompt.as_bytes()), (names::TASKS_BEFORE, tasks)] {
-            let path = self.path(name);
-            fs::write(&path, bytes).with_context(|| format!("write {path}"))?;
-            disk::sync_file(&path)?;
+        let written = [(names::PROMPT, prompt.as_bytes()), (names::TASKS_BEFORE, tasks)];
+        for (name, bytes) in written {
+            self.write(name, bytes)?;
         }
-        disk::write_durably(&self.path(names::BEGIN), &pretty_json(begin)?)?;
-        self.sync_name()
+        let written = written.map(|(name, _)| self.path(name)).into();
+        disk::write_durably_with(&self.path(names::BEGIN), &pretty_json(begin)?, written, true)
     }
 
     /// Returns where the refs of the project stood before the agent started; nothing if that is not known.
@@ -382,11 +381,6 @@ impl Slot {
         disk::read_json(&self.path(names::BEGIN))
     }
 
-    /// Makes it durable that the folder is there.
-    pub(crate) fn sync_name(&self) -> Result<()> {
-        disk::sync_if_there(self.dir.parent().unwrap_or(&self.dir))
-    }
-
     /// Writes a file that a recovery goes by, durably. What an earlier try wrote stays.
     pub fn write_once(&self, name: &str, bytes: &[u8]) -> Result<()> {
         let path = self.path(name);
@@ -406,16 +400,14 @@ impl Slot {
         // work by now.
         let done = [names::PROMPT, names::TASKS_BEFORE, names::BEGIN, names::REFS_BEFORE];
         let is_begun = self.path(names::BEGIN).exists();
-        for path in disk::children(&self.dir)? {
+        let mut written = disk::children(&self.dir)?;
+        written.retain(|path| {
             // An empty file that is lost is read as an empty one.
             let has_bytes = path.metadata().is_ok_and(|found| found.is_file() && found.len() > 0);
-            if has_bytes && !path.file_name().is_some_and(|name| done.contains(&name)) {
-                disk::sync_file(&path)?;
-            }
-        }
-        disk::sync_all_in(&self.objects())?;
-        disk::write_durably(&self.path(names::MANIFEST), &pretty_json(draft)?)?;
-        if is_begun { Ok(()) } else { self.sync_name() }
+            has_bytes && !path.file_name().is_some_and(|name| done.contains(&name))
+        });
+        written.extend(disk::all_in(&self.objects())?);
+        disk::write_durably_with(&self.path(names::MANIFEST), &pretty_json(draft)?, written, !is_begun)
     }
 
     pub fn draft(&self) -> Result<Option<Draft>> {

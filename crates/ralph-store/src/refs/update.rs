@@ -224,9 +224,8 @@ impl Refs<'_> {
                 path.ancestors().skip(1).take_while(|folder| folder != common).map(Utf8Path::to_owned),
             );
         }
-        // The deepest first: a name must be durable before the folder above it is.
-        folders.sort_by(|one, other| other.cmp(one));
+        folders.sort();
         folders.dedup();
-        folders.iter().try_for_each(|folder| disk::sync_if_there(folder))
+        disk::sync_each(&folders, &[common])
     }
 }

@@ -285,14 +285,17 @@ pub fn state(
 
 /// `the limit of 3 attempts`: which one a session came to.
 pub fn limit(session: &Session) -> String {
-    match session.limit {
-        None => "a limit".to_owned(),
-        Some(Limit::Iterations) => {
-            format!("the limit of {}", counted(u64::from(session.max_iterations), "attempt"))
-        }
-        Some(Limit::Duration) => "the limit of time".to_owned(),
-        Some(Limit::Wait) => "the limit of waiting".to_owned(),
-        Some(limit) => format!("the limit of {limit}"),
+    let of = session.limit.map(|limit| limit_of(limit, u64::from(session.max_iterations)));
+    of.map_or_else(|| "a limit".to_owned(), |of| format!("the limit of {of}"))
+}
+
+/// `3 attempts`, `time`: what a limit is of.
+pub fn limit_of(limit: Limit, attempts: u64) -> String {
+    match limit {
+        Limit::Iterations => counted(attempts, "attempt"),
+        Limit::Duration => "time".to_owned(),
+        Limit::Wait => "waiting".to_owned(),
+        Limit::Tokens | Limit::Cost | Limit::Later(_) => limit.to_string(),
     }
 }
 

@@ -7,7 +7,7 @@ use ralph_core::record::{
     Summary, TaskCounts, TaskName, Timestamp, join_truncated,
 };
 
-use super::ending::{done, feature_name, state};
+use super::ending::{done, feature_name, limit_of, state};
 use super::local_time::{day, short_day};
 use super::needs::{answered, need_sign};
 use super::style::{Look, Screen, columns, counted, cut, dollars, grouped, joined, one_line, padded, times};
@@ -85,12 +85,9 @@ pub fn ended(end: &End, totals: &SessionTotals) -> String {
     let End { status, reason, limit, by } = *end;
     match (reason, limit) {
         _ if status == Status::Running => "running".to_owned(),
-        (Some(StopReason::LimitReached), Some(Limit::Iterations)) => {
-            format!("limit of {}", counted(totals.attempts as u64, "attempt"))
+        (Some(StopReason::LimitReached), Some(limit)) => {
+            format!("limit of {}", limit_of(limit, totals.attempts as u64))
         }
-        (Some(StopReason::LimitReached), Some(Limit::Duration)) => "limit of time".to_owned(),
-        (Some(StopReason::LimitReached), Some(Limit::Wait)) => "limit of waiting".to_owned(),
-        (Some(StopReason::LimitReached), Some(limit)) => format!("limit of {limit}"),
         (Some(StopReason::Completed), _) => "all done".to_owned(),
         (Some(StopReason::AgentUnusable), _) => "the agent cannot be used".to_owned(),
         (Some(StopReason::ValidationUnusable), _) => "the validation is broken".to_owned(),

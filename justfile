@@ -14,6 +14,10 @@ lint:
     cargo clippy --all-targets -- -D warnings
     cargo clippy --all-targets --manifest-path fuzz/Cargo.toml --target-dir target -- -D warnings
 
+# Look at a change in some minutes: format, lints, unit tests of what it touches, ten scenes; `just quick HEAD~3`
+quick *revision:
+    python3 -B scripts/quick.py {{revision}}
+
 # Run the tests: `just test store` for some of them
 test *args:
     cargo test {{args}}

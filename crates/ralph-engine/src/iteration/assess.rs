@@ -21,14 +21,14 @@ use ralph_core::record::{
 use ralph_git::worktree::PathChange;
 use ralph_store::{PutBack, PutBackKind, Slot, names as slot_names};
 
-use super::super::baseline::OUTPUTS;
-use super::super::iteration_context::validation_cause;
-use super::super::left_behind::{EMPTY, Undone};
-use super::super::restoring::put_back::{Side, names};
-use super::super::restoring::rollback::Rollback;
-use super::super::running::Running;
-use super::super::stop::Ending;
 use super::stages::{Ran, Sealed, StartedIteration};
+use crate::baseline::OUTPUTS;
+use crate::iteration_context::validation_cause;
+use crate::left_behind::{EMPTY, Undone};
+use crate::restoring::put_back::{Side, names};
+use crate::restoring::rollback::Rollback;
+use crate::running::Running;
+use crate::stop::Ending;
 
 /// Maximum number of changed files that are read.
 const MAX_READ_FILES: usize = 3000;

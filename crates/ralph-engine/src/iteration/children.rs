@@ -15,16 +15,16 @@ use ralph_git::worktree::PathChange;
 use ralph_os::process::oom_kills;
 use ralph_store::{Slot, names};
 
-use super::super::baseline::OUTPUTS;
-use super::super::judging::NO_TESTS_YET;
-use super::super::lane::move_left_out_aside;
-use super::super::prompt_size::what_fills;
-use super::super::restoring::put_back::names as names_of;
-use super::super::running::Running;
-use super::super::test_reports::keep_named_tests;
 use super::protect::{Restored, put_protected_back};
 use super::stages::{Ran, Sealed, StartedIteration};
 use super::unseen::file_time;
+use crate::baseline::OUTPUTS;
+use crate::judging::NO_TESTS_YET;
+use crate::lane::move_left_out_aside;
+use crate::prompt_size::what_fills;
+use crate::restoring::put_back::names as names_of;
+use crate::running::Running;
+use crate::test_reports::keep_named_tests;
 
 /// Maximum number of files that a message names.
 const MAX_NAMED_FILES: usize = 5;

@@ -17,13 +17,13 @@ use ralph_core::record::{
 use ralph_os::platform::repo_path;
 use ralph_store::Begin;
 
-use super::super::ask::ask;
-use super::super::judge::Verdict;
-use super::super::plan::Plan;
-use super::super::recorder::Recorder;
-use super::super::settings::{excerpt_choice, iteration_summarizer};
-use super::super::snapshot_taken::SnapshotTaken;
 use super::stages::Ran;
+use crate::ask::ask;
+use crate::judge::Verdict;
+use crate::plan::Plan;
+use crate::recorder::Recorder;
+use crate::settings::{excerpt_choice, iteration_summarizer};
+use crate::snapshot_taken::SnapshotTaken;
 
 /// Longest summary that is kept, in characters.
 const MAX_SUMMARY_CHARS: usize = 2000;

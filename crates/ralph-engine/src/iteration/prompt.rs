@@ -7,14 +7,14 @@ use ralph_core::progress::historical;
 use ralph_core::record::{Event, Task};
 use ralph_store::Begin;
 
-use super::super::ask::ask;
-use super::super::memory::{Reason, RecalledHistory};
-use super::super::plan::Plan;
-use super::super::prompting::{Failures, Prompt, PromptRequest, Prompting};
-use super::super::recorder::Recorder;
-use super::super::running::{Past, warn};
-use super::super::settings::history_summarizer;
-use super::super::units::{self, UnitTasks};
+use crate::ask::ask;
+use crate::memory::{Reason, RecalledHistory};
+use crate::plan::Plan;
+use crate::prompting::{Failures, Prompt, PromptRequest, Prompting};
+use crate::recorder::Recorder;
+use crate::running::{Past, warn};
+use crate::settings::history_summarizer;
+use crate::units::{self, UnitTasks};
 
 /// The input of the summarizing command, as a multiple of the prompt's budget.
 const MATERIAL_FACTOR: usize = 4;

@@ -8,12 +8,12 @@ use ralph_git::worktree::{PathChange, RawPath};
 use ralph_store::names::PROTECTED;
 use ralph_store::{Begin, PutBack, PutBackKind, Slot};
 
-use super::super::plan::Plan;
-use super::super::recorder::Recorder;
-use super::super::restoring::put_back::names;
-use super::super::restoring::rollback::Rollback;
-use super::super::restoring::scratch_work_tree::ScratchWorkTree;
-use super::super::running::warn as warn_of;
+use crate::plan::Plan;
+use crate::recorder::Recorder;
+use crate::restoring::put_back::names;
+use crate::restoring::rollback::Rollback;
+use crate::restoring::scratch_work_tree::ScratchWorkTree;
+use crate::running::warn as warn_of;
 
 /// Maximum number of files that a message names.
 const MAX_NAMED_FILES: usize = 5;

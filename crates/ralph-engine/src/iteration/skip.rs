@@ -10,12 +10,12 @@ use ralph_core::record::{
 };
 use ralph_store::{Begin, Slot, names};
 
-use super::super::control::waiting_hints::hints_of;
-use super::super::lane::prepare_attempt_in_lane;
-use super::super::restoring::last_green::Attempt;
-use super::super::restoring::rollback::Rollback;
-use super::super::running::Running;
 use super::unfinished;
+use crate::control::waiting_hints::hints_of;
+use crate::lane::prepare_attempt_in_lane;
+use crate::restoring::last_green::Attempt;
+use crate::restoring::rollback::Rollback;
+use crate::running::Running;
 
 /// Maximum number of commits that a warning names.
 const MAX_NAMED_COMMITS: usize = 5;

@@ -12,9 +12,9 @@ use ralph_core::record::{
 use ralph_git::worktree::{PathChange, TreeEntry};
 use ralph_store::{Begin, Slot};
 
-use super::super::judge::Verdict;
-use super::super::snapshot_taken::{BlobChange, SnapshotTaken};
 use super::protect::Restored;
+use crate::judge::Verdict;
+use crate::snapshot_taken::{BlobChange, SnapshotTaken};
 
 /// An iteration whose prompt is in the spool.
 pub(crate) struct StartedIteration<'a> {

@@ -16,9 +16,9 @@ use ralph_git::worktree::{ChangeTime, UnseenEntries};
 use ralph_os::platform::{changed_at, own_outputs};
 use ralph_store::{Identity, Slot};
 
-use super::super::plan::Plan;
-use super::super::recorder::Recorder;
 use super::stages::Sealed;
+use crate::plan::Plan;
+use crate::recorder::Recorder;
 
 /// The file of our own whose time says what time it is for files.
 const CLOCK_FILE: &str = "clock";

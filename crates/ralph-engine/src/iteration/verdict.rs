@@ -13,15 +13,15 @@ use ralph_core::record::{
 };
 use ralph_project::tasks::set_marks;
 
-use super::super::clean::Checked;
-use super::super::judge::{self, Goal, Verdict};
-use super::super::lane::why_moved;
-use super::super::left_behind::Undone;
-use super::super::running::Running;
-use super::super::snapshot_taken::SnapshotTaken;
-use super::super::task_watch::LostTask;
 use super::assess::Passing;
 use super::stages::{Judged, Ran, StartedIteration};
+use crate::clean::Checked;
+use crate::judge::{self, Goal, Verdict};
+use crate::lane::why_moved;
+use crate::left_behind::Undone;
+use crate::running::Running;
+use crate::snapshot_taken::SnapshotTaken;
+use crate::task_watch::LostTask;
 
 /// Maximum number of names in a text.
 const MAX_NAMES: usize = 3;

@@ -8,9 +8,9 @@ use ralph_core::record::{Iteration, LeftOut, ObjectId, Outcome, Session, UserFil
 use ralph_git::worktree::{PathChange, RawPath, TreeEntry, WorkTree};
 use ralph_store::{Slot, Store, newest_written};
 
-use super::super::recorder::Recorder;
-use super::super::snapshot_taken::SnapshotTaken;
 use super::surviving;
+use crate::recorder::Recorder;
+use crate::snapshot_taken::SnapshotTaken;
 
 /// Maximum number of names in the record of a session.
 const MAX_RECORDED_FILES: usize = 1000;

@@ -8,9 +8,9 @@ use ralph_core::record::{ObjectId, RecordKind, Session, Timestamp};
 use ralph_os::clock::Clock;
 use ralph_store::{Draft, SessionLog, Slot};
 
-use super::super::recorded_progress::expected_progress;
-use super::super::snapshot_taken::SnapshotTaken;
 use super::Recorder;
+use crate::recorded_progress::expected_progress;
+use crate::snapshot_taken::SnapshotTaken;
 
 /// The record of a start or a resumption before it is written.
 pub struct Opening<'l> {

@@ -11,9 +11,9 @@ use ralph_git::worktree::{PathChange, PrivateIndex, RawPath, TreeEntry};
 use ralph_os::process::{create_private_dir, was_cut_short};
 use ralph_store::{SessionRefs, Slot, Snapshot, SpoolMeta};
 
-use super::super::snapshot_taken::SnapshotTaken;
-use super::super::watched_work_tree::Look;
 use super::Recorder;
+use crate::snapshot_taken::SnapshotTaken;
+use crate::watched_work_tree::Look;
 
 /// What to do where git had to be ended while it read the work tree.
 const FILTER_HINT: &str = "\nhint: if a clean filter hangs, `git config --get-regexp '^filter[.]'` names it; `snapshots = false` records without the work tree";

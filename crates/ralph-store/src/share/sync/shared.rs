@@ -9,8 +9,8 @@ use crate::refs::database::RefUpdate;
 use crate::refs::naming::INCOMING_PREFIX;
 use ralph_core::record::{ObjectId, Timestamp};
 
-use super::super::remote::{PushOutcome, Strictness, Unreachable};
 use super::{Direction, Sync};
+use crate::share::remote::{PushOutcome, Strictness, Unreachable};
 
 /// How often a rejected push of a shared ref is repeated while the ref does not move.
 const MAX_PUSH_ATTEMPTS: u32 = 12;

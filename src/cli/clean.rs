@@ -7,7 +7,7 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use ralph_core::record::{RALPH, Refusal, SessionId, SessionName};
-use ralph_store::{Extent, Leftover, Plan, PurgeReport, Remote, Rules, Store, tombstones};
+use ralph_store::{CleanPlan, Extent, Leftover, PurgeReport, Remote, Rules, Store, tombstones};
 use ralph_ui::style::{counted, grouped, one_line};
 
 use super::{Context, ExitCode, Json, SessionChoice, confirm, emit, lane, note, remotes, sessions, warn};
@@ -94,7 +94,7 @@ pub fn run(args: &CleanArgs, context: &Context) -> Result<ExitCode> {
 }
 
 /// Asks before records go. If no person can answer, as in a job by the clock, the rules that were given are the answer.
-fn confirm_clean(plan: &Plan) -> Result<()> {
+fn confirm_clean(plan: &CleanPlan) -> Result<()> {
     if plan.sessions.is_empty() {
         return Ok(());
     }
@@ -108,7 +108,7 @@ fn confirm_clean(plan: &Plan) -> Result<()> {
     }
 }
 
-fn write(out: &mut impl Write, plan: &Plan, extent: Extent, is_dry_run: bool) -> io::Result<()> {
+fn write(out: &mut impl Write, plan: &CleanPlan, extent: Extent, is_dry_run: bool) -> io::Result<()> {
     let what = match extent {
         Extent::Snapshots => "snapshots of ",
         Extent::All => "",

@@ -18,7 +18,8 @@ use std::process::Command;
 
 use failure_excerpt::{Output, Tally, examine};
 use ralph_core::judge::{
-    ChangedFile, Decision, Evidence, Lookup, OwnFiles, SecondResult, closable, counts_fell, decide, findings,
+    ChangedFile, Decision, Lookup, Measurements, OwnFiles, SecondResult, closable, counts_fell, decide,
+    findings,
 };
 use ralph_core::record::{TaskName, TrustedState};
 use tasklist::TaskList;
@@ -143,7 +144,7 @@ fn judge(attempt: &Attempt, trusted: &Tally) -> Judged {
     };
     let mut second = None;
     loop {
-        let decision = decide(&Evidence {
+        let decision = decide(&Measurements {
             refuse: &refuse,
             refuses: true,
             is_validated: true,

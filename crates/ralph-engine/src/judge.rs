@@ -10,7 +10,7 @@ use ralph_core::record::{AgentRun, Claim, Claims, ExitReason, Outcome, TaskName,
 
 /// What shows that an attempt did what it was asked for.
 #[derive(Debug, Clone, Copy)]
-pub enum Goal<'a> {
+pub enum Proof<'a> {
     /// The boxes of these tasks of the list before, which it was asked for, and of what belongs to them.
     Boxes(&'a BTreeSet<TaskName>),
     Artifact {
@@ -18,7 +18,7 @@ pub enum Goal<'a> {
     },
 }
 
-impl Goal<'_> {
+impl Proof<'_> {
     /// Returns true if this asks for an item. Nobody asked for what the agent itself wrote down as done.
     fn asks_for(&self, item: &Item) -> bool {
         match self {
@@ -76,7 +76,7 @@ pub fn judge(
     agent: Option<&AgentRun>,
     validation: Option<&Validation>,
     passes: bool,
-    goal: Goal<'_>,
+    proof: Proof<'_>,
     completion: Completion,
 ) -> Verdict {
     // Between a crash and the next start people go on: what they put into the list is no claim of the agent's.
@@ -90,16 +90,16 @@ pub fn judge(
         (pairing, ticked)
     };
     let done = ticked.iter().filter_map(|ticked| ticked.before);
-    let done = done.filter(|item| item.is_task() && goal.asks_for(item));
+    let done = done.filter(|item| item.is_task() && proof.asks_for(item));
     let done: Vec<TaskName> = done.map(|item| item.name.clone()).collect();
     let (others, own): (Vec<&Ticked<'_>>, Vec<&Ticked<'_>>) = ticked
         .iter()
-        .partition(|ticked| ticked.before.is_some_and(|item| item.is_task() && !goal.asks_for(item)));
+        .partition(|ticked| ticked.before.is_some_and(|item| item.is_task() && !proof.asks_for(item)));
     let succeeded = agent.is_some_and(|run| run.succeeded);
     let is_promised = agent.is_some_and(|run| run.succeeded && final_message::promise(&run.final_text));
-    let is_there = match goal {
-        Goal::Boxes(_) => !done.is_empty(),
-        Goal::Artifact { exists } => exists,
+    let is_there = match proof {
+        Proof::Boxes(_) => !done.is_empty(),
+        Proof::Artifact { exists } => exists,
     };
     let is_interrupted = agent
         .is_none_or(|run| run.exit.reason == Some(ExitReason::Interrupted) || run.was_cut_short)
@@ -115,7 +115,7 @@ pub fn judge(
     let ticked_in_vain = if is_success { others.clone() } else { ticked.iter().collect() };
     let is_complete = is_promised && succeeded && completion == Completion::Promise;
     let mut false_claim = Vec::new();
-    let is_all_done = matches!(goal, Goal::Artifact { .. }) || after.counts().open == 0;
+    let is_all_done = matches!(proof, Proof::Artifact { .. }) || after.counts().open == 0;
     if is_promised && !is_complete && !(is_success && is_all_done) {
         false_claim.push(Claim::Promise);
     }

@@ -26,7 +26,7 @@ use ralph_store::{
 
 use super::commits::committing::finish_index_update;
 use super::iteration::{compose, restore_protected};
-use super::judge::{self, Goal};
+use super::judge::{self, Proof};
 use super::lane;
 use super::left_spools::of_this_work_tree;
 use super::plan::Plan;
@@ -286,8 +286,8 @@ fn interrupted(
     let after = found.as_deref().and_then(|bytes| TaskList::parse(bytes).ok());
     let after = after.unwrap_or_else(|| before.clone());
     let nothing = BTreeSet::new();
-    let goal = Goal::Boxes(&nothing);
-    let verdict = judge::judge([&before, &after], None, None, false, goal, Completion::Verified);
+    let proof = Proof::Boxes(&nothing);
+    let verdict = judge::judge([&before, &after], None, None, false, proof, Completion::Verified);
     recorder.reopen_boxes(slot, &verdict.to_open.iter().collect::<Vec<_>>(), &after)?;
     let counts =
         tasks::read(&files, &place.tasks_path).map_or_else(|_| after.counts(), |tasks| tasks.counts());

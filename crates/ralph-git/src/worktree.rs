@@ -41,7 +41,7 @@ use ralph_os::process::{Marker, Tool};
 use ralph_os::sandbox::Fence;
 use ralph_project::project_files::{ProjectFiles, allowed_folders};
 
-use budget::Budget;
+use budget::SnapshotBudget;
 use changed_file::ALL_SUBMODULES;
 use filters::with_settings;
 use raw_path::split;
@@ -82,7 +82,7 @@ pub struct WorkTree {
     has_gitlinks: bool,
     /// Files of earlier snapshots that a changed `.gitignore` ignores; `None` if none was changed.
     newly_ignored: Option<BTreeSet<RawPath>>,
-    budget: Budget,
+    budget: SnapshotBudget,
     /// Time limit of git for a snapshot: shorter after one timed out, so that no night is spent waiting.
     limit: Duration,
     /// Set for every git that we start, so that it is found and stopped if we die first.
@@ -126,7 +126,7 @@ impl WorkTree {
             written: None,
             has_gitlinks: false,
             newly_ignored: None,
-            budget: Budget::default(),
+            budget: SnapshotBudget::default(),
             limit: SNAPSHOT_TIMEOUT,
             marker: None,
             lane: None,

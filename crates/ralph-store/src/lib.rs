@@ -59,7 +59,7 @@ pub use refs::queries::Refs;
 pub use refs::recovery::RefState;
 pub use refs::update::Conflict;
 pub use restore_point::{PutBack, PutBackKind, Restoration, RestorePoint};
-pub use retention::{Expired, Extent, Plan, Retained, Rules};
+pub use retention::{CleanPlan, Expired, Extent, Retained, Rules};
 pub use share::elsewhere::RemoteRun;
 pub use share::incoming::stays_inside;
 pub use share::notes;

@@ -67,7 +67,7 @@ pub struct Retained {
 
 /// What would go.
 #[derive(Debug, Default, Serialize)]
-pub struct Plan {
+pub struct CleanPlan {
     pub sessions: Vec<Expired>,
     pub staying: Vec<Retained>,
     /// Refs of restorations, of what we moved aside, and of what came in with a sync that was killed.
@@ -82,9 +82,9 @@ pub struct Plan {
 
 impl Store {
     /// Works out what goes of the sessions in `logs` by the rules. Changes nothing.
-    pub fn plan_clean(&self, logs: &[SessionLog], rules: Rules) -> Result<Plan> {
+    pub fn plan_clean(&self, logs: &[SessionLog], rules: Rules) -> Result<CleanPlan> {
         let snapshots = self.refs_of_ours(SNAPSHOT_PREFIX)?;
-        let mut plan = Plan::default();
+        let mut plan = CleanPlan::default();
         for log in unkept(logs, rules) {
             let mut refs = Vec::new();
             if let Some(tip) = snapshots.get(&log.refs.snapshot()) {
@@ -124,8 +124,8 @@ impl Store {
     }
 
     /// Carries out a plan. What has changed since the plan was made stays, and is reported.
-    pub fn clean(&self, plan: Plan, at: Timestamp) -> Result<Plan> {
-        let mut done = Plan { bytes: plan.bytes, staying: plan.staying, ..Plan::default() };
+    pub fn clean(&self, plan: CleanPlan, at: Timestamp) -> Result<CleanPlan> {
+        let mut done = CleanPlan { bytes: plan.bytes, staying: plan.staying, ..CleanPlan::default() };
         for going in plan.sessions {
             if self.is_running(&going.session)? {
                 done.staying.push(Retained { session: going.session, reason: "it runs".to_owned() });

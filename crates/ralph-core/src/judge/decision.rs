@@ -33,7 +33,7 @@ pub enum SecondResult {
 ///
 /// Many fields: each is one kind of evidence.
 #[derive(Debug, Clone, Copy)]
-pub struct Evidence<'a> {
+pub struct Measurements<'a> {
     /// The codes of `validation.refuse`.
     pub refuse: &'a [String],
     /// False if nothing is refused, because no success depends on it or nothing can be compared.
@@ -160,7 +160,7 @@ struct Doubt {
 }
 
 /// Decides by the first doubt that the settings refuse.
-pub fn decide(evidence: &Evidence<'_>) -> Decision {
+pub fn decide(evidence: &Measurements<'_>) -> Decision {
     let mut doubts: Vec<Doubt> = [
         evidence.runs_by_itself(),
         evidence.contradiction(),
@@ -217,7 +217,7 @@ impl Doubt {
     }
 }
 
-impl Evidence<'_> {
+impl Measurements<'_> {
     fn refuses(&self, code: FlagCode) -> bool {
         self.refuses && self.refuse.iter().any(|refused| refused == code.as_str())
     }

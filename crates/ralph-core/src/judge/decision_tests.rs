@@ -3,7 +3,7 @@
 use failure_excerpt::{Groups, Level, NamedTest, Ran, Tally, TestStatus};
 use tasklist::Languages;
 
-use super::{Decision, DiffFindings, Evidence, Finding, SecondResult, decide};
+use super::{Decision, DiffFindings, Finding, Measurements, SecondResult, decide};
 use crate::record::{Flag, FlagCode, TrustedState};
 
 const DEFAULT: &[&str] = &["contradiction", "focus", "skip", "vanished", "shrunk", "judge", "idle"];
@@ -94,7 +94,7 @@ fn shown(case: &Case) -> String {
     let texts = [case.text];
     let refuse: Vec<String> = case.settings.refuse.iter().map(|code| (*code).to_owned()).collect();
     let unseen = case.unseen.map(|text| (text.to_owned(), vec![".env".to_owned()]));
-    let evidence = Evidence {
+    let evidence = Measurements {
         refuse: &refuse,
         refuses: case.settings.refuses,
         is_validated: case.tests.is_some(),
@@ -537,7 +537,7 @@ fn flags_have_one_order() {
     let diff = DiffFindings { removed: finding("a.py", "", 1), ..DiffFindings::default() };
     let (now, before) = (tally(40, 1), tally(41, 1));
     let names = ["T005".to_owned(), "T006".to_owned()];
-    let evidence = Evidence {
+    let evidence = Measurements {
         refuse: &["judge".to_owned()],
         refuses: true,
         is_validated: true,
@@ -569,7 +569,7 @@ fn flags_have_one_order() {
         is_undoing_ordered: false,
         found: &[],
     };
-    let shown = |evidence: &Evidence<'_>| {
+    let shown = |evidence: &Measurements<'_>| {
         let Decision::Accepted(flags) = decide(evidence) else { panic!("it is refused") };
         flags.iter().map(|flag| format!("{}: {}", flag.code, flag.text)).collect::<Vec<_>>()
     };
@@ -587,9 +587,9 @@ fn flags_have_one_order() {
             "left-out: validated without .env, which no commit takes",
         ]
     );
-    let one = Evidence { others: &names[..1], unticks: false, known_failures: 1, ..evidence };
+    let one = Measurements { others: &names[..1], unticks: false, known_failures: 1, ..evidence };
     assert_eq!(shown(&one)[3], "others: also ticked T005");
-    let first = Evidence { flaky_times: 1, ..one };
+    let first = Measurements { flaky_times: 1, ..one };
     assert_eq!(shown(&first)[5], "flaky: passed in the second run: x (flaky)");
     assert_eq!(shown(&one)[6], "known-failures: 1 test fails that failed before the start");
 }

@@ -25,7 +25,9 @@ mod ticks;
 mod unseen;
 
 pub use bare::asks_for_bare_file;
-pub use decision::{Decision, Evidence, SecondResult, contradiction, counts_fell, decide, is_contradicted};
+pub use decision::{
+    Decision, Measurements, SecondResult, contradiction, counts_fell, decide, is_contradicted,
+};
 pub use diff::{ChangedFile, DiffFindings, Finding, findings};
 pub use flaky::{is_cheap, lies_in_changed, may_be_flaky};
 pub use ignored::{

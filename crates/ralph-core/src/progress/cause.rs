@@ -10,7 +10,7 @@ use crate::record::{
 
 /// What is known of an iteration when its cause is asked for.
 #[derive(Debug, Clone, Copy)]
-pub struct Evidence<'a> {
+pub struct Sources<'a> {
     /// With outcome, exits and durations; its cause is ignored.
     pub iteration: &'a Iteration,
     /// What the agent said last. Only its end is needed.
@@ -36,7 +36,7 @@ pub struct Found<'a> {
 }
 
 /// Returns the cause. `None` for a success, and for an outcome that only a later version knows.
-pub fn cause(evidence: &Evidence<'_>) -> Option<String> {
+pub fn cause(evidence: &Sources<'_>) -> Option<String> {
     let iteration = evidence.iteration;
     let words = match iteration.outcome {
         Outcome::Success | Outcome::Later(_) | Outcome::Skipped | Outcome::Checked | Outcome::Reopened => {
@@ -74,7 +74,7 @@ pub const OPEN_BOX: &str = "open-";
 /// The cause of an iteration whose loop died before it could record it.
 pub const LOOP_DIED: &str = "the loop died before this iteration was recorded";
 
-fn interruption(evidence: &Evidence<'_>) -> String {
+fn interruption(evidence: &Sources<'_>) -> String {
     let iteration = evidence.iteration;
     let is_stopped = iteration.exit_reason == Some(ExitReason::Interrupted);
     if !is_stopped && iteration.failure_class.is_some() {
@@ -84,7 +84,7 @@ fn interruption(evidence: &Evidence<'_>) -> String {
     format!("stopped by the user while the {child} ran")
 }
 
-fn failure(evidence: &Evidence<'_>) -> String {
+fn failure(evidence: &Sources<'_>) -> String {
     let (words, _) = charge(evidence);
     words.unwrap_or_else(|| match evidence.artifact {
         Some(artifact) => format!("the agent did not write {artifact}"),
@@ -94,8 +94,8 @@ fn failure(evidence: &Evidence<'_>) -> String {
 
 /// Returns why a failed attempt did not succeed, if that is known: by questions in one order, of which the first that fits decides.
 /// True beside it if neither agent nor validation failed as far as they count: the box was left open.
-fn charge(evidence: &Evidence<'_>) -> (Option<String>, bool) {
-    let Evidence { iteration, artifact, found, .. } = evidence;
+fn charge(evidence: &Sources<'_>) -> (Option<String>, bool) {
+    let Sources { iteration, artifact, found, .. } = evidence;
     let (agent, validation) = (agent_failure(evidence), validation_failure(evidence));
     let class = iteration.failure_class;
     // Its own error, as its result. All else ended it before it came to one, and says more than the validation after it.
@@ -118,7 +118,7 @@ fn charge(evidence: &Evidence<'_>) -> (Option<String>, bool) {
 }
 
 /// Returns the fingerprint of an attempt whose box was left open, if anything is known of why. `cause` is what was found for it.
-pub fn fingerprint_of_open_box(evidence: &Evidence<'_>, cause: &str) -> Option<String> {
+pub fn fingerprint_of_open_box(evidence: &Sources<'_>, cause: &str) -> Option<String> {
     let iteration = evidence.iteration;
     let is_red = iteration.exit.validation.is_some_and(|code| code != 0) && !iteration.has_no_tests();
     if iteration.outcome != Outcome::Failure || is_red {
@@ -175,7 +175,7 @@ fn cut_off(iteration: &Iteration) -> Option<String> {
 }
 
 /// Returns how the agent itself failed, in its own words if it gave any.
-fn agent_failure(evidence: &Evidence<'_>) -> Option<String> {
+fn agent_failure(evidence: &Sources<'_>) -> Option<String> {
     let iteration = evidence.iteration;
     let code = iteration.exit.agent.unwrap_or_default();
     let class = iteration.failure_class.filter(|class| !class.is_question());
@@ -208,7 +208,7 @@ fn agent_failure(evidence: &Evidence<'_>) -> Option<String> {
 }
 
 /// Returns the line in which a failing agent says why: on its stderr, else in its final message.
-fn agent_words(evidence: &Evidence<'_>) -> Option<String> {
+fn agent_words(evidence: &Sources<'_>) -> Option<String> {
     let exit_code = evidence.iteration.exit.agent;
     // The last words of a killed agent do not explain anything.
     let is_killed = exit_code.is_some_and(|code| code > 128);
@@ -254,7 +254,7 @@ fn class_words(class: FailureClass) -> String {
     }
 }
 
-fn validation_failure(evidence: &Evidence<'_>) -> Option<String> {
+fn validation_failure(evidence: &Sources<'_>) -> Option<String> {
     let iteration = evidence.iteration;
     let exit = Exit { code: iteration.exit.validation?, reason: iteration.validation_exit_reason() };
     if exit.is_success() || iteration.has_no_tests() {
@@ -299,8 +299,8 @@ fn all_passed(examined: &Examination) -> Option<String> {
 
 /// Returns why the box is still open: calls that were denied, what the validation says, the command that failed last, or what the
 /// agent says of it.
-fn why_open(evidence: &Evidence<'_>) -> Option<String> {
-    let Evidence { iteration, artifact: None, .. } = evidence else { return None };
+fn why_open(evidence: &Sources<'_>) -> Option<String> {
+    let Sources { iteration, artifact: None, .. } = evidence else { return None };
     denied(iteration)
         .or_else(|| validation_failure(evidence))
         .or_else(|| failed_call(&iteration.tool_calls))

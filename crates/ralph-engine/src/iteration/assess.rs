@@ -10,7 +10,7 @@ use failure_excerpt::Tally;
 use crate::validate;
 use ralph_core::config::{Completion, Pass, Rerun, Until};
 use ralph_core::judge::{
-    ChangedFile, Decision, Evidence, KnownFailures, Lookup, OwnFiles, SecondResult, asks_for_bare_file,
+    ChangedFile, Decision, KnownFailures, Lookup, Measurements, OwnFiles, SecondResult, asks_for_bare_file,
     confirm, counts_fell, decide, findings, is_cheap, is_contradicted, is_worth_reading, known_failures,
     lies_in_changed, may_be_flaky, may_have_moved, orders_removal, without_trailing_blanks,
 };
@@ -230,7 +230,7 @@ impl Running<'_> {
         let (mut result, mut unseen) = (None, None);
         loop {
             let trusted = &self.judging.trusted;
-            let decision = decide(&Evidence {
+            let decision = decide(&Measurements {
                 refuse: &settings.validation_refuse,
                 refuses,
                 is_validated: ran.validation.is_some(),

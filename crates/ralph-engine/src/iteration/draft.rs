@@ -56,7 +56,7 @@ pub(super) fn examine(
     let judged = iteration.cause.take().map(|cause| cause::bounded(&redacted_text(recorder, &cause)));
     let print = context.as_ref().and_then(|context| context.fingerprint(examined.as_ref()));
     let is_as_before = |print: &String| history.is_failure_before(print);
-    let known = cause::Evidence {
+    let known = cause::Sources {
         iteration: &iteration,
         final_text,
         agent_stderr,

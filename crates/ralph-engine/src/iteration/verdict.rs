@@ -16,7 +16,7 @@ use ralph_project::tasks::set_marks;
 use super::assess::Passing;
 use super::stages::{Judged, Ran, StartedIteration};
 use crate::clean::Checked;
-use crate::judge::{self, Goal, Verdict};
+use crate::judge::{self, Proof, Verdict};
 use crate::lane::why_moved;
 use crate::left_behind::Undone;
 use crate::running::Running;
@@ -80,14 +80,14 @@ impl Running<'_> {
         let claims = self.plan.job.until != Until::Tasks || !judge::ticked_items(before, &after).is_empty();
         let mut passing = self.passing(started, ran, claims)?;
         let closable = closable(&started.task.name, &started.begin.unit_tasks, before, &after);
-        let goal = match self.plan.job.artifact_exists(self.plan.feature) {
-            None => Goal::Boxes(&closable),
-            Some(exists) => Goal::Artifact { exists },
+        let proof = match self.plan.job.artifact_exists(self.plan.feature) {
+            None => Proof::Boxes(&closable),
+            Some(exists) => Proof::Artifact { exists },
         };
         let unprotected = self.unprotected(ran);
         let passes = passing.passed && unprotected.is_none() && ran.sealed.list_fault.is_none();
         let (validation, completion) = (ran.validation.as_ref(), self.plan.config.settings.completion);
-        let verdict = judge::judge([before, &after], Some(&ran.agent), validation, passes, goal, completion);
+        let verdict = judge::judge([before, &after], Some(&ran.agent), validation, passes, proof, completion);
         let is_success = verdict.outcome == Outcome::Success;
         let moved = if is_success { why_moved(&self.plan, &started.begin)? } else { None };
         let failed_validation = ran.validation.is_some() && !passing.passed;

@@ -17,18 +17,18 @@ const BYTES: u64 = 500 * 1024 * 1024;
 
 /// What may still be taken, beside what the private index holds.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Budget {
+pub(super) struct SnapshotBudget {
     files: usize,
     bytes: u64,
 }
 
-impl Default for Budget {
+impl Default for SnapshotBudget {
     fn default() -> Self {
         Self { files: MAX_UNTRACKED_FILES, bytes: BYTES }
     }
 }
 
-impl Budget {
+impl SnapshotBudget {
     /// Takes what fits of untracked files, each with its size. What does not is reported by a line for each top-level folder.
     pub fn choose(&mut self, candidates: Vec<(RawPath, u64)>, left_out: &mut Vec<LeftOut>) -> Vec<RawPath> {
         let mut taken = Vec::new();
@@ -114,7 +114,7 @@ mod tests {
     fn case(files: usize, bytes: u64, all: &[(&str, u64)], expected: &[&str], lines: &[(&str, &str)]) {
         let candidates = all.iter().map(|(path, size)| (path.as_bytes().to_vec(), *size));
         let mut left_out = Vec::new();
-        let mut budget = Budget { files, bytes };
+        let mut budget = SnapshotBudget { files, bytes };
         let mut taken = budget.choose(candidates.collect(), &mut left_out);
         taken.sort();
         assert_eq!(taken, expected.iter().map(|path| path.as_bytes().to_vec()).collect::<Vec<_>>());

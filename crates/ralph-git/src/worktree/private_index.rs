@@ -8,7 +8,7 @@ use std::time::{Instant, UNIX_EPOCH};
 use anyhow::{Context, Result};
 use camino::{Utf8Path, Utf8PathBuf};
 
-use super::budget::Budget;
+use super::budget::SnapshotBudget;
 use super::filters::{filtered_paths, forget, with_settings};
 use super::raw_path::{RawPath, joined, leave, split};
 use super::users_index;
@@ -93,7 +93,7 @@ impl WorkTree {
         if self.seen == Some(now) && index.exists() {
             return Ok(());
         }
-        (self.budget, self.written) = (Budget::default(), None);
+        (self.budget, self.written) = (SnapshotBudget::default(), None);
         self.has_gitlinks = users_index::copy(&self.git_dir.join("index"), index)?;
         self.seen = Some(now);
         Ok(())
@@ -102,7 +102,7 @@ impl WorkTree {
     /// Makes the private index from the last commit, with every file to be hashed.
     pub(super) fn begin_from_head(&mut self, private_index: PrivateIndex<'_>) -> Result<()> {
         users_index::remove(private_index.index)?;
-        (self.budget, self.written) = (Budget::default(), None);
+        (self.budget, self.written) = (SnapshotBudget::default(), None);
         self.has_gitlinks = true;
         self.git_private(private_index).args(["read-tree", "HEAD"]).read().map(drop)
     }

@@ -73,16 +73,16 @@ impl WorkTree {
             } else {
                 self.tracked(path, private_index)
             } {
-                Verdict::Take(size) if is_untracked => {
+                Inclusion::Take(size) if is_untracked => {
                     candidates.push((path.to_vec(), size));
                 }
-                Verdict::Take(_) => drop(paths.insert(path.to_vec())),
-                Verdict::TakeLink(folder) => {
+                Inclusion::Take(_) => drop(paths.insert(path.to_vec())),
+                Inclusion::TakeLink(folder) => {
                     self.has_gitlinks = true;
                     paths.insert(folder);
                 }
-                Verdict::Oversized => drop(oversized.insert(path.to_vec())),
-                Verdict::Leave(reason) => left_out.push(leave(path, reason)),
+                Inclusion::Oversized => drop(oversized.insert(path.to_vec())),
+                Inclusion::Leave(reason) => left_out.push(leave(path, reason)),
             }
         }
         paths.extend(self.budget.choose(candidates, &mut left_out));
@@ -137,7 +137,7 @@ impl WorkTree {
         })
     }
 
-    fn untracked(&self, path: &[u8], private_index: PrivateIndex<'_>) -> Verdict {
+    fn untracked(&self, path: &[u8], private_index: PrivateIndex<'_>) -> Inclusion {
         if let Some(folder) = path.strip_suffix(b"/") {
             // A repository inside the work tree: git records which commit it is at, if it has one.
             let asked = Tool::git(&self.top)
@@ -146,17 +146,17 @@ impl WorkTree {
                 .args(["rev-parse", "--verify", "--quiet", "HEAD"])
                 .run();
             return match asked {
-                Ok(captured) if captured.is_success() => Verdict::TakeLink(folder.to_vec()),
-                _ => Verdict::Leave(LeftOut::NESTED_REPOSITORY),
+                Ok(captured) if captured.is_success() => Inclusion::TakeLink(folder.to_vec()),
+                _ => Inclusion::Leave(LeftOut::NESTED_REPOSITORY),
             };
         }
         if is_credentials(path) {
-            return Verdict::Leave(LeftOut::CREDENTIALS);
+            return Inclusion::Leave(LeftOut::CREDENTIALS);
         }
         match self.look(path, private_index) {
-            FileCheck::Oversized => Verdict::Leave(LeftOut::TOO_LARGE),
-            FileCheck::Unreadable => Verdict::Leave("unreadable"),
-            FileCheck::Fine(size) => Verdict::Take(size),
+            FileCheck::Oversized => Inclusion::Leave(LeftOut::TOO_LARGE),
+            FileCheck::Unreadable => Inclusion::Leave("unreadable"),
+            FileCheck::Fine(size) => Inclusion::Take(size),
         }
     }
 
@@ -166,11 +166,11 @@ impl WorkTree {
         ends.into_iter().any(|end| self.path(&path[..end]).is_symlink())
     }
 
-    fn tracked(&self, path: &[u8], private_index: PrivateIndex<'_>) -> Verdict {
+    fn tracked(&self, path: &[u8], private_index: PrivateIndex<'_>) -> Inclusion {
         match self.look(path, private_index) {
-            FileCheck::Oversized => Verdict::Oversized,
-            FileCheck::Unreadable => Verdict::Leave("unreadable"),
-            FileCheck::Fine(size) => Verdict::Take(size),
+            FileCheck::Oversized => Inclusion::Oversized,
+            FileCheck::Unreadable => Inclusion::Leave("unreadable"),
+            FileCheck::Fine(size) => Inclusion::Take(size),
         }
     }
 
@@ -228,7 +228,7 @@ fn loose(private_index: PrivateIndex<'_>, id: &ObjectId) -> Utf8PathBuf {
     private_index.objects.join(folder).join(name)
 }
 
-enum Verdict {
+enum Inclusion {
     /// A file of that many bytes.
     Take(u64),
     /// A repository in that folder, to be taken as the commit that it is at.

@@ -24,12 +24,12 @@ fn agent(agent: &Agent<'_>, expected: &str) {
         duration_ms: Durations { agent: Some(agent.ms), ..Durations::default() },
         ..iteration(Outcome::Failure)
     };
-    let evidence = Evidence { final_text: agent.text, agent_stderr: agent.stderr, ..of(&iteration) };
+    let evidence = Sources { final_text: agent.text, agent_stderr: agent.stderr, ..of(&iteration) };
     assert_eq!(cause(&evidence).as_deref(), Some(expected));
 }
 
-fn of(iteration: &Iteration) -> Evidence<'_> {
-    Evidence {
+fn of(iteration: &Iteration) -> Sources<'_> {
+    Sources {
         iteration,
         final_text: "",
         agent_stderr: "",
@@ -170,7 +170,7 @@ fn validation(command: &str, code: i32, output: &str, expected: &str) {
         ..iteration(Outcome::Failure)
     };
     let examined = examine(&Output { stdout: output, exit_code: Some(code), ..Output::default() });
-    let evidence = Evidence {
+    let evidence = Sources {
         iteration: &iteration,
         final_text: "I could not finish.",
         agent_stderr: "a warning",
@@ -312,7 +312,7 @@ fn a_validation_that_was_stopped_says_so_and_an_agent_that_was_is_no_validation_
             ..iteration(Outcome::Failure)
         };
         let examined = examine(&Output { stdout: output, exit_code: exit.validation, ..Output::default() });
-        let evidence = Evidence {
+        let evidence = Sources {
             iteration: &iteration,
             final_text: "",
             agent_stderr: "",
@@ -354,7 +354,7 @@ fn an_open_box_has_the_reason_that_the_agent_gave() {
     ] {
         let iteration =
             Iteration { exit: Exits { agent: Some(0), validation: Some(0) }, ..iteration(Outcome::Failure) };
-        let evidence = Evidence {
+        let evidence = Sources {
             iteration: &iteration,
             final_text: text,
             agent_stderr: "",
@@ -364,7 +364,7 @@ fn an_open_box_has_the_reason_that_the_agent_gave() {
         };
         let expected = if reason.is_empty() { "the agent did not tick the task" } else { reason };
         assert_eq!(cause(&evidence).unwrap(), expected, "{text}");
-        let artifact = cause(&Evidence { artifact: Some("specs/001/plan.md"), ..evidence });
+        let artifact = cause(&Sources { artifact: Some("specs/001/plan.md"), ..evidence });
         assert_eq!(artifact.as_deref(), Some("the agent did not write specs/001/plan.md"));
     }
 }
@@ -405,7 +405,7 @@ fn an_open_box_is_explained_by_what_was_measured_before_words() {
             tool_calls: calls,
             ..iteration(Outcome::Failure)
         };
-        let evidence = Evidence { final_text: text, ..of(&iteration) };
+        let evidence = Sources { final_text: text, ..of(&iteration) };
         let cause = cause(&evidence).unwrap();
         assert_eq!(cause, expected);
         assert_eq!(fingerprint_of_open_box(&evidence, &cause).is_some(), validation == 0);
@@ -420,7 +420,7 @@ fn reasons_are_alike_without_their_details_and_words_of_success_are_none() {
             exit: Exits { agent: Some(0), validation: Some(0) },
             ..iteration(Outcome::Failure)
         };
-        let evidence = Evidence { final_text: text, ..of(&iteration) };
+        let evidence = Sources { final_text: text, ..of(&iteration) };
         fingerprint_of_open_box(&evidence, &cause(&evidence).unwrap())
     };
     let first = print("T1", "I cannot reach the database after 30 s.");
@@ -531,7 +531,7 @@ fn the_first_question_that_fits_decides() {
     // From the last question to the first: each that comes before the others wins.
     for (add, expected) in steps {
         add(&mut iteration, &mut found);
-        assert_eq!(cause(&Evidence { found, ..of(&iteration) }).as_deref(), Some(expected));
+        assert_eq!(cause(&Sources { found, ..of(&iteration) }).as_deref(), Some(expected));
     }
 }
 
@@ -541,7 +541,7 @@ fn interruptions_skips_and_successes() {
         let mut iteration =
             Iteration { exit: Exits { agent: Some(130), validation: None }, ..iteration(outcome) };
         change(&mut iteration);
-        cause(&Evidence {
+        cause(&Sources {
             iteration: &iteration,
             final_text: "",
             agent_stderr: "",

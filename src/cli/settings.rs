@@ -1,6 +1,6 @@
 //! Gathers the layers of the configuration: the file, git's, the environment's, and the flags.
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use camino::Utf8Path;
 use redact_stream::Redactor;
 use serde::{Deserialize, Serialize};
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use ralph_core::config::{ALLOW_LINKS, Config, FlagInput, GIT_PREFIX, GitInput, Inputs, VARIABLE_PREFIX};
 use ralph_core::record::{IfThere, Refusal};
 use ralph_engine::redactor;
-use ralph_os::process::Tool;
+use ralph_git::repository::list_settings;
 use ralph_project::project_files::{MAX_SETTINGS_BYTES, allowed_folders, explain};
 
 use super::{Context, Project, refusal};
@@ -124,29 +124,14 @@ pub fn load_without_file(context: &Context) -> Result<Config> {
     layers.config()
 }
 
+/// Returns what git's configuration says of ours: in a repository as it was found, outside of one that of the user.
 fn git(context: &Context) -> Result<Vec<GitInput>> {
-    let tool = Tool::git_as_called(&context.start()?).args(["config", "--list", "-z", "--show-scope"]);
-    let listed = tool.run().context("read git's configuration")?;
-    if !listed.is_success() {
-        return Err(Refusal::new(format!("read git's configuration: {}", listed.complaint())).into());
+    if let Ok(store) = context.store() {
+        return Ok(store.repository().own_settings.clone());
     }
-    Ok(listing(&String::from_utf8_lossy(&listed.stdout)))
-}
-
-/// Reads `scope NUL key LF value NUL`; a key without `=` has no line feed.
-fn listing(text: &str) -> Vec<GitInput> {
-    let mut fields = text.split('\0');
-    let mut inputs = Vec::new();
-    while let (Some(scope), Some(entry)) = (fields.next(), fields.next()) {
-        let (key, value) = match entry.split_once('\n') {
-            Some((key, value)) => (key, Some(value.to_owned())),
-            None => (entry, None),
-        };
-        if key.starts_with(GIT_PREFIX) {
-            inputs.push(GitInput { key: key.to_owned(), value, scope: Some(scope.to_owned()) });
-        }
-    }
-    inputs
+    let mut listed = list_settings(&context.start()?)?;
+    listed.retain(|input| input.key.starts_with(GIT_PREFIX));
+    Ok(listed)
 }
 
 fn environment(context: &Context) -> Result<Vec<(String, String)>> {
@@ -164,20 +149,7 @@ fn environment(context: &Context) -> Result<Vec<(String, String)>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ralph_os::process::is_without_git_of_the_user;
-
-    #[test]
-    fn gits_listing_is_read_with_scopes_and_values_of_many_lines() {
-        let text = "global\0user.name\nA B\0local\0ralph.validation.command\na\nb=c\0command\0ralph.untick\0";
-        let inputs = listing(text);
-        let shown: Vec<_> = inputs
-            .iter()
-            .map(|input| (input.scope.as_deref().unwrap(), input.key.as_str(), input.value.as_deref()))
-            .collect();
-        let expected =
-            [("local", "ralph.validation.command", Some("a\nb=c")), ("command", "ralph.untick", None)];
-        assert_eq!(shown, expected);
-    }
+    use ralph_os::process::{Tool, is_without_git_of_the_user};
 
     #[test]
     fn the_layers_of_a_real_project_come_together() {

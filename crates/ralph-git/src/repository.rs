@@ -1,9 +1,10 @@
 //! Where the repository is and what its settings say, as git itself sees it.
 
-use anyhow::{Error, Result, anyhow};
+use anyhow::{Context as _, Error, Result, anyhow};
 use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::worktree::WorkTree;
+use ralph_core::config::{ALLOW_LINKS, GIT_PREFIX, GitInput};
 use ralph_core::record::{ObjectId, Refusal};
 use ralph_os::platform::canonicalize;
 use ralph_os::process::{Tool, outside};
@@ -27,6 +28,8 @@ pub struct Repository {
     pub sharing: Option<Sharing>,
     /// What git would write as the author of a commit, where it knows a name and an address.
     pub author: Option<Person>,
+    /// What git's configuration says of ours, in git's order: `ralph.*`.
+    pub own_settings: Vec<GitInput>,
     /// Set if a setting keeps git from working in the work tree that is there.
     pub fault: Option<Fault>,
 }
@@ -147,7 +150,13 @@ impl Repository {
         else {
             return Err(not_found(directory, &answer.complaint()).into());
         };
-        let settings = read_settings(directory)?;
+        let mut own_settings = list_settings(directory)?;
+        // A key without `=` means true.
+        let settings: Vec<_> = own_settings
+            .iter()
+            .map(|input| (input.key.clone(), input.value.clone().unwrap_or_else(|| "true".to_owned())))
+            .collect();
+        own_settings.retain(|input| input.key.starts_with(GIT_PREFIX));
         outside::note_settings(&settings);
         let top = (inside == "true").then(|| lines.next().map(Utf8PathBuf::from)).flatten();
         let hidden =
@@ -164,9 +173,10 @@ impl Repository {
             promisors: promisors(&settings),
             sharing: last(&settings, "core.sharedrepository").and_then(Sharing::parse),
             author: known_author(&settings, author),
+            own_settings,
             fault,
         };
-        let allowed_links = all(&settings, "ralph.allowlinks");
+        let allowed_links = all(&settings, ALLOW_LINKS);
         let work_tree =
             top.map(|top| WorkTree::new(repository.clone(), top, git_dir.into(), allowed_links, home));
         Ok((repository, work_tree))
@@ -253,18 +263,27 @@ fn not_found(directory: &Utf8Path, complaint: &str) -> Refusal {
 }
 
 /// Returns the settings of git's, each with its key as git spells it: section and name in lower case.
-fn read_settings(directory: &Utf8Path) -> Result<Vec<(String, String)>> {
-    let bytes = Tool::git_as_called(directory).args(["config", "--list", "-z"]).read()?;
-    let text = String::from_utf8_lossy(&bytes);
-    // A key without `=` has no newline and means true.
-    Ok(text
-        .split('\0')
-        .filter(|entry| !entry.is_empty())
-        .map(|entry| {
-            let (key, value) = entry.split_once('\n').unwrap_or((entry, "true"));
-            (key.to_owned(), value.to_owned())
-        })
-        .collect())
+pub fn list_settings(directory: &Utf8Path) -> Result<Vec<GitInput>> {
+    let tool = Tool::git_as_called(directory).args(["config", "--list", "-z", "--show-scope"]);
+    let listed = tool.run().context("read git's configuration")?;
+    if !listed.is_success() {
+        return Err(Refusal::new(format!("read git's configuration: {}", listed.complaint())).into());
+    }
+    Ok(listing(&String::from_utf8_lossy(&listed.stdout)))
+}
+
+/// Reads `scope NUL key LF value NUL`; a key without `=` has no line feed.
+fn listing(text: &str) -> Vec<GitInput> {
+    let mut fields = text.split('\0');
+    let mut inputs = Vec::new();
+    while let (Some(scope), Some(entry)) = (fields.next(), fields.next()) {
+        let (key, value) = match entry.split_once('\n') {
+            Some((key, value)) => (key, Some(value.to_owned())),
+            None => (entry, None),
+        };
+        inputs.push(GitInput { key: key.to_owned(), value, scope: Some(scope.to_owned()) });
+    }
+    inputs
 }
 
 /// Returns the last value, which wins, as in git.
@@ -329,6 +348,22 @@ mod tests {
 
     fn setting(key: &str, value: &str) -> (String, String) {
         (key.into(), value.into())
+    }
+
+    #[test]
+    fn gits_listing_is_read_with_scopes_and_values_of_many_lines() {
+        let text = "global\0user.name\nA B\0local\0ralph.validation.command\na\nb=c\0command\0ralph.untick\0";
+        let inputs = listing(text);
+        let shown: Vec<_> = inputs
+            .iter()
+            .map(|input| (input.scope.as_deref().unwrap(), input.key.as_str(), input.value.as_deref()))
+            .collect();
+        let expected = [
+            ("global", "user.name", Some("A B")),
+            ("local", "ralph.validation.command", Some("a\nb=c")),
+            ("command", "ralph.untick", None),
+        ];
+        assert_eq!(shown, expected);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::fs;
 
 use camino::Utf8Path;
 use failure_excerpt::{Features, Neighbours, Output, examine};
-use ralph_core::config::{Config, Inputs};
+use ralph_core::config::{Config, Inputs, file_text};
 use ralph_core::progress::fenced;
 use ralph_core::progress::progress_txt::{self, CatchUp};
 use ralph_core::record::{Envelope, Iteration, LogEntry, ObjectId, SessionId, Subject, Timestamp};
@@ -222,17 +222,11 @@ pub fn redact(input: &[u8]) {
 
 /// Any file is read or refused with a place.
 pub fn config(input: &[u8]) {
-    let read = Config::read(&Inputs {
-        loop_type: None,
-        file: Some((Utf8Path::new("ralph.toml"), input)),
-        git: Vec::new(),
-        environment: Vec::new(),
-        flags: Vec::new(),
-        agent_command: None,
-    });
+    let read = file_text(input.to_vec())
+        .and_then(|text| Config::read(&Inputs { file: Some(text), ..Inputs::default() }));
     match read {
         Ok(config) => drop(config.to_json()),
-        Err(error) => assert!(format!("{error:#}").starts_with("ralph.toml:"), "{error:#}"),
+        Err(error) => assert!(format!("{error:#}").starts_with(".specify/ralph.toml:"), "{error:#}"),
     }
 }
 

@@ -6,9 +6,9 @@ use anyhow::Result;
 use clap::Args;
 use serde_json::json;
 
-use ralph_core::config::FlagInput;
+use ralph_core::config::{Config, FlagInput};
 use ralph_core::record::{Event, RALPH, Scope, join_files, quoted_for_shell};
-use ralph_engine::{Answered, Plan, UsersTree, Word};
+use ralph_engine::{Answered, Plan, Word};
 use ralph_os::process::Interrupt;
 use ralph_project::feature::Feature;
 use ralph_store::{Hints, LoopLock, SessionLog, SessionQuery};
@@ -17,10 +17,10 @@ use ralph_ui::style::one_line;
 
 use super::args::PlaceArgs;
 use super::output::emit;
-use super::resume::flags_of_start;
+use super::resume::with_flags_of_start;
 use super::run::{open_lane, take_lane};
-use super::settings::{Layers, layers_in};
-use super::setup::{Ready, RunRequest, Settings};
+use super::settings::load_in;
+use super::setup::{RunRequest, behind_fence, checked_inputs, set_up_sandbox};
 use super::{Context, ExitCode, Flags, Json, lane, refusal, trust, warn};
 
 /// Maximum number of files that a line names.
@@ -91,22 +91,21 @@ fn answer(name: &str, word: Word, by: &str, feature: &Feature, context: &Context
     let verb = if matches!(word, Word::Accept { .. } | Word::UndoAccept) { "accept" } else { "reopen" };
     let command = format!("{RALPH} {verb} {}", quoted_for_shell(name));
     let place = lane::branch_of_list(feature, &command, context)?;
-    let layers = layers(name, feature, place.as_ref().map(|(_, branch)| branch), context)?;
-    let settings = |feature: &Feature, context: &Context| {
-        Settings::of(feature, context, layers.clone(), &Scope::default()).map_err(refusal)
-    };
-    let here = settings(feature, context)?;
-    let users_tree = context.users_tree()?;
+    let config = config(name, feature, place.as_ref().map(|(_, branch)| branch), context)?;
+    let (scope, none) = (Scope::default(), Interrupt::none());
+    let here = checked_inputs(&config, feature, &scope, context, &none)?;
     let Some((refs, _)) = place else {
-        let lock = LoopLock::take_beside(context.work_tree()?)?;
-        return Ok((say((name, word, by), feature, here, (lock, users_tree), context)?, None));
+        let _lock = LoopLock::take_beside(context.work_tree()?)?;
+        return Ok((say((name, word, by), here, context)?, None));
     };
     let request = RunRequest { resume: Some(refs), ..RunRequest::default() };
-    let (lane, inside, there) = open_lane(feature, &request, &here.config, context)?;
+    let (lane, inside, there) = open_lane(feature, &request, &config, context)?;
     let (work_tree, moved) = (lane.work_tree.clone(), lane.moved.clone());
-    let taken = take_lane(&work_tree, &there, here, request.resume.clone(), context, &inside);
+    let users_tree = context.users_tree()?;
+    let taken = take_lane(here, &work_tree, &there, request.resume.as_ref(), context, &inside);
     let answered = taken.and_then(|_| {
-        say((name, word, by), &there, settings(&there, &inside)?, (lane.lock, users_tree), &inside)
+        let there = checked_inputs(&config, &there, &scope, &inside, &none)?;
+        say((name, word, by), Plan { users_tree, ..there }, &inside)
     });
     if answered.as_ref().map_or(true, |answered| answered.iteration.is_none()) {
         lane::take_branch_back(&work_tree, moved, context)?;
@@ -117,40 +116,35 @@ fn answer(name: &str, word: Word, by: &str, feature: &Feature, context: &Context
 type Said = (Answered, Option<String>);
 
 /// Returns the settings of now, with the flags of the session that tried the task last.
-fn layers(name: &str, feature: &Feature, branch: Option<&String>, context: &Context) -> Result<Layers> {
+fn config(name: &str, feature: &Feature, branch: Option<&String>, context: &Context) -> Result<Config> {
     let sessions = SessionQuery::of_feature(&feature.path);
     let sessions = context.store()?.sessions(&sessions, &mut Vec::new())?;
     let has_tried = |log: &&SessionLog| {
         log.iterations().any(|entry| entry.task().is_some_and(|task| task.eq_ignore_ascii_case(name)))
     };
     let log = sessions.iter().rfind(has_tried).or(sessions.last());
-    let mut flags = log.map_or(Ok(Flags::default()), |log| flags_of_start(log, context))?;
-    if let Some(branch) = branch {
-        let [flag, key] = ["--branch", "branch"].map(str::to_owned);
-        flags.settings.push(FlagInput { flag, key, value: branch.clone() });
+    let mut config = match log {
+        Some(log) => with_flags_of_start(log, context),
+        None => load_in(context, Flags::default()),
     }
-    layers_in(context, flags).map_err(refusal)
+    .map_err(refusal)?;
+    if let Some(branch) = branch {
+        let settings = vec![FlagInput::new("--branch", "branch", branch)];
+        config.set_flags(&Flags { settings, ..Flags::default() }).map_err(refusal)?;
+    }
+    Ok(config.resolved())
 }
 
 /// Gives the answer in the work tree of `context`, whose lock is held.
-fn say(
-    (name, word, by): (&str, Word, &str),
-    feature: &Feature,
-    settings: Settings,
-    (lock, users_tree): (LoopLock, UsersTree),
-    context: &Context,
-) -> Result<Answered> {
+fn say((name, word, by): (&str, Word, &str), mut inputs: Plan<'_>, context: &Context) -> Result<Answered> {
     if matches!(word, Word::Accept { .. }) {
-        trust::require(&settings.config, context).map_err(refusal)?;
+        trust::require(inputs.config, context).map_err(refusal)?;
     }
-    let mut ready = Ready::new(settings, false, context).map_err(refusal)?;
-    ready.set_up_sandbox(context).map_err(refusal)?;
-    ready.users_tree = users_tree;
+    set_up_sandbox(&mut inputs, context).map_err(refusal)?;
     let interrupt = Interrupt::install()?;
-    let work_tree = ready.behind_fence(context.work_tree()?)?;
-    let plan = ready.plan(context.store()?, &work_tree, feature, RunRequest::default(), &interrupt)?;
-    let plan = Plan { lock: Some(lock), ..plan };
-    ralph_engine::answer(&plan, name, word, by, &mut |event| {
+    let work_tree = behind_fence(&inputs)?;
+    let inputs = Plan { work_tree: &work_tree, interrupt: &interrupt, ..inputs };
+    ralph_engine::answer(&inputs, name, word, by, &mut |event| {
         if let Event::Warning { message } = event {
             warn(message);
         }

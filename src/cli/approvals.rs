@@ -124,8 +124,8 @@ mod tests {
     use super::*;
 
     fn of_file(text: &str) -> String {
-        let file = (Utf8Path::new("ralph.toml"), text.as_bytes());
-        let config = Config::read(&Inputs { file: Some(file), ..Inputs::default() }).unwrap();
+        let file = Some(text.to_owned());
+        let config = Config::read(&Inputs { file, ..Inputs::default() }).unwrap();
         Approved::Commands(&config.file_commands).digest()
     }
 

@@ -112,7 +112,7 @@ impl Context {
     }
 
     /// Returns the same context with links permitted as these values of `ralph.allowLinks` say, and no others.
-    pub fn permitting_links<'a>(&self, values: impl Iterator<Item = &'a str>) -> Result<Self> {
+    pub fn permitting_links(&self, values: Vec<String>) -> Result<Self> {
         let (store, work_tree) = self.place()?.clone();
         let work_tree = work_tree.map(|work_tree| work_tree.permitting_links(values));
         Ok(Self { place: (store, work_tree).into(), ..self.clone() })

@@ -81,14 +81,13 @@ pub fn run(dir: Option<&Utf8Path>, context: &Context) -> Result<ExitCode> {
     // What is thrown away leaves no checkout in the cache either.
     let lanes = project.lanes.as_ref().map(|folder| FlagInput::new("--set", "lanes.dir", folder.as_str()));
     let settings = [trust, clean].into_iter().chain(lanes).collect();
-    let request = RunRequest { flags: Flags { settings, ..Flags::default() }, ..RunRequest::default() };
+    let config = load_in(&inside, Flags { settings, ..Flags::default() }).map_err(super::refusal)?;
     if !project.is_throw_away {
         // A project that is kept can be gone on with.
-        let (_, config) = load_in(&inside, request.flags.clone())?;
         Approvals::of(&inside)?.approve(Approved::Commands(&config.file_commands))?;
     }
-    let code =
-        run::start(&feature, request, &inside, Voice { is_json: false, detail: Detail::Normal, paint })?;
+    let voice = Voice { is_json: false, detail: Detail::Normal, paint };
+    let code = run::start(&feature, &RunRequest::default(), &config, &inside, voice)?;
     if matches!(code, ExitCode::Signalled(_)) {
         return Ok(code);
     }

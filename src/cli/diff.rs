@@ -152,7 +152,7 @@ fn with_work_tree(
 
 /// Returns the size limit of snapshots in this project.
 pub fn largest_file(context: &Context) -> Result<u64> {
-    let (_, config) = settings::load_in(context, Flags::default())?;
+    let config = settings::load_in(context, Flags::default())?;
     Ok(config.settings.snapshot_max_file.unwrap_or(u64::MAX))
 }
 

@@ -70,13 +70,13 @@ pub fn run(is_rehearsal: bool, remote_name: Option<&str>, json: Json, context: &
             findings.extend(leftovers(store, context.work_tree().ok())?);
             findings.push(feature(context));
             findings.extend(found.as_ref().and_then(|config| approval(config, context)));
-            findings.extend(obstacles(store, context, &findings));
             if let Some(config) = &found {
+                findings.extend(obstacles(config, context, &findings));
                 findings.extend(earlier_work(store, context, config)?);
             }
             findings.extend(found.as_ref().and_then(|config| lane(config, context)));
             findings.extend(found.as_ref().and_then(|config| clean_checkout(config, context)));
-            if found.is_some_and(|config| config.settings.commit == Commits::OfTasks)
+            if found.as_ref().is_some_and(|config| config.settings.commit == Commits::OfTasks)
                 && context.work_tree().is_ok_and(|here| ralph_engine::check_commits(here).is_ok())
             {
                 findings.push(Finding::fine("commits", "each success can be committed"));
@@ -84,7 +84,7 @@ pub fn run(is_rehearsal: bool, remote_name: Option<&str>, json: Json, context: &
             findings.push(disk(store)?);
             findings.push(hooks(context));
             findings.extend(sharing(store)?);
-            findings.extend(rehearsal(is_rehearsal, context, &findings));
+            findings.extend(rehearsal(is_rehearsal, found.as_ref(), context, &findings));
             if let Some(named) = remote_name {
                 findings.push(remote(store, context, Some(named).filter(|name| !name.is_empty())));
             }

@@ -6,7 +6,7 @@ use anyhow::Result;
 use camino::Utf8Path;
 use clap::Args;
 
-use ralph_core::config;
+use ralph_core::config::{self, FILE};
 use ralph_core::record::RALPH;
 use ralph_engine::suggested_setup;
 use ralph_project::project_files::{ProjectFiles, explain};
@@ -14,7 +14,7 @@ use ralph_project::prompt::{PROJECT_TEMPLATE, Template};
 
 use super::approvals::{Approvals, Approved};
 use super::proposal;
-use super::settings::{FILE, load_in, project};
+use super::settings::{load_in, project};
 use super::{Context, ExitCode, Flags, Project, confirm, say};
 
 #[derive(Debug, Args)]
@@ -76,7 +76,7 @@ fn approve(context: &Context) -> Result<()> {
     if context.store().is_err() {
         return Ok(());
     }
-    let (_, config) = load_in(context, Flags::default())?;
+    let config = load_in(context, Flags::default())?;
     Approvals::of(context)?.approve(Approved::Commands(&config.file_commands))
 }
 

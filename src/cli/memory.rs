@@ -10,18 +10,19 @@ use ralph_core::config::Config;
 use ralph_core::progress::historical::Mode;
 use ralph_core::progress::tokens;
 use ralph_core::record::{Outcome, PromptMemory, Scope, SessionId, SessionName, Task};
-use ralph_engine::{LastMemory, Reason, Recalled, RecalledHistory};
+use ralph_engine::{LastMemory, Plan, Reason, Recalled, RecalledHistory};
+use ralph_os::process::Interrupt;
 use ralph_project::feature::Feature;
-use ralph_store::{SessionLog, Store};
+use ralph_store::SessionLog;
 use ralph_ui::history::{self, Part, data, write};
 use ralph_ui::json::write_pretty;
 use ralph_ui::style::{Paint, counted, grouped, inert, one_line};
 
 use super::args::MemorySettingArgs;
 use super::pager::write_folded;
-use super::settings::Flags;
-use super::setup::Settings;
-use super::{Context, ExitCode, Json, SessionChoice, emit, print, refusal, sessions, warn};
+use super::settings::load_in;
+use super::setup::{checked_inputs, loop_inputs, next_task};
+use super::{Context, ExitCode, Flags, Json, SessionChoice, emit, print, refusal, sessions, warn};
 
 #[derive(Debug, Args)]
 pub struct MemoryArgs {
@@ -56,20 +57,21 @@ pub fn run(args: &MemoryArgs, part: MemoryPart, context: &Context) -> Result<Exi
     if args.action.is_some() {
         return clear(args, context, &feature);
     }
-    let settings = Settings::read(&feature, context, args.settings.flags(), &Scope::default());
-    let settings = settings.map_err(refusal)?;
+    let config = load_in(context, args.settings.flags()).map_err(refusal)?;
+    let none = Interrupt::none();
+    let inputs = checked_inputs(&config, &feature, &Scope::default(), context, &none)?;
     let mut text = Vec::new();
     let store = context.store()?;
     let choice = SessionChoice { session: args.session.clone(), feature: Some(feature.path.clone()) };
     let session = args.session.is_some().then(|| sessions::latest(store, &choice)).transpose()?;
     let asked = Asked { task: args.task.as_ref(), session: session.as_ref().map(SessionLog::id), part };
-    if let Some(command) = ralph_engine::history_summarizer(&settings.config.settings)
+    if let Some(command) = ralph_engine::history_summarizer(&config.settings)
         && part != MemoryPart::Newest
     {
         let text = format!("in a loop, `{command}` summarizes older iterations; it is not run here");
         warn(&text);
     }
-    let report = write_memory((&settings, &feature), store, asked, context.paint, &mut text);
+    let report = write_memory(&inputs, asked, context.paint, &mut text);
     if args.json.json {
         let report = report?;
         return print(|out| write_pretty(out, &report));
@@ -81,10 +83,11 @@ pub fn run(args: &MemoryArgs, part: MemoryPart, context: &Context) -> Result<Exi
 /// Returns what `memory` prints for a task of a feature, or for the next one.
 pub fn text(context: &Context, feature: &str, task: Option<&String>) -> Result<String> {
     let feature = context.feature_to_read(Some(&feature.to_owned()))?;
-    let settings = Settings::without_list(&feature, context, Flags::default())?;
+    let (config, none) = (load_in(context, Flags::default())?, Interrupt::none());
+    let inputs = loop_inputs(&config, &feature, context, &none)?;
     let asked = Asked { task, session: None, part: MemoryPart::Both };
     let mut out = Vec::new();
-    write_memory((&settings, &feature), context.store()?, asked, Paint::Plain, &mut out)?;
+    write_memory(&inputs, asked, Paint::Plain, &mut out)?;
     Ok(String::from_utf8_lossy(&out).into_owned())
 }
 
@@ -99,28 +102,27 @@ struct Asked<'a> {
 
 /// Writes what the next prompt has of earlier iterations, and returns it as JSON.
 fn write_memory(
-    (settings, feature): (&Settings, &Feature),
-    store: &Store,
+    inputs: &Plan<'_>,
     Asked { task, session, part }: Asked<'_>,
     paint: Paint,
     out: &mut impl Write,
 ) -> Result<Value> {
     let task = match part {
         MemoryPart::Newest => None,
-        MemoryPart::Both | MemoryPart::Older => settings.next_task(feature, task).map_err(refusal)?,
+        MemoryPart::Both | MemoryPart::Older => next_task(inputs, task).map_err(refusal)?,
     };
     let recalled = match &task {
-        Some(task) => Some(settings.recalled(store, feature, task, session)?),
+        Some(task) => Some(inputs.recalled(task, session)?),
         None => None,
     };
-    let mut report = json!({"feature": feature.path});
+    let mut report = json!({"feature": inputs.feature.path});
     if part != MemoryPart::Older {
         let progress = match task.as_ref().zip(recalled.as_ref()) {
             Some(of) => {
-                write_parts(of, &settings.config, &mut report, out)?;
+                write_parts(of, inputs.config, &mut report, out)?;
                 of.1.progress.clone()
             }
-            None => settings.progress(store, feature)?,
+            None => inputs.progress()?,
         };
         write!(out, "{}", inert(&progress))?;
         report["progress"] = progress.into();

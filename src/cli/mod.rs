@@ -87,8 +87,8 @@ pub use exit_code::ExitCode;
 use context::{Context, Project, refusal, refuse};
 use environment::Environment;
 use output::{Json, emit, note, print, say, stdout, warn};
+use ralph_core::config::Flags;
 use sessions::SessionChoice;
-use settings::Flags;
 
 /// Runs the program. `arguments` begin with the name by which it was called.
 pub fn main(arguments: impl Iterator<Item = OsString>) -> std::process::ExitCode {

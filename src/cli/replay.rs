@@ -4,10 +4,12 @@ use anyhow::{Context as _, Result};
 use serde_json::json;
 
 use ralph_core::record::{Scope, SessionName};
+use ralph_os::process::Interrupt;
 use ralph_ui::replay::write;
 
 use super::args::MemorySettingArgs;
-use super::setup::Settings;
+use super::settings::load_in;
+use super::setup::checked_inputs;
 use super::{Context, ExitCode, Flags, Json, SessionChoice, emit, refusal, sessions};
 
 pub fn run(
@@ -23,8 +25,9 @@ pub fn run(
     let begun = store.first_readable_session(&log);
     let begun = begun.with_context(|| format!("session {} has no readable start record", log.id()))?;
     let flags = Flags { loop_type: Some(begun.loop_type.clone()), ..settings.flags() };
-    let settings = Settings::read(&feature, context, flags, &Scope::default()).map_err(refusal)?;
-    let replayed = settings.replay(store, &feature, &log, begun.max_iterations).map_err(refusal)?;
+    let (config, none) = (load_in(context, flags).map_err(refusal)?, Interrupt::none());
+    let inputs = checked_inputs(&config, &feature, &Scope::default(), context, &none)?;
+    let replayed = ralph_engine::replay(&inputs, &log, begun.max_iterations).map_err(refusal)?;
     emit(json, &json!({"session": log.id(), "iterations": replayed}), |out| {
         replayed.iter().try_for_each(|one| {
             let (sent, text) = ((&*one.sent, one.tokens_sent), (&*one.text, one.tokens));

@@ -1,9 +1,9 @@
 //! `specify ralph resume`: a session goes on with the settings that it began with.
 
-use anyhow::Result;
+use anyhow::{Error, Result, anyhow};
 use clap::Args;
 
-use ralph_core::config::Config;
+use ralph_core::config::{Config, FILE, Flags, Inputs};
 use ralph_core::record::{
     Budget, EndedBy, RALPH, Refusal, Scope, Session, SessionId, SessionName, Status, StopReason,
 };
@@ -17,9 +17,9 @@ use super::approvals::{Approvals, Approved};
 use super::args::{LaneArgs, SettingArgs};
 use super::resumption::{self, FRESH, Kept, Winner};
 use super::run::{TalkArgs, code_of_flags, start, voice};
-use super::settings::{FILE, Layers, layers_in};
+use super::settings::{inputs, load_in, project_in};
 use super::setup::RunRequest;
-use super::{Context, ExitCode, Flags, lane, lost_list, note, refusal, sessions, warn};
+use super::{Context, ExitCode, lane, lost_list, note, refusal, sessions, warn};
 
 #[derive(Debug, Args)]
 pub struct ResumeArgs {
@@ -62,9 +62,9 @@ pub struct Resumption {
     refs: SessionRefs,
     feature: Feature,
     scope: Scope,
-    layers: Layers,
+    pub config: Config,
     /// With the links that the session permits.
-    context: Context,
+    pub context: Context,
     /// What interrupted it.
     ended_by: Option<EndedBy>,
     /// What is to be said: what differs from the files, and what comes from flags of the start.
@@ -81,7 +81,7 @@ pub fn run(args: &ResumeArgs, context: &Context) -> Result<ExitCode> {
         ));
         return Ok(ExitCode::Usage);
     }
-    let Resumption { refs, feature, scope, layers, context, ended_by, lines, kept_flags, budget } =
+    let Resumption { refs, feature, scope, config, context, ended_by, lines, kept_flags, budget } =
         Resumption::of(args, context)?;
     for line in &lines {
         warn(line);
@@ -102,15 +102,14 @@ pub fn run(args: &ResumeArgs, context: &Context) -> Result<ExitCode> {
         return Err(refusal.with_hint(format!("{command} goes on")).into());
     }
     let request = RunRequest {
-        scope: scope.clone(),
+        scope,
         resume: Some(refs),
-        kept: Some(layers),
         is_forced: args.force,
         lane: LaneArgs { land: args.land, ..LaneArgs::default() },
         ..RunRequest::default()
     };
-    let code = start(&feature, request, &context, voice(args.talk, context.paint))?;
-    if args.fail_on_flags { code_of_flags(code, &feature, &scope, &context) } else { Ok(code) }
+    let code = start(&feature, &request, &config, &context, voice(args.talk, context.paint))?;
+    if args.fail_on_flags { code_of_flags(code, &feature, &request.scope, &context) } else { Ok(code) }
 }
 
 /// Where no task is open there is nothing to spend on.
@@ -131,34 +130,28 @@ impl Resumption {
             log.as_ref().and_then(|log| log.entries.iter().rfind(|entry| entry.kind().begins()));
         let begun = newest_begin.and_then(|entry| store.readable_session(entry));
         let resumer = Resumer { args, context, refs: &refs, log: log.as_ref(), begun: begun.as_ref() };
-        let (layers, lines, kept_flags) = resumer.settings().map_err(refusal)?;
-        let context = context.permitting_links(layers.allowed_links())?;
+        let (config, lines, kept_flags) = resumer.config().map_err(refusal)?;
+        let context = context.permitting_links(config.allowed_links.clone())?;
         let path = log.as_ref().map(|log| log.feature().to_owned()).unwrap_or_default();
         if let Some(log) = &log {
             lost_list::refuse(&context, log, begun.as_ref())?;
         }
         let feature = context.recorded_feature(&path)?;
-        let settings = layers.config().map_err(refusal)?.settings;
         let totals = log.as_ref().map(sessions::totals).unwrap_or_default();
         let budget = Budget {
             cost: totals.cost.usd,
-            max_cost: settings.max_cost,
+            max_cost: config.settings.max_cost,
             tokens: totals.tokens.total(),
-            max_tokens: settings.max_tokens,
+            max_tokens: config.settings.max_tokens,
         };
         let scope = begun.and_then(|begun| begun.scope).unwrap_or_default();
         let ended_by = log.as_ref().and_then(|log| log.tip().ended_by());
-        Ok(Self { refs, feature, scope, layers, context, ended_by, lines, kept_flags, budget })
-    }
-
-    /// Returns the settings and where they count, for a question before the loop starts.
-    pub fn config(&self) -> Result<(Config, &Context)> {
-        Ok((self.layers.config()?, &self.context))
+        Ok(Self { refs, feature, scope, config, context, ended_by, lines, kept_flags, budget })
     }
 }
 
 /// The settings of a resumption, what is to be said of them, and the flags of the start that count.
-type Resolved = (Layers, Vec<String>, Vec<String>);
+type Resolved = (Config, Vec<String>, Vec<String>);
 
 struct Resumer<'a> {
     args: &'a ResumeArgs,
@@ -169,45 +162,47 @@ struct Resumer<'a> {
 }
 
 impl Resumer<'_> {
-    fn settings(&self) -> Result<Resolved> {
+    fn config(&self) -> Result<Resolved> {
         let id = &self.refs.session;
-        let now = layers_in(self.context, Flags::default())?;
+        let now = inputs(&project_in(self.context)?, self.context, Flags::default())?;
         let file = kept(id, self.begun, self.context)?;
         let fresh = format!("if those that are set now are right: `{RALPH} resume {id} {FRESH}`");
         let unreadable = format!("cannot read the settings that session {id} began with");
+        let nothing = || Kept { config: Config::default().resolved(), approvals: 0 };
         match (file, self.begun) {
-            (Some(bytes), _) => match serde_json::from_slice(&bytes) {
-                Ok(kept) => self.of_kept(&kept, &now),
-                Err(_) if self.args.fresh_settings => self.of_kept(&Kept::default(), &now),
-                Err(error) => Err(Refusal::new(format!("{unreadable}: {error}")).with_hint(fresh).into()),
+            (Some(bytes), _) => match Kept::read(&bytes) {
+                Ok(kept) => self.of_kept(&kept, now),
+                Err(_) if self.args.fresh_settings => self.of_kept(&nothing(), now),
+                Err(error) => {
+                    let error = first_line(&error);
+                    Err(Refusal::new(format!("{unreadable}: {error}")).with_hint(fresh).into())
+                }
             },
-            (None, Some(begun)) => self.of_record(begun, &now, fresh),
-            (None, None) if self.args.fresh_settings => self.of_kept(&Kept::default(), &now),
+            (None, Some(begun)) => self.of_record(begun, now, fresh),
+            (None, None) if self.args.fresh_settings => self.of_kept(&nothing(), now),
             (None, None) => Err(Refusal::new(unreadable).with_hint(fresh).into()),
         }
     }
 
-    fn of_kept(&self, kept: &Kept, now: &Layers) -> Result<Resolved> {
+    fn of_kept(&self, kept: &Kept, now: Inputs) -> Result<Resolved> {
         let call = self.args.settings.flags();
-        let (winner, mut why) = self.winner(kept, now)?;
-        let layers = resumption::resumed(&kept.layers, now, winner, &call)?;
-        let config = layers.config()?;
+        let now = of_type(now, &kept.config.loop_type.name);
+        let (winner, mut why) = self.winner(kept, &now)?;
+        let config = resumption::resumed(&kept.config, &now, winner, &call)?;
         let mut lines = Vec::new();
-        if winner != Winner::Nothing
-            && let Ok(start) = kept.layers.config()
-        {
-            lines = resumption::unlike_start(&config, &start, &call)?;
+        if winner != Winner::Nothing {
+            lines = resumption::unlike_start(&config, &kept.config, &call)?;
             if !lines.is_empty() {
                 lines.splice(0..0, why.take());
             }
         }
-        let (differing, kept_flags) = unlike_now(&layers, &config, now, &call)?;
+        let (differing, kept_flags) = unlike_now(&config, &now, &call)?;
         lines.extend(differing);
-        Ok((layers, lines, kept_flags))
+        Ok((config, lines, kept_flags))
     }
 
     /// Returns what wins over the settings of the start, and why.
-    fn winner(&self, kept: &Kept, now: &Layers) -> Result<(Winner, Option<String>)> {
+    fn winner(&self, kept: &Kept, now: &Result<Config>) -> Result<(Winner, Option<String>)> {
         if self.args.fresh_settings {
             return Ok((Winner::Now, None));
         }
@@ -229,9 +224,9 @@ impl Resumer<'_> {
     }
 
     /// Returns true if the user approved the commands of the file as they are now, and the session began with others.
-    fn was_approved_since(&self, kept: &Kept, now: &Layers) -> Result<bool> {
-        let (Ok(before), Ok(now)) = (kept.layers.config(), now.config()) else { return Ok(false) };
-        if before.file_commands == now.file_commands || now.file_commands.is_empty() {
+    fn was_approved_since(&self, kept: &Kept, now: &Result<Config>) -> Result<bool> {
+        let Ok(now) = now else { return Ok(false) };
+        if kept.config.file_commands == now.file_commands || now.file_commands.is_empty() {
             return Ok(false);
         }
         let Ok(approvals) = Approvals::of(self.context) else { return Ok(false) };
@@ -239,7 +234,7 @@ impl Resumer<'_> {
     }
 
     /// Takes what the record has. What runs, judges or sends comes from here, unless the key of this clone vouches for it.
-    fn of_record(&self, begun: &Session, now: &Layers, fresh: String) -> Result<Resolved> {
+    fn of_record(&self, begun: &Session, now: Inputs, fresh: String) -> Result<Resolved> {
         let id = &self.refs.session;
         let identity = Identity::find(self.context.store()?.repository())?;
         let is_ours = match (&begun.machine, &identity) {
@@ -247,14 +242,12 @@ impl Resumer<'_> {
             (Some(_), None) => false,
             (None, _) => begun.host == host_name(),
         };
-        let loop_type = Flags { loop_type: Some(begun.loop_type.clone()), ..Flags::default() };
-        let set = Layers { flags: loop_type, ..now.clone() }.config()?;
-        let layers = Layers { flags: resumption::of_record(begun, identity.as_ref(), &set), ..now.clone() };
-        let kept = Kept { layers, approvals: 0 };
-        let (winner, _) = self.winner(&kept, now)?;
+        let now = of_type(now, &begun.loop_type);
+        let set = now.as_ref().map_err(|error| anyhow!("{error:#}"))?;
+        let kept = Kept { config: resumption::of_record(begun, identity.as_ref(), set)?, approvals: 0 };
+        let (winner, _) = self.winner(&kept, &now)?;
         let call = self.args.settings.flags();
-        let layers = resumption::resumed(&kept.layers, now, winner, &call)?;
-        let config = layers.config()?;
+        let config = resumption::resumed(&kept.config, &now, winner, &call)?;
         let unlike = resumption::unlike_record(begun, &config, &call)?;
         if is_ours && winner == Winner::Nothing && !unlike.is_empty() {
             let message = format!(
@@ -271,10 +264,20 @@ impl Resumer<'_> {
         };
         let mut lines = vec![format!("session {id} {why}")];
         lines.extend(unlike);
-        let (differing, kept_flags) = unlike_now(&layers, &config, now, &call)?;
+        let (differing, kept_flags) = unlike_now(&config, &now, &call)?;
         lines.extend(differing);
-        Ok((layers, lines, kept_flags))
+        Ok((config, lines, kept_flags))
     }
+}
+
+/// Returns the settings of now for a type of loop, or why they cannot be read.
+fn of_type(now: Inputs, loop_type: &str) -> Result<Config> {
+    let flags = Flags { loop_type: Some(loop_type.to_owned()), ..Flags::default() };
+    Config::read(&Inputs { flags, ..now })
+}
+
+fn first_line(error: &Error) -> String {
+    format!("{error:#}").lines().next().unwrap_or_default().to_owned()
 }
 
 /// Returns what is kept here of the settings of a session, unless it was changed since.
@@ -294,38 +297,32 @@ fn kept(id: &SessionId, begun: Option<&Session>, context: &Context) -> Result<Op
     Ok(kept)
 }
 
-/// Returns the flags that a session began with; none if they are not kept here.
-pub fn flags_of_start(log: &SessionLog, context: &Context) -> Result<Flags> {
+/// Returns the settings of now with the flags that a session began with, if they are kept here.
+pub fn with_flags_of_start(log: &SessionLog, context: &Context) -> Result<Config> {
     let begun = context.store()?.first_readable_session(log);
-    let kept = kept(log.id(), begun.as_ref(), context)?;
-    let kept = kept.and_then(|bytes| serde_json::from_slice::<Kept>(&bytes).ok());
-    Ok(kept.map(|kept| kept.layers.flags).unwrap_or_default())
+    let kept = kept(log.id(), begun.as_ref(), context)?.and_then(|bytes| Kept::read(&bytes).ok());
+    let Some(Kept { config: kept, .. }) = kept else { return load_in(context, Flags::default()) };
+    let loop_type = Some(kept.loop_type.name);
+    let mut config = load_in(context, Flags { loop_type, ..Flags::default() })?;
+    for setting in kept.layers.into_iter().filter(|setting| setting.origin.is_flag()) {
+        config.set(setting);
+    }
+    Ok(config)
 }
 
 /// Returns how the settings differ from those that are set now, a line each, and which flags of the start count.
-fn unlike_now(
-    layers: &Layers,
-    config: &Config,
-    now: &Layers,
-    call: &Flags,
-) -> Result<(Vec<String>, Vec<String>)> {
-    let loop_type = config.loop_type.name.clone();
-    let set =
-        Layers { flags: Flags { loop_type: Some(loop_type), ..Flags::default() }, ..now.clone() }.config();
-    let set = match set {
-        Ok(set) => set,
+fn unlike_now(config: &Config, now: &Result<Config>, call: &Flags) -> Result<(Vec<String>, Vec<String>)> {
+    let now = match now {
+        Ok(now) => now,
         Err(error) => {
-            let error = format!("{error:#}");
-            let error = error.lines().next().unwrap_or_default();
-            return Ok((
-                vec![format!("the settings of now cannot be read, and do not count: {error}")],
-                Vec::new(),
-            ));
+            let error = first_line(error);
+            let line = format!("the settings of now cannot be read, and do not count: {error}");
+            return Ok((vec![line], Vec::new()));
         }
     };
-    let (mut lines, kept_flags) = resumption::unlike_now(config, &set, call)?;
-    let [links, links_now] = [layers, now].map(|layers| {
-        let links: Vec<String> = layers.allowed_links().map(one_line).collect();
+    let (mut lines, kept_flags) = resumption::unlike_now(config, now, call)?;
+    let [links, links_now] = [config, now].map(|config| {
+        let links: Vec<String> = config.allowed_links.iter().map(|link| one_line(link)).collect();
         if links.is_empty() { "none".to_owned() } else { links.join(", ") }
     });
     if links != links_now {

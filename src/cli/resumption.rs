@@ -2,18 +2,17 @@
 
 use std::collections::BTreeSet;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result, anyhow};
 use redact_stream::Redactor;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use ralph_core::config::{Config, FlagInput, Origin, Setting, Side, setting_of_variable, side};
+use ralph_core::config::{Config, Flags, Inputs, Origin, Setting, Side, is_valid, side};
 use ralph_core::record::Session;
 use ralph_store::Identity;
 
+use super::Context;
 use super::approvals::Approvals;
-use super::settings::Layers;
-use super::{Context, Flags};
 
 /// Says so of the agents that were found at the start without a setting.
 pub const DETECTED: &str = "detected at the start";
@@ -40,89 +39,106 @@ pub enum Winner {
 }
 
 /// What a session keeps for its resumption.
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Kept {
-    pub layers: Layers,
+    #[serde(flatten)]
+    pub config: Config,
     /// How many lines of approvals there were.
     pub approvals: usize,
 }
 
 impl Kept {
-    /// Returns what is kept of these settings; `agents` are those that were found without a setting.
-    pub fn new(layers: &Layers, agents: &[String], context: &Context) -> Self {
-        // Without a folder for approvals there is none.
-        let approvals = Approvals::of(context).and_then(|approvals| approvals.count()).unwrap_or_default();
-        Self { layers: kept(layers, agents), approvals }
+    /// Reads what this version or an earlier one kept.
+    pub fn read(bytes: &[u8]) -> Result<Self> {
+        /// Earlier versions kept the layers as they were read.
+        #[derive(Deserialize)]
+        struct Earlier {
+            layers: Inputs,
+            approvals: usize,
+        }
+        if let Ok(Earlier { layers, approvals }) = serde_json::from_slice(bytes) {
+            return Ok(Self { config: Config::read(&layers)?, approvals });
+        }
+        let Self { config, approvals } = serde_json::from_slice(bytes)?;
+        Ok(Self { config: Config::of_kept(config)?, approvals })
     }
 }
 
-/// Returns what a session keeps of these layers for its resumption. `agents` are those that were found without a setting.
-fn kept(layers: &Layers, agents: &[String]) -> Layers {
-    let mut kept = layers.clone();
-    kept.flags.settings.retain(|input| input.key != OWN_LIMIT);
+/// Returns what a session keeps of its configuration. `agents` are those that were found without a setting.
+pub fn kept(config: &Config, agents: &[String], context: &Context) -> Result<Vec<u8>> {
+    // Without a folder for approvals there is none.
+    let approvals = Approvals::of(context).and_then(|approvals| approvals.count()).unwrap_or_default();
+    let kept = Kept { config: kept_config(config, agents), approvals };
+    serde_json::to_vec_pretty(&kept).context("serialize the settings")
+}
+
+fn kept_config(config: &Config, agents: &[String]) -> Config {
+    let mut kept = config.clone();
+    kept.drop_flags(|setting| setting.key == OWN_LIMIT);
     if !agents.is_empty() {
-        kept.flags.settings.push(FlagInput::new(DETECTED, "agent", &agents.join(",")));
+        kept.set(by_flag("agent", agents.into(), DETECTED));
     }
     kept
 }
 
-/// Puts together the layers of a resumption: what was kept, what is set now, and the flags of this call.
-pub fn resumed(kept: &Layers, now: &Layers, winner: Winner, call: &Flags) -> Result<Layers> {
-    let mut layers = kept.clone();
-    let loop_type = &kept.flags.loop_type;
+fn by_flag(key: &str, value: Value, flag: &str) -> Setting {
+    Setting { key: key.to_owned(), value, origin: Origin::Flag { flag: flag.to_owned() } }
+}
+
+fn is_detected(setting: &Setting) -> bool {
+    matches!(&setting.origin, Origin::Flag { flag } if flag == DETECTED)
+}
+
+/// Puts together what counts in a resumption: what was kept, what is set now, and the flags of this call.
+pub fn resumed(kept: &Config, now: &Result<Config>, winner: Winner, call: &Flags) -> Result<Config> {
+    let now = || now.as_ref().map_err(|error| anyhow!("{error:#}"));
+    let mut config = kept.clone();
     match winner {
         Winner::Nothing => {}
-        Winner::File { about } => {
-            let before = of_file(kept, loop_type.as_ref())?;
-            let said = of_file(now, loop_type.as_ref())?;
-            let wins = said.iter().filter(|setting| {
-                is_about(&setting.key, about)
-                    || !before.iter().any(|old| (&old.key, &old.value) == (&setting.key, &setting.value))
-            });
-            let wins: BTreeSet<&str> = wins.map(|setting| setting.key.as_str()).collect();
-            layers.git.retain(|input| input.setting().is_none_or(|key| !wins.contains(key.as_str())));
-            layers.environment.retain(|(variable, _)| {
-                setting_of_variable(variable).is_none_or(|key| !wins.contains(key.as_str()))
-            });
-            drop_flags(&mut layers.flags, |key| wins.contains(key));
-            if is_about("agent", about) {
-                layers.flags.settings.retain(|input| input.flag != DETECTED);
-            }
-            layers.file.clone_from(&now.file);
-        }
+        Winner::File { about } => take_file(&mut config, now()?, about),
         Winner::Now => {
-            let set =
-                Layers { flags: Flags { loop_type: loop_type.clone(), ..Flags::default() }, ..now.clone() };
-            let set = set.config()?;
-            drop_flags(&mut layers.flags, |key| set.is_set(key));
-            layers.flags.settings.retain(|input| input.flag != DETECTED);
-            layers = Layers { flags: layers.flags, ..now.clone() };
+            let now = now()?;
+            config.drop_flags(|setting| now.is_set(&setting.key) || is_detected(setting));
+            config.layers.retain(|setting| setting.origin.is_flag());
+            config.layers.splice(0..0, now.layers.iter().cloned());
+            config = Config { layers: config.layers, ..now.clone() };
         }
     }
-    if layers.file != kept.file {
+    if config.file_commands != kept.file_commands || !of_file(&config).eq(of_file(kept)) {
         // That approved the file as it was.
-        layers.flags.settings.retain(|input| input.key != "trust");
+        config.drop_flags(|setting| setting.key == "trust");
     }
-    drop_flags(&mut layers.flags, |key| {
-        call.agent_command.is_some() && key == "agent" || call.settings.iter().any(|input| input.key == key)
+    config.drop_flags(|Setting { key, .. }| {
+        call.agent_command.is_some() && key == "agent" || call.settings.iter().any(|input| input.key == *key)
     });
-    layers.flags.settings.extend(call.settings.iter().cloned());
-    layers.flags.agent_command = call.agent_command.clone().or(layers.flags.agent_command);
-    Ok(layers)
+    config.set_flags(call)?;
+    Ok(config.resolved())
 }
 
-/// Returns what the project's file alone sets.
-fn of_file(layers: &Layers, loop_type: Option<&String>) -> Result<Vec<Setting>> {
-    let flags = Flags { loop_type: loop_type.cloned(), ..Flags::default() };
-    let config = Layers { file: layers.file.clone(), flags, ..Layers::default() }.config()?;
-    Ok(config.values.into_iter().filter(|setting| matches!(setting.origin, Origin::File { .. })).collect())
+/// Takes the project's file as it is now. What was changed there wins over other layers, and so does all that it says about these
+/// keys.
+fn take_file(config: &mut Config, now: &Config, about: &[&str]) {
+    let wins: BTreeSet<&str> = of_file(now)
+        .filter(|(key, value)| is_about(key, about) || !of_file(config).any(|old| old == (*key, *value)))
+        .map(|(key, _)| key)
+        .collect();
+    config.drop_flags(|setting| {
+        wins.contains(setting.key.as_str()) || is_about("agent", about) && is_detected(setting)
+    });
+    config.layers.retain(|Setting { key, origin, .. }| {
+        origin.is_flag() || !origin.is_file() && !wins.contains(key.as_str())
+    });
+    let file = now.layers.iter().filter(|setting| setting.origin.is_file());
+    config.layers.splice(0..0, file.cloned());
+    config.agents.clone_from(&now.agents);
+    config.loop_type.clone_from(&now.loop_type);
+    config.file_commands.clone_from(&now.file_commands);
 }
 
-fn drop_flags(flags: &mut Flags, is_dropped: impl Fn(&str) -> bool) {
-    flags.settings.retain(|input| !is_dropped(&input.key));
-    if is_dropped("agent") {
-        flags.agent_command = None;
-    }
+/// Returns what the project's file sets.
+fn of_file(config: &Config) -> impl Iterator<Item = (&str, &Value)> {
+    let set = config.layers.iter().filter(|setting| setting.origin.is_file());
+    set.map(|setting| (setting.key.as_str(), &setting.value))
 }
 
 fn is_about(key: &str, about: &[&str]) -> bool {
@@ -133,10 +149,10 @@ fn is_below(key: &str, name: &str) -> bool {
     key.strip_prefix(name).is_some_and(|rest| rest.starts_with('.'))
 }
 
-/// Returns the flags for what the record of a session has of its settings, where its exact settings are not kept. What runs,
-/// judges or sends is taken only where the key of this clone vouches for it, as earlier versions recorded it.
-pub fn of_record(begun: &Session, identity: Option<&Identity>, now: &Config) -> Flags {
-    let mut flags = Flags { loop_type: Some(begun.loop_type.clone()), ..Flags::default() };
+/// Returns the configuration of now with what the record of a session has of its settings, where its exact settings are not kept.
+/// What runs, judges or sends is taken only where the key of this clone vouches for it, as earlier versions recorded it.
+pub fn of_record(begun: &Session, identity: Option<&Identity>, now: &Config) -> Result<Config> {
+    let mut config = now.clone();
     let own = identity.filter(|own| begun.machine == Some(own.machine()) && !begun.commands.is_empty());
     let is_vouched = |key: &str, exact: &str| {
         own.is_some_and(|own| begun.commands.get(key) == Some(&own.fingerprint(key, exact)))
@@ -150,8 +166,8 @@ pub fn of_record(begun: &Session, identity: Option<&Identity>, now: &Config) -> 
             }
         };
         // What is set so needs no flag: a flag would count as a wish of the user's.
-        if is_known && key != OWN_LIMIT && now.exact(key).as_ref() != Some(value) {
-            flags.settings.extend(FlagInput::of_record(RECORDED, key, value));
+        if is_known && key != OWN_LIMIT && now.exact(key).as_ref() != Some(value) && is_valid(key, value) {
+            config.set(by_flag(key, value.clone(), RECORDED));
         }
     }
     let agents = recorded_agents(begun);
@@ -159,12 +175,13 @@ pub fn of_record(begun: &Session, identity: Option<&Identity>, now: &Config) -> 
         .configuration
         .get("agents.command.command")
         .filter(|line| agents == ["command"] && is_vouched("agents.command.command", &line.to_string()));
-    flags.agent_command = line.and_then(Value::as_str).map(str::to_owned);
-    let is_set = flags.agent_command.is_some() || now.settings.agent == agents;
+    let agent_command = line.and_then(Value::as_str).map(str::to_owned);
+    let is_set = agent_command.is_some() || now.settings.agent == agents;
     if !is_set && is_vouched("agent", &agents.join("\n")) {
-        flags.settings.push(FlagInput::new(RECORDED, "agent", &agents.join(",")));
+        config.set(by_flag("agent", agents.into(), RECORDED));
     }
-    flags
+    config.set_flags(&Flags { agent_command, ..Flags::default() })?;
+    Ok(config.resolved())
 }
 
 /// Returns those that worked; of detected ones a record names the first.

@@ -6,11 +6,11 @@ use anyhow::{Context as _, Result};
 use clap::Args;
 use serde_json::json;
 
-use ralph_core::config::Config;
+use ralph_core::config::{Config, Until};
 use ralph_core::record::{
     Baseline, Event, FlagCode, ObjectId, Outcome, Refusal, Scope, TaskCounts, quoted_for_shell,
 };
-use ralph_engine::{Dependency, EventRedactor, Finish, Plan, UsersTree};
+use ralph_engine::{EventRedactor, Finish, Plan};
 use ralph_git::worktree::WorkTree;
 use ralph_os::process::{Interrupt, outside};
 use ralph_os::sandbox::Sandbox;
@@ -28,8 +28,9 @@ use super::control::refuse_within_iteration;
 use super::echo::{Echo, Listener};
 use super::lane;
 use super::output::records;
-use super::settings::{Layers, layers_in, terminal_redactor};
-use super::setup::{Ready, RunRequest, Settings};
+use super::refusals::check;
+use super::settings::{load_in, terminal_redactor};
+use super::setup::{RunRequest, behind_fence, checked_inputs, find_agents, finish, set_up_sandbox};
 use super::trust::{self, load_to_read};
 use super::{
     Context, Environment, ExitCode, Flags, lost_list, note, print, refusal, sandbox, say, summary, warn,
@@ -118,9 +119,9 @@ pub fn run(args: &RunArgs, context: &Context) -> Result<ExitCode> {
     }
     compare_with_branch(&feature)?;
     let flags = Flags { loop_type: args.loop_type.clone(), ..args.settings.flags() };
+    let config = load_in(context, flags).map_err(refusal)?;
     let request = RunRequest {
         scope: Scope { tasks: args.task.clone(), phases: args.phase.clone(), stories: args.story.clone() },
-        flags,
         is_forced: args.force,
         lane: args.lane,
         retries_skipped: args.retry_skipped,
@@ -128,11 +129,10 @@ pub fn run(args: &RunArgs, context: &Context) -> Result<ExitCode> {
     };
     let voice = voice(args.talk, context.paint);
     if args.dry_run {
-        return dry_run(&feature, &request, context, voice);
+        return dry_run(&feature, &request, &config, context, voice);
     }
-    let scope = request.scope.clone();
-    let code = start(&feature, request, context, voice)?;
-    if args.fail_on_flags { code_of_flags(code, &feature, &scope, context) } else { Ok(code) }
+    let code = start(&feature, &request, &config, context, voice)?;
+    if args.fail_on_flags { code_of_flags(code, &feature, &request.scope, context) } else { Ok(code) }
 }
 
 /// With `--fail-on-flags`, a run after which all is done, but some tasks are flagged, ends like one that is stuck.
@@ -198,28 +198,28 @@ pub fn voice(talk: TalkArgs, paint: Paint) -> Voice {
 }
 
 /// Checks everything that can be checked, and runs a session.
-pub fn start(feature: &Feature, request: RunRequest, context: &Context, voice: Voice) -> Result<ExitCode> {
+pub fn start(
+    feature: &Feature,
+    request: &RunRequest,
+    config: &Config,
+    context: &Context,
+    voice: Voice,
+) -> Result<ExitCode> {
     refuse_within_iteration(context)?;
-    let layers = match &request.kept {
-        Some(layers) => layers.clone(),
-        None => layers_in(context, request.flags.clone()).map_err(refusal)?,
-    };
-    let config = layers.config().map_err(refusal)?;
     if config.settings.sandbox.is_none() {
         outside::lift();
     }
-    if lane::is_wanted(&config, request.resume.as_ref(), context).map_err(refusal)? {
-        let listed = lane::at_start(feature, &config.settings, &request, context)?;
-        let settings = Settings::of(&listed, context, layers.clone(), &request.scope).map_err(refusal)?;
-        return start_in_lane(feature, request, settings, &layers, context, voice);
+    if lane::is_wanted(config, request.resume.as_ref(), context).map_err(refusal)? {
+        return start_in_lane(feature, request, config, context, voice);
     }
-    let settings = Settings::of(feature, context, layers, &request.scope).map_err(refusal)?;
+    let none = Interrupt::none();
+    let inputs = checked_inputs(config, feature, &request.scope, context, &none)?;
     request.lane.refuse_without_lane()?;
-    if settings.is_about_tasks() {
+    if inputs.job.until == Until::Tasks {
         warn_of_ignored_list(feature, context)?;
         lane::warn_of_lanes(feature, context)?;
     }
-    run_session(feature, request, settings, context, voice, None)
+    run_session(inputs, request, context, voice, None)
 }
 
 /// What git ignores is in no snapshot and no commit.
@@ -239,26 +239,30 @@ fn warn_of_ignored_list(feature: &Feature, context: &Context) -> Result<()> {
 /// Opens a lane, finishes what a session left in it that died, and runs a session there.
 fn start_in_lane(
     feature: &Feature,
-    request: RunRequest,
-    settings: Settings,
-    layers: &Layers,
+    request: &RunRequest,
+    config: &Config,
     context: &Context,
     voice: Voice,
 ) -> Result<ExitCode> {
-    let is_fenced = settings.config.settings.sandbox.is_some();
-    let (lane, inside, there) = open_lane(feature, &request, &settings.config, context)?;
-    let (land, work_tree, moved) = (request.lane.land, lane.work_tree.clone(), lane.moved.clone());
+    let (settings, land, none) = (&config.settings, request.lane.land, Interrupt::none());
+    let listed = lane::at_start(feature, settings, request, context)?;
+    let inputs = checked_inputs(config, &listed, &request.scope, context, &none)?;
+    let is_fenced = settings.sandbox.is_some();
+    let (lane, inside, there) = open_lane(feature, request, config, context)?;
+    let (work_tree, moved) = (lane.work_tree.clone(), lane.moved.clone());
     let is_rehearsal = request.is_rehearsal;
-    let taken = take_lane(&lane.work_tree, &there, settings, request.resume.clone(), context, &inside);
+    let taken = take_lane(inputs, &lane.work_tree, &there, request.resume.as_ref(), context, &inside);
     let code = taken.and_then(|tip| {
         if !voice.is_json && voice.detail != Detail::Quiet {
-            note(lane.words(&tip, &layers.config()?.settings));
+            note(lane.words(&tip, settings));
         }
-        let settings = Settings::of(&there, &inside, layers.clone(), &request.scope).map_err(refusal)?;
-        // What cannot be listed is not named where the validation fails.
-        let dependencies = ralph_engine::dependencies(context.work_tree()?).unwrap_or_default();
-        let of_lane = OfLane { lock: lane.lock, dependencies, users_tree: context.users_tree()? };
-        run_session(&there, request, settings, &inside, voice, Some(of_lane))
+        let inputs = Plan {
+            // What cannot be listed is not named where the validation fails.
+            dependencies: ralph_engine::dependencies(context.work_tree()?).unwrap_or_default(),
+            users_tree: context.users_tree()?,
+            ..checked_inputs(config, &there, &request.scope, &inside, &none)?
+        };
+        run_session(inputs, request, &inside, voice, Some(lane.lock))
     });
     if is_rehearsal || code.as_ref().is_err_and(|error| error.downcast_ref::<Refusal>().is_some()) {
         lane::take_branch_back(&work_tree, moved, context)?;
@@ -269,7 +273,7 @@ fn start_in_lane(
     }
     let users = context.work_tree()?;
     let sandbox = if land && is_fenced && users.has_filters()? {
-        sandbox::set_up(&layers.config()?.settings, &[], &inside)?
+        sandbox::set_up(settings, &[], &inside)?
     } else {
         None
     };
@@ -332,24 +336,24 @@ fn runs_by_itself(feature: &str, context: &Context) -> Result<Vec<String>> {
 /// Finishes what a session left in a lane that died, and takes the lane to the tip of its branch. Filters of git run in a sandbox,
 /// if there is to be one: an agent may have changed what they run. Returns the tip.
 pub(super) fn take_lane(
+    mut inputs: Plan<'_>,
     lane: &WorkTree,
     there: &Feature,
-    settings: Settings,
-    resume: Option<SessionRefs>,
+    resume: Option<&SessionRefs>,
     context: &Context,
     inside: &Context,
 ) -> Result<ObjectId> {
-    let mut ready = Ready::new(settings, false, context).map_err(refusal)?;
-    if ready.config.settings.sandbox.is_some() && lane.has_filters()? {
-        ready.set_up_sandbox(inside).map_err(refusal)?;
+    let settings = &inputs.config.settings;
+    if settings.sandbox.is_some() && lane.has_filters()? {
+        set_up_sandbox(&mut inputs, inside).map_err(refusal)?;
     }
-    let work_tree = ready.behind_fence(lane)?;
+    let inputs = Plan { work_tree: lane, feature: there, ..inputs };
+    let work_tree = behind_fence(&inputs)?;
     if !ralph_engine::nothing_is_left(&work_tree)? {
-        let (recovery, interrupt) = (RunRequest { resume, ..RunRequest::default() }, Interrupt::none());
-        let plan = ready.plan(inside.store()?, &work_tree, there, recovery, &interrupt)?;
-        ralph_engine::recover(&plan, &mut warn_of)?;
+        let inputs = Plan { work_tree: &work_tree, ..inputs };
+        ralph_engine::recover(&inputs, resume, &mut warn_of)?;
     }
-    lane::take_to_tip(&work_tree, there, &ready.config.settings, context).map_err(refusal)
+    lane::take_to_tip(&work_tree, there, settings, context).map_err(refusal)
 }
 
 /// Prints warnings alone.
@@ -359,51 +363,41 @@ fn warn_of(event: &Event) {
     }
 }
 
-/// What a session in a lane has from the start.
-struct OfLane {
-    lock: LoopLock,
-    /// What the lane may lack.
-    dependencies: Vec<Dependency>,
-    users_tree: UsersTree,
-}
-
-/// Runs a session in the work tree of `context`.
+/// Runs a session in the work tree of `context`. The lock is that of a lane.
 fn run_session(
-    feature: &Feature,
-    request: RunRequest,
-    settings: Settings,
+    mut inputs: Plan<'_>,
+    request: &RunRequest,
     context: &Context,
     voice: Voice,
-    lane: Option<OfLane>,
+    lock: Option<LoopLock>,
 ) -> Result<ExitCode> {
-    let (store, work_tree) = (context.store()?, context.work_tree()?);
+    let Plan { store, feature, config, .. } = inputs;
+    let (scope, settings) = (&request.scope, &config.settings);
     // Before an agent is asked for: where all is done, none is needed.
     let mut is_finished = false;
     if request.resume.is_none()
-        && settings.is_about_tasks()
+        && inputs.job.until == Until::Tasks
         && let Some(counts) =
-            ralph_engine::nothing_to_do(work_tree, feature, &request.scope).map_err(refusal)?
+            ralph_engine::nothing_to_do(inputs.work_tree, feature, scope).map_err(refusal)?
     {
-        is_finished = settings.config.settings.validation_command.is_some() && counts.open == 0;
+        is_finished = settings.validation_command.is_some() && counts.open == 0;
         if request.is_rehearsal {
             return Ok(ExitCode::Done);
         }
         if !is_finished {
-            return all_done(feature, &request.scope, counts, None, voice);
+            return all_done(feature, scope, counts, None, voice);
         }
     }
-    trust::require(&settings.config, context).map_err(refusal)?;
-    let (scope, is_rehearsal) = (request.scope.clone(), request.is_rehearsal);
+    trust::require(config, context).map_err(refusal)?;
     let moving = moving(voice, &context.environment);
-    let mut ready = Ready::new(settings, !is_finished, context).map_err(refusal)?;
     if !is_finished {
-        ready.check(feature, context, request.is_forced)?;
+        find_agents(&mut inputs, context).map_err(refusal)?;
+        check(&mut inputs, context, request.is_forced)?;
     }
-    ready.set_up_sandbox(context).map_err(refusal)?;
+    set_up_sandbox(&mut inputs, context).map_err(refusal)?;
     let interrupt = Interrupt::install()?;
     acknowledge(interrupt.clone(), moving)?;
-    let work_tree = ready.behind_fence(work_tree)?;
-    let settings = &ready.config.settings;
+    let work_tree = behind_fence(&inputs)?;
     let clean = lane::clean_target(settings, &work_tree, context)?;
     let is_told = !voice.is_json && voice.detail != Detail::Quiet && settings.max_iterations > 1;
     if let Some((lock, setup)) = clean.as_ref().err().filter(|_| is_told) {
@@ -411,27 +405,26 @@ fn run_session(
         let set = quoted_for_shell(&set);
         note(format_args!("results will not be tried in a clean checkout: {lock} suggests --set {set}"));
     }
-    let (mut lock, mut dependencies) = (None, Vec::new());
-    if let Some(of_lane) = lane {
-        (lock, dependencies) = (Some(of_lane.lock), of_lane.dependencies);
-        ready.users_tree = of_lane.users_tree;
-    }
-    let clean = clean.ok().flatten();
-    let plan =
-        Plan { lock, clean, dependencies, ..ready.plan(store, &work_tree, feature, request, &interrupt)? };
-    if is_rehearsal {
-        return ralph_engine::rehearse(plan, &mut warn_of).map(|()| ExitCode::Done);
+    let inputs = Plan {
+        work_tree: &work_tree,
+        interrupt: &interrupt,
+        retries_skipped: request.retries_skipped,
+        is_forced: request.is_forced,
+        clean: clean.ok().flatten(),
+        ..inputs
+    };
+    if request.is_rehearsal {
+        return ralph_engine::rehearse(&inputs, lock, &mut warn_of).map(|()| ExitCode::Done);
     }
     let root = work_tree.top().as_str();
-    let redactor = terminal_redactor(&ready.config)?.map(EventRedactor::new);
+    let redactor = terminal_redactor(config)?.map(EventRedactor::new);
     let keys = (moving == Moving::Stderr && stdin().is_terminal()).then(Keys::default);
-    let max_cost = ready.config.settings.max_cost;
-    let live = Live::new(stdout(), voice.paint, voice.detail, moving, keys.clone(), root, max_cost);
+    let live = Live::new(stdout(), voice.paint, voice.detail, moving, keys.clone(), root, settings.max_cost);
     let mut printer = EventPrinter { voice, redactor, live };
     let mut maintenance = Maintenance::default();
     let (mut verdict, mut refused) = (String::new(), None);
-    let _echo = echo(feature, &ready.config, context, voice, (moving, keys))?;
-    let finish = ralph_engine::run(plan, &mut |event| {
+    let _echo = echo(feature, config, context, voice, (moving, keys))?;
+    let ended = ralph_engine::run(&inputs, request.resume.as_ref(), lock, &mut |event| {
         printer.print(event);
         if let Event::SessionEnded { session, closing, .. } = event {
             verdict = ending::verdict(session, closing).join(" · ");
@@ -448,19 +441,19 @@ fn run_session(
         }
     });
     if let Some(message) = refused {
-        ready.finish(feature, None, &message, ExitCode::CannotStart, context)?;
+        finish(&inputs, None, &message, ExitCode::CannotStart, context)?;
     }
-    let code = match finish? {
+    let code = match ended? {
         Finish::AllDone { .. } if interrupt.signal().is_some() => Ok(match interrupt.signal() {
             Some(signal) if !interrupt.is_asked() => ExitCode::of_signal(signal),
             _ => ExitCode::Done,
         }),
         Finish::AllDone { counts, validation } => {
-            all_done(feature, &scope, counts, validation.as_ref(), voice)
+            all_done(feature, scope, counts, validation.as_ref(), voice)
         }
         Finish::Ended(session) => {
             let code = ExitCode::of_session(&session, &interrupt);
-            ready.finish(feature, Some(&session), &verdict, code, context)?;
+            finish(&inputs, Some(&session), &verdict, code, context)?;
             Ok(code)
         }
     };
@@ -509,17 +502,22 @@ fn acknowledge(interrupt: Interrupt, moving: Moving) -> Result<()> {
     Ok(())
 }
 
-fn dry_run(feature: &Feature, request: &RunRequest, context: &Context, voice: Voice) -> Result<ExitCode> {
-    let layers = layers_in(context, request.flags.clone()).map_err(refusal)?;
-    let settings = layers.config().map_err(refusal)?.settings;
-    let listed = if settings.uses_lane() {
-        lane::at_start(feature, &settings, request, context)?
+fn dry_run(
+    feature: &Feature,
+    request: &RunRequest,
+    config: &Config,
+    context: &Context,
+    voice: Voice,
+) -> Result<ExitCode> {
+    let listed = if config.settings.uses_lane() {
+        lane::at_start(feature, &config.settings, request, context)?
     } else {
         request.lane.refuse_without_lane()?;
         feature.clone()
     };
-    let settings = Settings::of(&listed, context, layers, &request.scope).map_err(refusal)?;
-    let prompt = settings.next_prompt(context.store()?, &listed, &request.scope).map_err(refusal)?;
+    let none = Interrupt::none();
+    let inputs = checked_inputs(config, &listed, &request.scope, context, &none)?;
+    let prompt = inputs.next_prompt().map_err(refusal)?;
     let redactor = terminal_redactor(&load_to_read(context)?)?;
     match &prompt {
         Some(prompt) => prompt.warning.iter().for_each(|warning| warn(warning)),

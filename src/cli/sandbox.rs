@@ -5,14 +5,13 @@ use std::sync::Arc;
 use anyhow::{Context as _, Result};
 use camino::{Utf8Path, Utf8PathBuf};
 
-use ralph_core::config::{Commits, SandboxChoice, Settings};
+use ralph_core::config::{Commits, FILE, SandboxChoice, Settings};
 use ralph_core::record::{IfThere, RALPH, quoted_for_shell};
 use ralph_engine::redactor;
 use ralph_os::process::{create_private_dir, is_running, outside};
 use ralph_os::sandbox::{AgentState, Mechanism, Network, Rules, Sandbox, hidden, short_digest};
 use ralph_project::feature::without_dots;
 
-use super::settings::FILE;
 use super::{Context, refuse, warn};
 
 /// Sets up and tests what the settings ask for. `None` if they ask for nothing.

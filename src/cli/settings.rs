@@ -1,11 +1,11 @@
 //! Gathers the layers of the configuration: the file, git's, the environment's, and the flags.
 
 use anyhow::Result;
-use camino::Utf8Path;
 use redact_stream::Redactor;
-use serde::{Deserialize, Serialize};
 
-use ralph_core::config::{ALLOW_LINKS, Config, FlagInput, GIT_PREFIX, GitInput, Inputs, VARIABLE_PREFIX};
+use ralph_core::config::{
+    ALLOW_LINKS, Config, FILE, Flags, GIT_PREFIX, GitInput, Inputs, VARIABLE_PREFIX, file_text,
+};
 use ralph_core::record::{IfThere, Refusal};
 use ralph_engine::redactor;
 use ralph_git::repository::list_settings;
@@ -13,87 +13,32 @@ use ralph_project::project_files::{MAX_SETTINGS_BYTES, allowed_folders, explain}
 
 use super::{Context, Project, refusal};
 
-/// The project's settings, from its root.
-pub const FILE: &str = ".specify/ralph.toml";
-
-/// The flags that are settings.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Flags {
-    pub settings: Vec<FlagInput>,
-    pub agent_command: Option<String>,
-    /// The type of loop.
-    pub loop_type: Option<String>,
-}
-
-/// All layers, as they were read.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Layers {
-    /// The text of the project's file.
-    pub file: Option<String>,
-    pub git: Vec<GitInput>,
-    pub environment: Vec<(String, String)>,
-    pub flags: Flags,
-}
-
-impl Layers {
-    fn read(project: &Project, git: Vec<GitInput>, context: &Context, flags: Flags) -> Result<Self> {
-        let file = match read_file(project)?.map(String::from_utf8).transpose() {
-            Ok(file) => file,
-            Err(error) => {
-                // It says where.
-                config_of(Some(error.as_bytes()), &Self::default())?;
-                return Err(error.into());
-            }
-        };
-        Ok(Self { file, git, environment: environment(context)?, flags })
-    }
-
-    pub fn config(&self) -> Result<Config> {
-        config_of(self.file.as_deref().map(str::as_bytes), self)
-    }
-
-    /// Returns the values that permit links to lead out of the work tree.
-    pub fn allowed_links(&self) -> impl Iterator<Item = &str> {
-        let set = self.git.iter().filter(|input| input.key == ALLOW_LINKS);
-        set.map(|input| input.value.as_deref().unwrap_or("true"))
-    }
-}
-
-fn config_of(file: Option<&[u8]>, layers: &Layers) -> Result<Config> {
-    let Layers { git, environment, flags, .. } = layers.clone();
-    Config::read(&Inputs {
-        file: file.map(|bytes| (Utf8Path::new(FILE), bytes)),
-        git,
-        environment,
-        flags: flags.settings,
-        agent_command: flags.agent_command,
-        loop_type: flags.loop_type,
-    })
+/// Returns all layers, as they are set now.
+pub fn inputs(project: &Project, context: &Context, flags: Flags) -> Result<Inputs> {
+    let path = project.root.join(FILE);
+    let file = project.files.read(&path, MAX_SETTINGS_BYTES).if_there();
+    let file = file.map_err(|error| refusal(explain("read", &path, error)))?;
+    let file = file.map(file_text).transpose()?;
+    Ok(Inputs { file, git: git(context)?, environment: environment(context)?, flags })
 }
 
 /// Returns the project of the context, in a repository or not, and its configuration.
 pub fn load_here(context: &Context, flags: Flags) -> Result<(Project, Config)> {
-    let git = git(context)?;
-    let project = allowing(context.project()?, &git, context)?;
-    let config = Layers::read(&project, git, context, flags)?.config()?;
+    let project = project(context)?;
+    let config = Config::read(&inputs(&project, context, flags)?)?;
     Ok((project, config))
 }
 
 /// Returns the project of the context, with the links that git's configuration permits.
 pub fn project(context: &Context) -> Result<Project> {
-    allowing(context.project()?, &git(context)?, context)
-}
-
-fn allowing(project: Project, git: &[GitInput], context: &Context) -> Result<Project> {
-    let layers = Layers { git: git.to_vec(), ..Layers::default() };
-    let folders = allowed_folders(layers.allowed_links(), context.home().as_deref())?;
+    if context.work_tree().is_ok() {
+        return project_in(context);
+    }
+    let (git, project) = (git(context)?, context.project()?);
+    let links = git.iter().filter(|input| input.key == ALLOW_LINKS);
+    let links = links.map(|input| input.value.as_deref().unwrap_or("true"));
+    let folders = allowed_folders(links, context.home().as_deref())?;
     Ok(Project { files: project.files.allowing(&folders), ..project })
-}
-
-fn read_file(project: &Project) -> Result<Option<Vec<u8>>> {
-    let path = project.root.join(FILE);
-    let read = project.files.read(&path, MAX_SETTINGS_BYTES).if_there();
-    read.map_err(|error| refusal(explain("read", &path, error)))
 }
 
 /// Returns what takes secrets out of what is printed; `None` if the user wants to see everything.
@@ -102,9 +47,8 @@ pub fn terminal_redactor(config: &Config) -> Result<Option<Redactor>> {
 }
 
 /// Returns the effective configuration of the project that a repository holds.
-pub fn load_in(context: &Context, flags: Flags) -> Result<(Project, Config)> {
-    let config = layers_in(context, flags)?.config()?;
-    Ok((project_in(context)?, config))
+pub fn load_in(context: &Context, flags: Flags) -> Result<Config> {
+    Config::read(&inputs(&project_in(context)?, context, flags)?)
 }
 
 /// Returns the project that a repository holds.
@@ -113,15 +57,10 @@ pub fn project_in(context: &Context) -> Result<Project> {
     Ok(Project { root: context.project_root()?, files })
 }
 
-/// Returns all layers for the project that a repository holds.
-pub fn layers_in(context: &Context, flags: Flags) -> Result<Layers> {
-    Layers::read(&project_in(context)?, git(context)?, context, flags)
-}
-
 /// Returns the configuration without the project's file, which may have come with a clone.
 pub fn load_without_file(context: &Context) -> Result<Config> {
-    let layers = Layers { git: git(context)?, environment: environment(context)?, ..Layers::default() };
-    layers.config()
+    let (git, environment) = (git(context)?, environment(context)?);
+    Config::read(&Inputs { git, environment, ..Inputs::default() })
 }
 
 /// Returns what git's configuration says of ours: in a repository as it was found, outside of one that of the user.
@@ -148,6 +87,8 @@ fn environment(context: &Context) -> Result<Vec<(String, String)>> {
 
 #[cfg(test)]
 mod tests {
+    use camino::Utf8Path;
+
     use super::*;
     use ralph_os::process::{Tool, is_without_git_of_the_user};
 

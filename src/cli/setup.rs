@@ -1,34 +1,25 @@
-//! From flags and settings to everything that a session needs, checked before anything is begun.
+//! From the configuration to everything that a session needs, checked before anything is begun.
 
-use std::sync::Arc;
-
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use camino::Utf8Path;
 
-use ralph_agent::{Agent, AgentSettings};
+use ralph_agent::AgentSettings;
 use ralph_core::config::{AgentCommand, Config, LoopType, Until};
-use ralph_core::progress::{Elsewhere, Names};
-use ralph_core::record::{Refusal, Scope, Session, SessionId, Status, Task, TaskCounts};
-use ralph_engine::{
-    Assignment, Candidate, Job, Memory, Plan, Prompt, Prompting, Recalled, Replayed, UsersTree,
-    progress_strategy, replay,
-};
+use ralph_core::record::{Refusal, Scope, Session, Status, Task, TaskCounts};
+use ralph_engine::{Candidate, Job, Plan};
 use ralph_git::worktree::WorkTree;
-use ralph_os::clock::Clock;
 use ralph_os::process::{Interrupt, Limits};
 use ralph_os::sandbox::Sandbox;
 use ralph_project::feature::{Feature, without_dots};
 use ralph_project::prompt::Template;
 use ralph_project::tasks;
-use ralph_store::{SessionLog, SessionRefs, Store};
+use ralph_store::SessionRefs;
 
 use super::args::LaneArgs;
-use super::environment::Environment;
 use super::output::warn;
 use super::own_command::own_program;
-use super::resumption::Kept;
-use super::settings::{Layers, layers_in, project_in};
-use super::{Context, ExitCode, Flags, Project, sandbox, session_end};
+use super::settings::project_in;
+use super::{Context, ExitCode, Project, refusal, resumption, sandbox, session_end};
 
 /// What a call asks for beyond the configuration.
 #[derive(Default)]
@@ -40,129 +31,73 @@ pub struct RunRequest {
     /// Go on though something is in the way that may.
     pub is_forced: bool,
     pub lane: LaneArgs,
-    pub flags: Flags,
     /// Only try what comes before the first attempt, and record nothing.
     pub is_rehearsal: bool,
-    /// All layers of a session that is resumed, instead of the flags and of what is set now.
-    pub kept: Option<Layers>,
 }
 
-/// What the project says, before any agent is asked for.
-pub struct Settings {
-    pub(super) config: Config,
-    layers: Layers,
-    project: Project,
-    template: Template,
-    job: Job,
+/// Returns what a loop in the work tree of `context` begins with, before any agent is looked for: nothing keeps commands in their
+/// place yet, and all tasks are in its scope.
+pub fn loop_inputs<'a>(
+    config: &'a Config,
+    feature: &'a Feature,
+    context: &'a Context,
+    interrupt: &'a Interrupt,
+) -> Result<Plan<'a>> {
+    let project = project_in(context)?;
+    Ok(Plan {
+        store: context.store()?,
+        work_tree: context.work_tree()?,
+        feature,
+        config,
+        template: template(&project, &config.loop_type)?,
+        job: job(feature, &project.root, config)?,
+        agents: Vec::new(),
+        capture_rules: ralph_engine::capture_rules(&config.settings)?,
+        kept_settings: Vec::new(),
+        scope: Scope::default(),
+        retries_skipped: false,
+        is_forced: false,
+        project_root: project.root,
+        sandbox: None,
+        clock: context.clock()?,
+        interrupt,
+        clean: None,
+        dependencies: Vec::new(),
+        users_tree: context.users_tree()?,
+    })
 }
 
-impl Settings {
-    /// Reads the settings, and refuses a task list that a loop can do nothing with.
-    pub fn read(feature: &Feature, context: &Context, flags: Flags, scope: &Scope) -> Result<Self> {
-        Self::of(feature, context, layers_in(context, flags)?, scope)
-    }
-
-    /// Does the same with all layers.
-    pub fn of(feature: &Feature, context: &Context, layers: Layers, scope: &Scope) -> Result<Self> {
-        let settings = Self::with_layers(feature, context, layers)?;
-        settings.check_list(feature, scope)?;
-        Ok(settings)
-    }
-
-    /// Reads the settings, whatever the task list is.
-    pub fn without_list(feature: &Feature, context: &Context, flags: Flags) -> Result<Self> {
-        Self::with_layers(feature, context, layers_in(context, flags)?)
-    }
-
-    /// Refuses a task list that a loop can do nothing with.
-    pub fn check_list(&self, feature: &Feature, scope: &Scope) -> Result<()> {
-        match self.config.loop_type.until {
-            Until::Tasks => check_tasks(feature, scope),
-            Until::Validation => check_validation(&self.config, scope),
-        }
-    }
-
-    fn with_layers(feature: &Feature, context: &Context, layers: Layers) -> Result<Self> {
-        let (project, config) = (project_in(context)?, layers.config()?);
-        let template = template(&project, &config.loop_type)?;
-        let skip_optional = config.settings.skip_optional;
-        let job = Job { skip_optional, ..job(feature, &project.root, &config.loop_type)? };
-        Ok(Self { config, layers, project, template, job })
-    }
-
-    /// Returns true if it is done when the tasks are.
-    pub fn is_about_tasks(&self) -> bool {
-        self.job.until == Until::Tasks
-    }
-
-    /// Returns the prompt that a new session would begin with.
-    pub fn next_prompt(&self, store: &Store, feature: &Feature, scope: &Scope) -> Result<Option<Prompt>> {
-        self.template.check()?;
-        let mut memory = self.memory(store, feature)?;
-        let progress = progress_strategy(&self.config.settings, &memory, store, None)?;
-        let prompting = Prompting::new(&self.config, self.assignment(feature), &progress);
-        prompting.next(scope, store, &mut memory)
-    }
-
-    /// Returns the prompts of a recorded session, as these settings would have made them.
-    pub fn replay(
-        &self,
-        store: &Store,
-        feature: &Feature,
-        log: &SessionLog,
-        max_iterations: u32,
-    ) -> Result<Vec<Replayed>> {
-        self.template.check()?;
-        replay(store, log, &self.config, self.assignment(feature), max_iterations)
-    }
-
-    fn assignment<'a>(&'a self, feature: &'a Feature) -> Assignment<'a> {
-        Assignment { feature, template: &self.template, job: &self.job, root: &self.project.root }
-    }
-
-    /// Returns the strategy's text about the newest iterations.
-    pub fn progress(&self, store: &Store, feature: &Feature) -> Result<String> {
-        let mut memory = self.memory(store, feature)?;
-        let progress = progress_strategy(&self.config.settings, &memory, store, None)?;
-        let names = Names::new(memory.past_since_cleared(store)?, None);
-        Ok(progress.text(None, &Elsewhere { names, ..Elsewhere::default() }))
-    }
-
-    /// Returns what the next prompt for a task contains of earlier iterations.
-    pub fn recalled(
-        &self,
-        store: &Store,
-        feature: &Feature,
-        task: &Task,
-        session: Option<&SessionId>,
-    ) -> Result<Recalled> {
-        let mut memory = self.memory(store, feature)?;
-        let progress = progress_strategy(&self.config.settings, &memory, store, None)?;
-        let prompting = Prompting::new(&self.config, self.assignment(feature), &progress);
-        prompting.recalled(task, session, store, &mut memory)
-    }
-
-    /// Returns what a new session would begin with, or the task of that name.
-    pub fn next_task(&self, feature: &Feature, name: Option<&String>) -> Result<Option<Task>> {
-        let tasks = self.job.read_tasks(feature)?;
-        let Some(name) = name.filter(|_| self.is_about_tasks()) else {
-            return Ok(self.job.next_task(&tasks, None));
-        };
-        Ok(Some(tasks::named(&tasks, name, &feature.tasks_path)?.into()))
-    }
-
-    /// Returns what is remembered of the feature.
-    fn memory(&self, store: &Store, feature: &Feature) -> Result<Memory> {
-        Memory::load(store, feature, &self.project.root)
-    }
+/// Returns the same for a part of the task list, and refuses one that a loop can do nothing with.
+pub fn checked_inputs<'a>(
+    config: &'a Config,
+    feature: &'a Feature,
+    scope: &Scope,
+    context: &'a Context,
+    interrupt: &'a Interrupt,
+) -> Result<Plan<'a>> {
+    let inputs = loop_inputs(config, feature, context, interrupt).map_err(refusal)?;
+    check_list(config, feature, scope).map_err(refusal)?;
+    Ok(Plan { scope: scope.clone(), ..inputs })
 }
 
 /// Refuses a task list that a loop can do nothing with.
-fn check_tasks(feature: &Feature, scope: &Scope) -> Result<()> {
+pub fn check_list(config: &Config, feature: &Feature, scope: &Scope) -> Result<()> {
+    if config.loop_type.until == Until::Validation {
+        return check_validation(config, scope);
+    }
     let tasks = tasks::read(&feature.files, &feature.tasks_path)?;
     tasks::require_tasks(&tasks, &feature.tasks_path)?;
     tasks::part_of(&tasks, scope, &feature.tasks_path)?;
     Ok(())
+}
+
+/// Returns what a new session would begin with, or the task of that name.
+pub fn next_task(inputs: &Plan<'_>, name: Option<&String>) -> Result<Option<Task>> {
+    let tasks = inputs.job.read_tasks(inputs.feature)?;
+    let Some(name) = name.filter(|_| inputs.job.until == Until::Tasks) else {
+        return Ok(inputs.job.next_task(&tasks, None));
+    };
+    Ok(Some(tasks::named(&tasks, name, &inputs.feature.tasks_path)?.into()))
 }
 
 /// Refuses a loop that would never know when it is done.
@@ -194,7 +129,8 @@ pub fn template(Project { root, files }: &Project, loop_type: &LoopType) -> Resu
     }
 }
 
-fn job(feature: &Feature, root: &Utf8Path, loop_type: &LoopType) -> Result<Job> {
+fn job(feature: &Feature, root: &Utf8Path, config: &Config) -> Result<Job> {
+    let loop_type = &config.loop_type;
     let by_default = match loop_type.until {
         Until::Tasks => &feature.tasks_path,
         Until::Validation => &feature.dir,
@@ -209,188 +145,106 @@ fn job(feature: &Feature, root: &Utf8Path, loop_type: &LoopType) -> Result<Job> 
         .into());
     }
     let artifact = artifact.unwrap_or_else(|| by_default.clone());
-    Ok(Job { loop_type: loop_type.name.clone(), until: loop_type.until, artifact, skip_optional: false })
+    let skip_optional = config.settings.skip_optional;
+    Ok(Job { loop_type: loop_type.name.clone(), until: loop_type.until, artifact, skip_optional })
 }
 
-/// Everything of a plan that the project and the settings decide.
-pub struct Ready {
-    pub(super) config: Config,
-    pub(super) project: Project,
-    /// With their settings, in the order of preference; empty only if there is nothing left to do for one.
-    pub(super) agents: Vec<(AgentSettings, Box<dyn Agent>)>,
-    /// The agents that are asked for, whether or not they can work here.
-    pub(super) names: Vec<String>,
-    /// Why another agent than that of spec-kit was detected.
-    pub(super) passed_over: Option<String>,
-    pub(super) template: Template,
-    job: Job,
-    clock: Clock,
-    sandbox: Option<Arc<Sandbox>>,
-    /// What a resumption begins with.
-    kept: Vec<u8>,
-    environment: Environment,
-    /// That of the call; in a lane that which it was started from.
-    pub(super) users_tree: UsersTree,
+/// Finds the agents that are to work, and notes what a resumption begins with.
+pub fn find_agents(inputs: &mut Plan<'_>, context: &Context) -> Result<()> {
+    let (config, lookup) = (inputs.config, context.lookup());
+    let mut names = config.settings.agent.clone();
+    if names.is_empty() {
+        let Project { root, files } = project_in(context)?;
+        names.push(ralph_agent::detect(&files, &root, &lookup)?);
+    }
+    let own_program = own_program()?;
+    for (at, name) in names.iter().enumerate() {
+        if !names[..at].contains(name) {
+            inputs.agents.push(candidate(config, name, &own_program, &lookup)?);
+        }
+    }
+    let detected = if config.settings.agent.is_empty() { names.as_slice() } else { &[] };
+    inputs.kept_settings = resumption::kept(config, detected, context)?;
+    Ok(())
 }
 
-impl Ready {
-    /// Finds the agents, unless no task is open, so that none is needed.
-    pub fn new(settings: Settings, needs_agents: bool, context: &Context) -> Result<Self> {
-        let Settings { config, layers, project, template, job } = settings;
-        let mut ready = Self {
-            config,
-            project,
-            agents: Vec::new(),
-            names: Vec::new(),
-            passed_over: None,
-            template,
-            job,
-            clock: context.clock()?,
-            sandbox: None,
-            kept: Vec::new(),
-            environment: context.environment.clone(),
-            users_tree: context.users_tree()?,
+fn candidate(
+    config: &Config,
+    name: &str,
+    own_program: &[String],
+    lookup: &dyn Fn(&str) -> Option<String>,
+) -> Result<Candidate> {
+    let settings = agent_settings(config, name);
+    let agent = ralph_agent::build(&settings, own_program, lookup)?;
+    let values = &config.settings;
+    let idle = match settings.idle_by_default() {
+        Some(_) if config.is_set("idle-timeout") => values.idle_timeout,
+        Some(by_default) => Some(by_default),
+        None => config.silence_of_commands(),
+    };
+    let first_output = values.first_output_timeout.filter(|_| settings.begins_at_once());
+    let limits = ralph_engine::child_limits(values, values.timeout, idle);
+    let limits = Limits { first_output, ..limits };
+    Ok(Candidate { api_key: agent.api_key(lookup), agent, limits, model: settings.model })
+}
+
+/// Puts up what keeps all commands in their place, if the settings ask for it. Agents that do not start there are left out, if
+/// another one does.
+pub fn set_up_sandbox(inputs: &mut Plan<'_>, context: &Context) -> Result<()> {
+    let states: Vec<_> = inputs.agents.iter().map(|candidate| candidate.agent.state().clone()).collect();
+    inputs.sandbox = sandbox::set_up(&inputs.config.settings, &states, context)?;
+    let Some(sandbox) = &inputs.sandbox else { return Ok(()) };
+    let lookup = context.lookup();
+    let mut first = None;
+    inputs.agents.retain(|candidate| {
+        let checked = candidate.agent.check_inside(sandbox, &inputs.project_root, &lookup);
+        let works = checked.is_ok();
+        first = first.take().or(checked.err());
+        works
+    });
+    match first {
+        Some(error) if inputs.agents.is_empty() => Err(error),
+        Some(error) => {
+            warn(&format!("continuing without it: {error}"));
+            Ok(())
+        }
+        None => Ok(()),
+    }
+}
+
+/// Returns the work tree, in which git runs nothing of agents outside of the sandbox, if there is one.
+pub fn behind_fence(inputs: &Plan<'_>) -> Result<WorkTree> {
+    inputs.work_tree.clone().behind(inputs.sandbox.as_ref().map(Sandbox::for_filters))
+}
+
+/// Notifies the user that the session is over, in the ways that are configured; with `None`, that it was not started.
+pub fn finish(
+    inputs: &Plan<'_>,
+    session: Option<&Session>,
+    verdict: &str,
+    code: ExitCode,
+    context: &Context,
+) -> Result<()> {
+    let feature = inputs.feature;
+    let counts = match session {
+        Some(session) => TaskCounts { done: session.tasks_done, open: session.tasks_remaining },
+        None => tasks::read(&feature.files, &feature.tasks_path)?.counts(),
+    };
+    let status = session.map_or(Status::Failed, |session| session.status);
+    let settings = &inputs.config.settings;
+    session_end::notify(settings.notify, status, counts, verdict, &context.environment);
+    if let Some(command) = &settings.on_finish {
+        let fence = inputs.sandbox.as_ref().map(Sandbox::for_checks);
+        let branch = match session {
+            Some(session) => session.branch.clone(),
+            None => context.work_tree()?.branch()?,
         };
-        if needs_agents {
-            ready.find_agents(&context.lookup())?;
-        }
-        let is_detected = ready.config.settings.agent.is_empty();
-        let kept = Kept::new(&layers, if is_detected { &ready.names } else { &[] }, context);
-        ready.kept = serde_json::to_vec_pretty(&kept).context("serialize the settings")?;
-        Ok(ready)
+        let variables = session_end::hook_variables(feature, session, counts, branch, code);
+        let lane = context.work_tree()?;
+        let moved = lane.lane().map(|_| inputs.users_tree.environment_in(lane.top())).unwrap_or_default();
+        session_end::run_hook(command, &inputs.project_root, moved, variables, fence.as_ref());
     }
-
-    fn find_agents(&mut self, lookup: &dyn Fn(&str) -> Option<String>) -> Result<()> {
-        let Project { root, files } = &self.project;
-        self.names.clone_from(&self.config.settings.agent);
-        if self.names.is_empty() {
-            self.names.push(ralph_agent::detect(files, root, lookup)?);
-            self.passed_over = ralph_agent::passed_over(files, root);
-        }
-        let own_program = own_program()?;
-        for name in &self.names {
-            if self.agents.iter().all(|(known, _)| known.name != *name) {
-                let settings = agent_settings(&self.config, name);
-                let agent = ralph_agent::build(&settings, &own_program, lookup)?;
-                self.agents.push((settings, agent));
-            }
-        }
-        Ok(())
-    }
-
-    /// Puts up what keeps all commands in their place, if the settings ask for it.
-    pub fn set_up_sandbox(&mut self, context: &Context) -> Result<()> {
-        let states: Vec<_> = self.agents.iter().map(|(_, agent)| agent.state().clone()).collect();
-        self.sandbox = sandbox::set_up(&self.config.settings, &states, context)?;
-        self.check_inside(context)
-    }
-
-    /// Tries the programs of the agents where they will run. Those that do not start there are left out, if another one does.
-    fn check_inside(&mut self, context: &Context) -> Result<()> {
-        let Some(sandbox) = &self.sandbox else { return Ok(()) };
-        let lookup = context.lookup();
-        let (mut first, mut working) = (None, Vec::new());
-        for (settings, agent) in std::mem::take(&mut self.agents) {
-            match agent.check_inside(sandbox, &self.project.root, &lookup) {
-                Ok(()) => working.push((settings, agent)),
-                Err(error) => first = first.or(Some(error)),
-            }
-        }
-        self.agents = working;
-        match first {
-            Some(error) if self.agents.is_empty() => Err(error),
-            Some(error) => {
-                warn(&format!("continuing without it: {error}"));
-                Ok(())
-            }
-            None => Ok(()),
-        }
-    }
-
-    /// Returns a work tree in which git runs nothing of agents outside of the sandbox, if there is one.
-    pub fn behind_fence(&self, work_tree: &WorkTree) -> Result<WorkTree> {
-        work_tree.clone().behind(self.sandbox.as_ref().map(Sandbox::for_filters))
-    }
-
-    /// Notifies the user that the session is over, in the ways that are configured; with `None`, that it was not started.
-    pub fn finish(
-        &self,
-        feature: &Feature,
-        session: Option<&Session>,
-        verdict: &str,
-        code: ExitCode,
-        context: &Context,
-    ) -> Result<()> {
-        let counts = match session {
-            Some(session) => TaskCounts { done: session.tasks_done, open: session.tasks_remaining },
-            None => tasks::read(&feature.files, &feature.tasks_path)?.counts(),
-        };
-        let status = session.map_or(Status::Failed, |session| session.status);
-        let settings = &self.config.settings;
-        session_end::notify(settings.notify, status, counts, verdict, &context.environment);
-        if let Some(command) = &settings.on_finish {
-            let fence = self.sandbox.as_ref().map(Sandbox::for_checks);
-            let branch = match session {
-                Some(session) => session.branch.clone(),
-                None => context.work_tree()?.branch()?,
-            };
-            let variables = session_end::hook_variables(feature, session, counts, branch, code);
-            let lane = context.work_tree()?;
-            let moved = lane.lane().map(|_| self.users_tree.environment_in(lane.top())).unwrap_or_default();
-            session_end::run_hook(command, &self.project.root, moved, variables, fence.as_ref());
-        }
-        Ok(())
-    }
-
-    fn candidates(&self) -> Vec<Candidate<'_>> {
-        let values = &self.config.settings;
-        let candidates = self.agents.iter().map(|(settings, agent)| {
-            let idle = match settings.idle_by_default() {
-                Some(_) if self.config.is_set("idle-timeout") => values.idle_timeout,
-                Some(by_default) => Some(by_default),
-                None => self.config.silence_of_commands(),
-            };
-            let first_output = values.first_output_timeout.filter(|_| settings.begins_at_once());
-            let limits = ralph_engine::child_limits(values, values.timeout, idle);
-            let limits = Limits { first_output, ..limits };
-            let api_key = agent.api_key(&|name| self.environment.owned(name));
-            Candidate { agent: agent.as_ref(), api_key, limits, model: settings.model.clone() }
-        });
-        candidates.collect()
-    }
-
-    pub fn plan<'a>(
-        &'a self,
-        store: &'a Store,
-        work_tree: &'a WorkTree,
-        feature: &'a Feature,
-        request: RunRequest,
-        interrupt: &'a Interrupt,
-    ) -> Result<Plan<'a>> {
-        Ok(Plan {
-            store,
-            work_tree,
-            feature,
-            config: &self.config,
-            job: self.job.clone(),
-            agents: self.candidates(),
-            template: self.template.clone(),
-            capture_rules: ralph_engine::capture_rules(&self.config.settings)?,
-            kept_settings: self.kept.clone(),
-            scope: request.scope,
-            resume: request.resume,
-            retries_skipped: request.retries_skipped,
-            is_forced: request.is_forced,
-            project_root: self.project.root.clone(),
-            sandbox: self.sandbox.clone(),
-            clock: &self.clock,
-            interrupt,
-            lock: None,
-            clean: None,
-            dependencies: Vec::new(),
-            users_tree: self.users_tree.clone(),
-        })
-    }
+    Ok(())
 }
 
 /// Returns how the agent of that name is set up.

@@ -7,13 +7,13 @@ use anyhow::Result;
 use clap::Args;
 use serde_json::json;
 
-use ralph_core::config::{Command, Config, Trust};
+use ralph_core::config::{Command, Config, FILE, Trust};
 use ralph_core::record::{RALPH, Refusal};
 use ralph_ui::style::{inert, one_line, picture};
 
 use super::approvals::{Approvals, Approved};
 use super::pager::write_folded;
-use super::settings::{FILE, load_in, load_without_file};
+use super::settings::{load_in, load_without_file};
 use super::{Context, ExitCode, Flags, Json, confirm, emit, say};
 
 #[derive(Debug, Args)]
@@ -38,7 +38,7 @@ pub fn run(args: &TrustArgs, context: &Context) -> Result<ExitCode> {
         };
         return say(line);
     }
-    let (_, config) = load_in(context, Flags::default())?;
+    let config = load_in(context, Flags::default())?;
     let commands = &config.file_commands;
     if !args.show && !commands.is_empty() {
         approvals.approve(Approved::Commands(commands))?;
@@ -109,7 +109,7 @@ fn listing(commands: &[Command]) -> String {
 /// Returns the configuration for a command that only reads. What the project's file says of redaction counts in it only if
 /// the user approved it: it decides which secrets are shown.
 pub fn load_to_read(context: &Context) -> Result<Config> {
-    let (_, config) = load_in(context, Flags::default())?;
+    let config = load_in(context, Flags::default())?;
     let is_of_file = config.commands_from_file().any(|command| command.key.starts_with("redaction."));
     // Without a folder for approvals there is none.
     let is_approved = !is_of_file || matches!(unapproved(&config, context), Ok(None));
@@ -124,8 +124,6 @@ fn shown(command: &Command) -> String {
 
 #[cfg(test)]
 mod tests {
-    use camino::Utf8Path;
-
     use ralph_core::config::Inputs;
 
     use super::*;
@@ -139,8 +137,8 @@ mod tests {
             [agents.claude.env]
             API_KEY = "sk-ant-api03-aaaaaaaaaaaaaaaaaaaa\n\u001b[8mz"
         "#;
-        let file = (Utf8Path::new("ralph.toml"), text.as_bytes());
-        let config = Config::read(&Inputs { file: Some(file), ..Inputs::default() }).unwrap();
+        let file = Some(text.to_owned());
+        let config = Config::read(&Inputs { file, ..Inputs::default() }).unwrap();
         let listed = listing(&config.file_commands);
         assert_eq!(listed.lines().count(), 3, "{listed}");
         for whole in ["`touch x`", ";touch y;", "sk-ant-api03-aaaaaaaaaaaaaaaaaaaa␊␛[8mz", "loop.plan."] {

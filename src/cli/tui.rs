@@ -47,15 +47,14 @@ pub fn run(only: &OnlySessions, context: &Context) -> Result<ExitCode> {
 
 /// Starts the loop of `run` beside the screen.
 pub fn run_beside(arguments: &[OsString], flags: Flags, context: &Context) -> Result<ExitCode> {
-    with_loop(arguments, context, |context| trust::require(&load_in(context, flags)?.1, context))
+    with_loop(arguments, context, |context| trust::require(&load_in(context, flags)?, context))
 }
 
 /// Starts the loop of `resume` beside the screen.
 pub fn resume_beside(arguments: &[OsString], args: &ResumeArgs, context: &Context) -> Result<ExitCode> {
     with_loop(arguments, context, |context| {
         let resumption = Resumption::of(args, context)?;
-        let (config, context) = resumption.config()?;
-        trust::require(&config, context)
+        trust::require(&resumption.config, &resumption.context)
     })
 }
 

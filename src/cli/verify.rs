@@ -23,7 +23,7 @@ use ralph_store::Store;
 use ralph_ui::style::{counted, duration, one_line};
 
 use super::args::pair;
-use super::settings::load_in;
+use super::settings::{load_in, project_in};
 use super::{
     Context, ExitCode, Flags, Json, SessionChoice, commits, emit, iterations, lane, note, sandbox, trust,
     warn,
@@ -83,7 +83,8 @@ struct Control {
 
 pub fn run(args: &VerifyArgs, context: &Context) -> Result<ExitCode> {
     let (store, work_tree) = (context.store()?, context.work_tree()?);
-    let (project, config) = load_in(context, flags(args)).map_err(super::refusal)?;
+    let project = project_in(context).map_err(super::refusal)?;
+    let config = load_in(context, flags(args)).map_err(super::refusal)?;
     let settings = &config.settings;
     let Some(command) = settings.validation_command.clone() else {
         return super::refuse("there is no validation to run", "give one with --validate CMD");

@@ -106,7 +106,7 @@ pub fn answer(
     by: &str,
     say: &mut dyn FnMut(&Event),
 ) -> Result<Answered> {
-    recover::recover(plan, say)?;
+    recover::recover(plan, None, say)?;
     let list = plan.job.read_tasks(plan.feature)?;
     let item = tasks::named(&list, name, &plan.feature.tasks_path)?;
     let sessions = SessionQuery::of_feature(&plan.feature.path);
@@ -493,7 +493,7 @@ impl<'p, 'a> Desk<'p, 'a> {
             ended_at: None,
             ..ended(plan, &self.place, log)?
         };
-        self.recorder.write_opening(opening, &session, &plan.feature.name, plan.clock)?;
+        self.recorder.write_opening(opening, &session, &plan.feature.name, &plan.clock)?;
         Ok(())
     }
 

@@ -68,7 +68,7 @@ impl Running<'_> {
         let Some(command) = command.filter(|_| !self.is_to_stop()) else {
             return Ok(BaselineRun::default());
         };
-        if let Some(tests) = lane::tests_of_tip(&self.plan)? {
+        if let Some(tests) = lane::tests_of_tip(self.plan)? {
             return Ok(BaselineRun { baseline: None, is_known_to_pass: true, tests });
         }
         let state = self.passing_state(Some(&opening.slot));
@@ -78,8 +78,8 @@ impl Running<'_> {
         }
         let began = file_time(&self.recorder);
         let baseline = self.run_baseline(&command, &opening.slot)?;
-        self.judging.unseen.note_files_of_validation(&self.plan, &self.recorder, began);
-        lane::check_dependencies(&self.plan, self.say, &opening.slot, baseline.as_ref())?;
+        self.judging.unseen.note_files_of_validation(self.plan, &self.recorder, began);
+        lane::check_dependencies(self.plan, self.say, &opening.slot, baseline.as_ref())?;
         let changed = self.recorder.open_again(opening, self.plan.clock.now());
         if !changed.is_empty() {
             let names = join_files(&changed, MAX_NAMED_FILES);
@@ -153,7 +153,7 @@ impl Running<'_> {
 
     /// Returns true if the work tree is what attempts are held against.
     fn is_trusted_tree(&self, opening: &Opening<'_>, measured: &BaselineRun) -> Result<bool> {
-        let trusted = trusted::at_start(&self.plan, None, opening.snapshot(), measured)?;
+        let trusted = trusted::at_start(self.plan, None, opening.snapshot(), measured)?;
         let (Some(trusted), Some(now)) = (trusted, opening.snapshot()) else { return Ok(false) };
         Ok(self.recorder.differences(Some(&opening.slot), &trusted.snapshot, now)?.is_empty())
     }
@@ -203,7 +203,7 @@ impl Running<'_> {
     pub(super) fn tally(&mut self, slot: &Slot, [stdout, stderr]: [&str; 2]) -> Result<Tally> {
         let root = &self.plan.project_root;
         let tally = tally(slot, stdout, stderr, self.recorder.redactor(), root)?;
-        match read_reports(&self.plan, &self.recorder, self.control.phase_since()) {
+        match read_reports(self.plan, &self.recorder, self.control.phase_since()) {
             Some(Ok(tests)) => return Ok(tally.with_report(tests)),
             Some(Err(error)) if !std::mem::replace(&mut self.judging.has_said_no_report, true) => {
                 self.warn(format!("`validation.report`: {error:#}: the output of the validation counts"));

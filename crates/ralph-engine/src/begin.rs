@@ -20,7 +20,8 @@ use ralph_os::process::host_name;
 use ralph_os::sandbox::Sandbox;
 use ralph_project::tasks::select;
 use ralph_store::{
-    Control, Holder, Identity, LoopLock, SessionLog, Spool, SpoolMeta, kept_settings, note_last_written,
+    Control, Holder, Identity, LoopLock, SessionLog, SessionRefs, Spool, SpoolMeta, kept_settings,
+    note_last_written,
 };
 
 use super::agents::pool::AgentPool;
@@ -49,12 +50,13 @@ use super::units;
 
 impl<'a> Running<'a> {
     pub(super) fn begin(
-        plan: Plan<'a>,
+        plan: &'a Plan<'a>,
         tasks: &TaskList,
+        resume: Option<&SessionRefs>,
         lock: &'a mut LoopLock,
         say: &'a mut dyn FnMut(&Event),
     ) -> Result<Self> {
-        let earlier = plan.resume.as_ref().map(|refs| plan.store.session(refs)).transpose()?.flatten();
+        let earlier = resume.map(|refs| plan.store.session(refs)).transpose()?.flatten();
         let is_resumed = earlier.is_some();
         let (mut running, recorded) = Self::new(plan, tasks, earlier.as_ref(), lock, say)?;
         let measured = match running.record_start(tasks, earlier.as_ref()) {
@@ -66,7 +68,7 @@ impl<'a> Running<'a> {
             }
             started => started?,
         };
-        let (plan, session, recorder) = (&running.plan, &running.session, &running.recorder);
+        let (plan, session, recorder) = (running.plan, &running.session, &running.recorder);
         running.judging.begin(session, recorder);
         let (tree, objects) = recorder.last_contents();
         let resumed_from = is_resumed.then_some(session.started_at);
@@ -114,7 +116,7 @@ impl<'a> Running<'a> {
     /// Returns a session before its first record, with the iterations that it has already if it is resumed: others know of
     /// it, and a recovery would find its spool.
     fn new(
-        plan: Plan<'a>,
+        plan: &'a Plan<'a>,
         tasks: &TaskList,
         earlier: Option<&SessionLog>,
         lock: &'a mut LoopLock,
@@ -123,7 +125,7 @@ impl<'a> Running<'a> {
         let started_at = plan.clock.now();
         let id = match earlier {
             Some(log) => log.id().clone(),
-            None => new_id(&plan, started_at)?,
+            None => new_id(plan, started_at)?,
         };
         // Requests to an earlier loop are not meant for this one.
         let control = Control::of(plan.store.repository(), &id);
@@ -133,10 +135,10 @@ impl<'a> Running<'a> {
         // From here on others know of the session, and its first snapshot may take long.
         let stop_watcher = StopWatcher::start(control.clone(), plan.interrupt.clone());
         let settings = &plan.config.settings;
-        let mut session = new_session(&plan, &id, &identity, tasks, started_at)?;
+        let mut session = new_session(plan, &id, &identity, tasks, started_at)?;
         let mut history = History::new(settings.on_question == OnQuestion::Retry);
         let recorded = match earlier {
-            Some(log) => restore_from_log(&plan, log, &mut session, &mut history),
+            Some(log) => restore_from_log(plan, log, &mut session, &mut history),
             None => Vec::new(),
         };
         let last = earlier.and_then(|log| log.entries.iter().rev().find_map(LogEntry::iteration));
@@ -145,11 +147,11 @@ impl<'a> Running<'a> {
         let session =
             Session { closed: std::mem::take(&mut session.closed), ..redacted(&redactor, &session)? };
         let last_check_ms = session.clean.as_ref().map(|last| last.duration_ms);
-        let place = place(&plan, &session);
+        let place = place(plan, &session);
         let spool = Spool::create(plan.work_tree, &place)?;
-        let recorder = Recorder::new(&plan, place, redactor, spool.clone())?;
+        let recorder = Recorder::new(plan, place, redactor, spool.clone())?;
         let memory = Memory::load(plan.store, plan.feature, &plan.project_root)?;
-        let progress = progress_strategy(settings, &memory, plan.store, Some(&session.id))?;
+        let progress = progress_strategy(settings, &memory, plan.store, Some(&session.id));
         let running = Self {
             agents: AgentPool::new(plan.agents.len(), settings.max_wait),
             session,
@@ -205,7 +207,7 @@ impl<'a> Running<'a> {
 
     /// Does what comes before the first record, and leaves nothing behind.
     pub(super) fn rehearse(
-        plan: Plan<'a>,
+        plan: &'a Plan<'a>,
         tasks: &TaskList,
         lock: &'a mut LoopLock,
         say: &'a mut dyn FnMut(&Event),
@@ -223,12 +225,12 @@ impl<'a> Running<'a> {
         let ignored = self.recorder.ignored_files().map(Rc::new);
         self.session.ignored = ignored.as_ref().map(|found| ignored_state(&self.identity, found));
         self.judging.unseen.last = ignored;
-        let (plan, session, recorder) = (&self.plan, &mut self.session, &mut self.recorder);
+        let (plan, session, recorder) = (self.plan, &mut self.session, &mut self.recorder);
         session.environment = Some(Box::new(redacted(recorder.redactor(), &environment(plan, opening.at))?));
         // Before the session is recorded: whoever can resume it finds them.
         kept_settings::keep(plan.work_tree, &session.id, &plan.kept_settings)?;
         session.kept_settings = Some(self.identity.fingerprint_of(&plan.kept_settings));
-        recorder.write_opening(opening, session, &plan.feature.name, plan.clock)?;
+        recorder.write_opening(opening, session, &plan.feature.name, &plan.clock)?;
         note_last_written(plan.work_tree, &session.feature, &session.id)?;
         Ok(measured)
     }
@@ -242,11 +244,11 @@ impl<'a> Running<'a> {
     ) -> Result<(Opening<'l>, BaselineRun)> {
         let at = if earlier.is_some() { self.plan.clock.now() } else { self.session.started_at };
         // Of a record that cannot be read nothing is known.
-        require_lane_setup(&self.plan, &self.recorder, &self.identity)?;
+        require_lane_setup(self.plan, &self.recorder, &self.identity)?;
         let previous = PreviousSession::of(self.plan.store, self.plan.work_tree).unwrap_or_default();
         let mut opening = self.recorder.open(earlier, at)?;
         if earlier.is_none() {
-            commit_earlier_work(&self.plan, &mut self.recorder, self.say, &opening.slot, is_rehearsal)?;
+            commit_earlier_work(self.plan, &mut self.recorder, self.say, &opening.slot, is_rehearsal)?;
         }
         let mut measured = self.measure_baseline(&mut opening)?;
         let head = match self.plan.work_tree.head()? {
@@ -259,7 +261,7 @@ impl<'a> Running<'a> {
         if !is_resumed && measured.failed_by_itself() {
             self.refuse_red_start(tasks, &mut opening, &mut measured, &files)?;
         }
-        let (plan, session, recorder) = (&self.plan, &mut self.session, &mut self.recorder);
+        let (plan, session, recorder) = (self.plan, &mut self.session, &mut self.recorder);
         session.baseline.clone_from(&measured.baseline);
         session.trusted = trusted::at_start(plan, earlier, opening.snapshot(), &measured)?;
         let is_said = self.judging.prepare(plan, session, &measured, self.say);
@@ -319,7 +321,7 @@ impl<'a> Running<'a> {
 /// Runs the validation of a task list in which all is done. Nothing is recorded of it. `None` if there is none to run, or
 /// it was stopped.
 pub(super) fn check_finished<'a>(
-    plan: Plan<'a>,
+    plan: &'a Plan<'a>,
     tasks: &TaskList,
     lock: &'a mut LoopLock,
     say: &'a mut dyn FnMut(&Event),
@@ -337,7 +339,7 @@ pub(super) fn check_finished<'a>(
 
 /// The latest session is the one whose id sorts last.
 fn new_id(plan: &Plan<'_>, started_at: Timestamp) -> Result<SessionId> {
-    let id = SessionId::new(started_at, salt(plan.clock));
+    let id = SessionId::new(started_at, salt(&plan.clock));
     Ok(plan.store.newest_session()?.into_iter().fold(id, |id, newest| id.sorted_after(&newest)))
 }
 

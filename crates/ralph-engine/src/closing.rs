@@ -98,7 +98,7 @@ impl Running<'_> {
         let hints = Hints::of(self.plan.store.repository(), feature).list()?;
         let shown = Some(&self.session.id);
         let last = self.state.next.checked_sub(1).filter(|last| *last > 0);
-        let remains = last.map(|last| self.past.left_behind.remains(&self.plan, &self.session, last));
+        let remains = last.map(|last| self.past.left_behind.remains(self.plan, &self.session, last));
         let mut summary = summarize(feature, &sessions, tasks, &hints, remains.as_ref(), shown);
         let own = self.own_files();
         let now = listing.validation_now(self.plan.store, feature, shown, |_, entry, left_out| {

@@ -97,18 +97,16 @@ pub use lane::write_feature_file;
 pub use lane_dependencies::{Dependency, dependencies, suggested_setup};
 pub use left_behind::{brought_back, lost_list, remains};
 pub use left_spools::{left_running, nothing_is_left};
-pub use memory::{Memory, Reason, RecalledHistory};
+pub use memory::{Reason, RecalledHistory};
 pub use plan::{Candidate, Plan};
-pub use prompting::{Assignment, Prompt, PromptRequest, Prompting};
+pub use prompting::Prompt;
 pub use recalled::{LastMemory, Recalled};
 pub use recorded_progress::{expected_progress, rebuilt_of_all};
 pub use recover::recover;
 pub use redaction::redacted;
 pub use replay::{Replayed, replay};
 pub use restoring::restore::{Force, Intent, PlannedRestore, Restore, Target, Why};
-pub use settings::{
-    capture_rules, child_limits, history_summarizer, lacks_summarizer, progress_strategy, redactor,
-};
+pub use settings::{capture_rules, child_limits, history_summarizer, lacks_summarizer, redactor};
 pub use shown::EventRedactor;
 pub use stop::all_done;
 pub use users_tree::{Unusable, UsersTree};
@@ -126,25 +124,26 @@ pub enum Finish {
     Ended(Box<Session>),
 }
 
-/// Runs one session from start to a stop reason.
-pub fn run(mut plan: Plan<'_>, say: &mut dyn FnMut(&Event)) -> Result<Finish> {
-    let mut lock = match plan.lock.take() {
-        Some(lock) => lock,
-        None => LoopLock::take(plan.work_tree)?,
-    };
-    recover(&plan, say)?;
+/// Runs one session from start to a stop reason: a new one, or that to `resume`. The lock is that of the work tree, where it is
+/// held already.
+pub fn run(
+    plan: &Plan<'_>,
+    resume: Option<&SessionRefs>,
+    lock: Option<LoopLock>,
+    say: &mut dyn FnMut(&Event),
+) -> Result<Finish> {
+    let mut lock = lock.map_or_else(|| LoopLock::take(plan.work_tree), Ok)?;
+    recover(plan, resume, say)?;
     let tasks = plan.job.read_tasks(plan.feature)?;
     if plan.job.until == Until::Tasks {
         tasks::refuse_conflict(&tasks, &plan.feature.tasks_path)?;
     }
     let part = tasks::part_of(&tasks, &plan.scope, &plan.feature.tasks_path)?;
     if plan.job.until == Until::Tasks && all_done(&tasks, part.as_ref()) {
-        if let Some(refs) = &plan.resume {
-            refuse_lost_tasks(&plan, refs, &tasks)?;
-        }
-        if plan.resume.take().is_some() {
+        if let Some(refs) = resume {
+            refuse_lost_tasks(plan, refs, &tasks)?;
             // Nothing is resumed after all: what was left open for it comes to its end.
-            recover(&plan, say)?;
+            recover(plan, None, say)?;
         }
         let counts = tasks.counts();
         let validation =
@@ -154,7 +153,7 @@ pub fn run(mut plan: Plan<'_>, say: &mut dyn FnMut(&Event)) -> Result<Finish> {
     if plan.agents.is_empty() {
         return Err(Refusal::new("a task was just reopened").with_hint("start the loop again").into());
     }
-    let mut running = Running::begin(plan, &tasks, &mut lock, say)?;
+    let mut running = Running::begin(plan, &tasks, resume, &mut lock, say)?;
     running.task_watch.has_failing_tests = running.plan.has_failing_tests(&tasks);
     let fail_first = running.task_watch.has_failing_tests.then(|| TESTS_FAIL_FIRST.to_owned());
     for warning in running.plan.waits_outside(&tasks).into_iter().chain(fail_first) {
@@ -182,11 +181,8 @@ pub fn run(mut plan: Plan<'_>, say: &mut dyn FnMut(&Event)) -> Result<Finish> {
 /// # Errors
 ///
 /// If a start would be refused.
-pub fn rehearse(mut plan: Plan<'_>, say: &mut dyn FnMut(&Event)) -> Result<()> {
-    let mut lock = match plan.lock.take() {
-        Some(lock) => lock,
-        None => LoopLock::take(plan.work_tree)?,
-    };
+pub fn rehearse(plan: &Plan<'_>, lock: Option<LoopLock>, say: &mut dyn FnMut(&Event)) -> Result<()> {
+    let mut lock = lock.map_or_else(|| LoopLock::take(plan.work_tree), Ok)?;
     let tasks = plan.job.read_tasks(plan.feature)?;
     if plan.job.until == Until::Tasks {
         tasks::refuse_conflict(&tasks, &plan.feature.tasks_path)?;
@@ -226,7 +222,7 @@ impl Running<'_> {
             if self.plan.interrupt.signal().is_some() {
                 return Ok(Ending::of(StopReason::Interrupted));
             }
-            if let Some(ending) = renew_lane(&self.plan, &mut self.recorder, &self.identity, &mut self.state)?
+            if let Some(ending) = renew_lane(self.plan, &mut self.recorder, &self.identity, &mut self.state)?
             {
                 return Ok(ending);
             }
@@ -268,11 +264,11 @@ impl Running<'_> {
                 elapsed: self.state.started.elapsed(),
                 is_promised: self.state.is_promised,
                 is_asked: self.is_to_stop(),
-                operation: self.past.left_behind.operation(&self.plan, self.state.next.saturating_sub(1)),
+                operation: self.past.left_behind.operation(self.plan, self.state.next.saturating_sub(1)),
                 lost: &lost,
-                restoration: since.map(|since| self.past.left_behind.list_restoration(&self.plan, since)),
+                restoration: since.map(|since| self.past.left_behind.list_restoration(self.plan, since)),
                 unable: self.judging.why_nothing_can_be_done(),
-                hints: &hints_for_tasks(&self.plan),
+                hints: &hints_for_tasks(self.plan),
                 given_up: &self.state.given_up,
                 for_others: &self.for_others(&tasks),
             };
@@ -326,7 +322,7 @@ impl Running<'_> {
     /// Returns the ending of a session whose task list cannot be read.
     fn unreadable_list(&self, error: &Error) -> Ending {
         let list = &self.plan.feature.tasks_path;
-        if let Some(back) = self.past.left_behind.way_back(&self.plan) {
+        if let Some(back) = self.past.left_behind.way_back(self.plan) {
             let why = format!("{list} cannot be read, and another branch is checked out");
             let hint = format!("`{back}`; then `{RALPH} resume {}`", self.session.id);
             return Ending { next: Some(back), ..Ending::stuck(why, hint) };
@@ -372,7 +368,7 @@ impl Running<'_> {
             reported: &self.state.common_failure,
             target_red: self.state.target_red.clone(),
             commit: match &self.work {
-                Some(work) => work.ending(&self.plan, &self.session.id)?,
+                Some(work) => work.ending(self.plan, &self.session.id)?,
                 None => None,
             },
         };
@@ -450,14 +446,14 @@ impl Running<'_> {
         let ended_by = (reason == StopReason::Interrupted).then(|| ended_by(self.plan.interrupt));
         let mut hint = hint.or_else(|| Some(ended_by?.hint()?.to_owned()));
         let lacking =
-            lacking_in_lane(&self.plan).filter(|_| hint.is_none() && self.baseline_failure().is_some());
+            lacking_in_lane(self.plan).filter(|_| hint.is_none() && self.baseline_failure().is_some());
         if let Some((message, settings)) = lacking {
             why.get_or_insert(message);
             hint = Some(settings);
         }
         let tasks = self.read_tasks().ok();
         let lost = tasks.as_ref().map_or(0, |tasks| self.task_watch.still_lost(tasks).len());
-        let hints = left_hints(&self.plan);
+        let hints = left_hints(self.plan);
         let ended_at = self.plan.clock.now();
         let session = &mut self.session;
         session.ended_at = Some(ended_at);

@@ -123,12 +123,7 @@ impl Memory {
     /// Returns what the strategy should know of the newest iterations that ran, oldest first.
     ///
     /// Those of `session` come last: it is the one that goes on.
-    pub fn newest(
-        &self,
-        store: &Store,
-        session: Option<&SessionId>,
-        most: usize,
-    ) -> Result<Vec<IterationContext>> {
+    pub fn newest(&self, store: &Store, session: Option<&SessionId>, most: usize) -> Vec<IterationContext> {
         let mut contexts = Vec::new();
         let newest = self.entries.iter().rev().filter(|entry| is_since(self.cleared_at, entry.ended_at()));
         let (own, others): (Vec<&LogEntry>, Vec<&LogEntry>) =
@@ -144,7 +139,7 @@ impl Memory {
             contexts.extend(context.map(|context| IterationContext { session: of, ..context }));
         }
         contexts.reverse();
-        Ok(contexts)
+        contexts
     }
 
     /// The iterations before a session, to be followed by those of it.

@@ -2,30 +2,33 @@
 
 use std::sync::Arc;
 
+use anyhow::Result;
 use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::validate::ValidationContext;
 use ralph_agent::Agent;
 use ralph_core::config::Config;
-use ralph_core::progress::Progress;
 use ralph_core::progress::capture::Rules;
-use ralph_core::record::{AgentRun, AgentSetup, Scope, SessionId};
+use ralph_core::progress::{Elsewhere, Names, Progress};
+use ralph_core::record::{AgentRun, AgentSetup, Scope, SessionId, Task};
 use ralph_git::worktree::WorkTree;
 use ralph_os::clock::Clock;
 use ralph_os::process::{Interrupt, Limits as ChildLimits, Marker};
 use ralph_os::sandbox::{Fence, Sandbox};
 use ralph_project::feature::Feature;
 use ralph_project::prompt::Template;
-use ralph_store::{Identity, LoopLock, SessionRefs, Slot, Spool, Store, names};
+use ralph_store::{Identity, Slot, Spool, Store, names};
 
 use super::job::Job;
 use super::lane_dependencies::Dependency;
-use super::prompting::{Assignment, Prompting};
-use super::settings::validation_limits;
+use super::memory::Memory;
+use super::prompting::{Assignment, Prompt, Prompting};
+use super::recalled::Recalled;
+use super::settings::{progress_strategy, validation_limits};
 use super::users_tree::UsersTree;
 
-/// Everything that is decided before a session starts. Many fields: it is put together once, of what other parts of the
-/// program own, and no two of them belong together more than with the others.
+/// Everything that is decided before a session starts, and that nothing changes from then on. Many fields: it is put together
+/// once, and no two of them belong together more than with the others.
 pub struct Plan<'a> {
     pub store: &'a Store,
     /// Where the session works.
@@ -34,7 +37,7 @@ pub struct Plan<'a> {
     pub config: &'a Config,
     pub job: Job,
     /// Who works: the first, and if it cannot, those after it. Empty only if no task is open.
-    pub agents: Vec<Candidate<'a>>,
+    pub agents: Vec<Candidate>,
     pub template: Template,
     /// What to note down of outputs.
     pub capture_rules: Rules,
@@ -42,8 +45,6 @@ pub struct Plan<'a> {
     pub kept_settings: Vec<u8>,
     /// The part of the task list to work on.
     pub scope: Scope,
-    /// Take this session up again instead of starting one.
-    pub resume: Option<SessionRefs>,
     /// True if tasks that an earlier session gave up are tasks like any other.
     pub retries_skipped: bool,
     /// True if a validation that fails before the first attempt does not keep it from starting.
@@ -52,10 +53,8 @@ pub struct Plan<'a> {
     pub project_root: Utf8PathBuf,
     /// What keeps all commands in their place; `None` if they may do all that we may.
     pub sandbox: Option<Arc<Sandbox>>,
-    pub clock: &'a Clock,
+    pub clock: Clock,
     pub interrupt: &'a Interrupt,
-    /// The lock of the work tree, where it is held already.
-    pub lock: Option<LoopLock>,
     /// Where results are tried; `None` if they are not.
     pub clean: Option<WorkTree>,
     /// What the user's work tree has and a lane may lack.
@@ -65,15 +64,15 @@ pub struct Plan<'a> {
 }
 
 /// An agent that may get a turn, and what is particular to it.
-pub struct Candidate<'a> {
-    pub agent: &'a dyn Agent,
+pub struct Candidate {
+    pub agent: Box<dyn Agent>,
     /// The variable with the key that pays for it, and whether there is a login beside it: in words.
     pub api_key: Option<String>,
     pub limits: ChildLimits,
     pub model: Option<String>,
 }
 
-impl Candidate<'_> {
+impl Candidate {
     /// Returns how the agent is started.
     pub(super) fn setup(&self, plan: &Plan<'_>, identity: &Identity) -> AgentSetup {
         let home = plan.work_tree.home().map(Utf8Path::new);
@@ -205,7 +204,7 @@ impl Plan<'_> {
             stderr: slot.path(names::VALIDATION_STDERR),
             marker,
             limits: validation_limits(&self.config.settings),
-            clock: self.clock,
+            clock: &self.clock,
             fence: self.fence(),
         }
     }
@@ -218,5 +217,31 @@ impl Plan<'_> {
             root: &self.project_root,
         };
         Prompting::new(self.config, assignment, progress)
+    }
+
+    /// Returns the prompt that a new session would begin with.
+    pub fn next_prompt(&self) -> Result<Option<Prompt>> {
+        self.template.check()?;
+        let (mut memory, progress) = self.remembered()?;
+        self.prompting(&progress).next(&self.scope, self.store, &mut memory)
+    }
+
+    /// Returns what the next prompt for a task contains of earlier iterations.
+    pub fn recalled(&self, task: &Task, session: Option<&SessionId>) -> Result<Recalled> {
+        let (mut memory, progress) = self.remembered()?;
+        self.prompting(&progress).recalled(task, session, self.store, &mut memory)
+    }
+
+    /// Returns the strategy's text about the newest iterations.
+    pub fn progress(&self) -> Result<String> {
+        let (mut memory, progress) = self.remembered()?;
+        let names = Names::new(memory.past_since_cleared(self.store)?, None);
+        Ok(progress.text(None, &Elsewhere { names, ..Elsewhere::default() }))
+    }
+
+    fn remembered(&self) -> Result<(Memory, Progress)> {
+        let memory = Memory::load(self.store, self.feature, &self.project_root)?;
+        let progress = progress_strategy(&self.config.settings, &memory, self.store, None);
+        Ok((memory, progress))
     }
 }

@@ -42,10 +42,12 @@ use super::settings::redactor;
 const MAX_NAMED_FILES: usize = 5;
 
 /// Finishes what earlier sessions of this work tree left, and brings progress.txt up to the record.
-pub fn recover(plan: &Plan<'_>, say: &mut dyn FnMut(&Event)) -> Result<()> {
+///
+/// A session to `resume` is not ended.
+pub fn recover(plan: &Plan<'_>, resume: Option<&SessionRefs>, say: &mut dyn FnMut(&Event)) -> Result<()> {
     let repository = plan.store.repository();
     for (spool, place) in of_this_work_tree(plan.work_tree)? {
-        match finish(plan, &spool, &place, say) {
+        match finish(plan, &spool, &place, resume, say) {
             Err(error) if error.chain().any(<dyn std::error::Error>::is::<Conflict>) => {
                 let kept = spool.set_aside(repository)?;
                 let message = error.to_string();
@@ -69,7 +71,7 @@ pub fn recover(plan: &Plan<'_>, say: &mut dyn FnMut(&Event)) -> Result<()> {
         }
     }
     Spool::remove_passing(plan.work_tree)?;
-    refuse_what_lies_elsewhere(plan)?;
+    refuse_what_lies_elsewhere(plan, resume)?;
     catch_up_last(plan, say)
 }
 
@@ -79,8 +81,8 @@ fn is_broken(store: &Store, place: &SpoolMeta) -> bool {
 }
 
 /// A session that died in another work tree is recovered there, where its files are, before it is resumed.
-fn refuse_what_lies_elsewhere(plan: &Plan<'_>) -> Result<()> {
-    let Some(refs) = &plan.resume else { return Ok(()) };
+fn refuse_what_lies_elsewhere(plan: &Plan<'_>, resume: Option<&SessionRefs>) -> Result<()> {
+    let Some(refs) = resume else { return Ok(()) };
     let place = Spool::place_of(plan.store.repository(), &refs.session)?;
     if let Some(place) = place.filter(|place| place.work_tree != plan.work_tree.name()) {
         return Err(Refusal::new(format!(
@@ -95,7 +97,13 @@ fn refuse_what_lies_elsewhere(plan: &Plan<'_>) -> Result<()> {
     Ok(())
 }
 
-fn finish(plan: &Plan<'_>, spool: &Spool, place: &SpoolMeta, say: &mut dyn FnMut(&Event)) -> Result<()> {
+fn finish(
+    plan: &Plan<'_>,
+    spool: &Spool,
+    place: &SpoolMeta,
+    resume: Option<&SessionRefs>,
+    say: &mut dyn FnMut(&Event),
+) -> Result<()> {
     let stopped = process::kill_marked(&plan.marker(&place.session, spool), plan.interrupt);
     if !stopped.is_empty() {
         warn(say, format!("stopped what session {} left running: {}", place.session, stopped.join(", ")));
@@ -144,7 +152,7 @@ fn finish(plan: &Plan<'_>, spool: &Spool, place: &SpoolMeta, say: &mut dyn FnMut
             slot.remove()?;
         }
     }
-    let is_taken_up = plan.resume.as_ref() == Some(&refs);
+    let is_taken_up = resume == Some(&refs);
     if let Some(log) = plan.store.session(&refs)? {
         // It may have died before it could say so itself.
         note_last_written(plan.work_tree, &place.feature, &place.session)?;

@@ -4,7 +4,6 @@ use anyhow::Result;
 use serde::Serialize;
 use tasklist::TaskList;
 
-use ralph_core::config::Config;
 use ralph_core::history::History;
 use ralph_core::progress::tokens;
 use ralph_core::record::{Iteration, LogEntry, RecordKind, Task};
@@ -13,7 +12,8 @@ use ralph_store::{SessionLog, Store};
 use super::iteration_context::recorded_context;
 use super::judging::{may_fail, narrow};
 use super::memory::Memory;
-use super::prompting::{Assignment, Failures, PromptRequest, Prompting};
+use super::plan::Plan;
+use super::prompting::{Failures, PromptRequest, Prompting};
 use super::settings::{progress_strategy, redactor};
 use super::units;
 
@@ -32,18 +32,13 @@ pub struct Replayed {
 }
 
 /// Makes the prompts of all iterations of a session that ran, in their order.
-pub fn replay(
-    store: &Store,
-    log: &SessionLog,
-    config: &Config,
-    assignment: Assignment<'_>,
-    max_iterations: u32,
-) -> Result<Vec<Replayed>> {
-    let settings = &config.settings;
+pub fn replay(plan: &Plan<'_>, log: &SessionLog, max_iterations: u32) -> Result<Vec<Replayed>> {
+    plan.template.check()?;
+    let (store, settings) = (plan.store, &plan.config.settings);
     // Prompts are compared with those of the record, which are redacted.
     let redactor = redactor(settings)?;
-    let mut memory = Memory::before(store, log, assignment.root)?;
-    let mut strategy = progress_strategy(settings, &memory, store, None)?;
+    let mut memory = Memory::before(store, log, &plan.project_root)?;
+    let mut strategy = progress_strategy(settings, &memory, store, None);
     let mut history = History::default();
     let mut tasks = TaskList::default();
     let mut replayed = Vec::new();
@@ -87,12 +82,12 @@ pub fn replay(
                     baseline_failure: may_fail(legacy_failures.as_deref())
                         .or_else(|| baseline_failure.clone()),
                     validation_command: iteration.validation_command.as_deref(),
-                    ..Prompting::new(config, assignment, &strategy)
+                    ..plan.prompting(&strategy)
                 };
                 let made = prompting.prompt(&request, store, &mut memory, None)?;
                 replayed.push(replayed_as(store, entry, &iteration, redactor.redact_text(&made.text).0));
             }
-            let context = recorded_context(store, entry, begin, &iteration, assignment.root);
+            let context = recorded_context(store, entry, begin, &iteration, &plan.project_root);
             if let Some(context) = store.or_leave_out(entry, context).flatten() {
                 strategy.record(&context);
             }

@@ -26,7 +26,7 @@ use super::task_watch::TaskWatch;
 
 /// A running session: parts that each have their own state.
 pub(super) struct Running<'a> {
-    pub plan: Plan<'a>,
+    pub plan: &'a Plan<'a>,
     pub session: Session,
     pub recorder: Recorder<'a>,
     pub lock: &'a mut LoopLock,
@@ -106,7 +106,7 @@ pub(super) fn warn(say: &mut dyn FnMut(&Event), message: String) {
 
 impl Running<'_> {
     /// Returns whose turn it is.
-    pub fn candidate(&self) -> &Candidate<'_> {
+    pub fn candidate(&self) -> &Candidate {
         &self.plan.agents[self.agents.active]
     }
 

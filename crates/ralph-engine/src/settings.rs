@@ -35,14 +35,14 @@ pub fn progress_strategy(
     memory: &Memory,
     store: &Store,
     session: Option<&SessionId>,
-) -> Result<Progress> {
+) -> Progress {
     let max_entries = settings.progress_max_entries;
     let (strategy, max_chars) = (settings.progress_strategy, settings.progress_max_chars);
     let mut progress = Progress::new(strategy, max_entries, max_chars, excerpt_choice(settings));
-    for context in memory.newest(store, session, max_entries)? {
+    for context in memory.newest(store, session, max_entries) {
         progress.record(&context);
     }
-    Ok(progress)
+    progress
 }
 
 pub(super) fn excerpt_choice(settings: &Settings) -> ExcerptMode {

@@ -138,8 +138,8 @@ impl WorkTree {
 
     /// Returns the same, with links permitted as these values of `ralph.allowLinks` say.
     #[must_use]
-    pub fn permitting_links<'a>(self, values: impl Iterator<Item = &'a str>) -> Self {
-        Self { allowed_links: values.map(str::to_owned).collect(), ..self }
+    pub fn permitting_links(self, allowed_links: Vec<String>) -> Self {
+        Self { allowed_links, ..self }
     }
 
     /// Returns the repository that it is a work tree of.

@@ -6,15 +6,17 @@ use anyhow::Result;
 
 use ralph_core::config::{Commits, Config};
 use ralph_core::record::{RALPH, Scope};
+use ralph_os::process::Interrupt;
 use ralph_project::tasks;
 use ralph_store::Store;
 use ralph_ui::live::Detail;
 
 use super::super::proposal;
+use super::super::refusals;
 use super::super::run::{Voice, start};
 use super::super::session_changes::{MAX_COMPARED, in_tree};
-use super::super::setup::{Ready, RunRequest, Settings};
-use super::super::{Context, Flags, Project};
+use super::super::setup::{RunRequest, check_list, find_agents, loop_inputs};
+use super::super::{Context, Project};
 use super::finding::{Finding, Severity};
 
 /// Nothing checks what agents say they did.
@@ -27,21 +29,19 @@ pub(super) fn no_validation(project: &Project, config: &Config) -> Option<Findin
 }
 
 /// Returns what `run` would refuse, as far as `findings` do not say it.
-pub(super) fn obstacles(store: &Store, context: &Context, findings: &[Finding]) -> Vec<Finding> {
-    let (Ok(feature), Ok(work_tree)) = (context.feature(None, None), context.work_tree()) else {
-        return Vec::new();
-    };
+pub(super) fn obstacles(config: &Config, context: &Context, findings: &[Finding]) -> Vec<Finding> {
+    let Ok(feature) = context.feature(None, None) else { return Vec::new() };
     // Only what reads the settings can fail here, and that is said already.
-    let Ok(settings) = Settings::without_list(&feature, context, Flags::default()) else {
-        return Vec::new();
-    };
-    let list = settings.check_list(&feature, &Scope::default()).err().map(|error| ("feature", error, false));
-    let found: Vec<_> = match Ready::new(settings, true, context) {
-        Ok(ready) => list.into_iter().chain(ready.obstacles(store, work_tree, &feature, context)).collect(),
+    let none = Interrupt::none();
+    let Ok(mut inputs) = loop_inputs(config, &feature, context, &none) else { return Vec::new() };
+    let list = check_list(config, &feature, &Scope::default()).err();
+    let list = list.map(|error| ("feature", error, false)).into_iter();
+    let found: Vec<_> = match find_agents(&mut inputs, context) {
+        Ok(()) => list.chain(refusals::obstacles(&inputs, context)).collect(),
         Err(error) => {
-            let operation = ralph_engine::check_operation(work_tree).err();
+            let operation = ralph_engine::check_operation(inputs.work_tree).err();
             let operation = operation.map(|error| ("operation", error, true));
-            list.into_iter().chain(iter::once(("agents", error, false))).chain(operation).collect()
+            list.chain(iter::once(("agents", error, false))).chain(operation).collect()
         }
     };
     let found = found.iter().map(|(about, error, _)| Finding::wrong(about, error));
@@ -76,19 +76,25 @@ fn is_said(finding: &Finding, findings: &[Finding]) -> bool {
 }
 
 /// Does all that a start does before its first attempt and its first record, if that is wanted and nothing is in the way.
-pub(super) fn rehearsal(is_wanted: bool, context: &Context, findings: &[Finding]) -> Option<Finding> {
+pub(super) fn rehearsal(
+    is_wanted: bool,
+    config: Option<&Config>,
+    context: &Context,
+    findings: &[Finding],
+) -> Option<Finding> {
     let has_validation = findings.iter().all(|finding| finding.about != "validation");
     if !is_wanted {
         let words = format!("not run: `{RALPH} doctor --run` does all checks of a start");
         return has_validation.then(|| Finding::open("validation", words));
     }
     let is_blocked = findings.iter().any(|finding| finding.state == Severity::Wrong);
-    if is_blocked {
+    let Some(config) = config.filter(|_| !is_blocked) else {
         return Some(Finding::open("validation", "not run: what is to fix comes first"));
-    }
+    };
     let request = RunRequest { is_rehearsal: true, ..RunRequest::default() };
     let voice = Voice { is_json: false, detail: Detail::Quiet, paint: context.paint };
-    let started = context.feature(None, None).and_then(|feature| start(&feature, request, context, voice));
+    let started = context.feature(None, None);
+    let started = started.and_then(|feature| start(&feature, &request, config, context, voice));
     Some(match started {
         Ok(_) => Finding::fine("start", "would be possible: the validation and the agent were tried"),
         Err(error) => Finding::wrong("start", &error),

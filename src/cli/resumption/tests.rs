@@ -3,7 +3,7 @@
 use camino::Utf8Path;
 use serde_json::json;
 
-use ralph_core::config::GitInput;
+use ralph_core::config::{FlagInput, GitInput};
 use ralph_core::record::samples::session as sample;
 use ralph_git::repository::Repository;
 use ralph_os::process::{Tool, is_without_git_of_the_user};
@@ -11,8 +11,8 @@ use ralph_os::process::{Tool, is_without_git_of_the_user};
 use super::*;
 
 /// `--key value` are flags, `git:key=value` git's configuration, `KEY=value` the environment; the rest is the file.
-fn layers(words: &str) -> Layers {
-    let mut layers = Layers::default();
+fn inputs(words: &str) -> Inputs {
+    let mut layers = Inputs::default();
     for word in words.split("; ").filter(|word| !word.is_empty()) {
         if let Some((key, value)) = word.strip_prefix("--").and_then(|rest| rest.split_once(' ')) {
             if key == "agent-command" {
@@ -32,6 +32,29 @@ fn layers(words: &str) -> Layers {
         }
     }
     layers
+}
+
+fn config(words: &str) -> Config {
+    Config::read(&inputs(words)).unwrap()
+}
+
+/// Returns what a session that began so has kept, which is the same if an earlier version kept it.
+fn kept(start: &str) -> Config {
+    let read = |bytes: Vec<u8>| Kept::read(&bytes).unwrap().config;
+    let kept = Kept { config: kept_config(&config(start), &[]), approvals: 2 };
+    let kept = read(serde_json::to_vec(&kept).unwrap());
+    let Inputs { file, git, environment, flags } = inputs(start);
+    let git = git.iter().map(|line| json!({"key": line.key, "value": line.value, "scope": line.scope}));
+    let settings = flags.settings.iter().filter(|input| input.key != OWN_LIMIT);
+    let settings = settings.map(|input| json!({"flag": input.flag, "key": input.key, "value": input.value}));
+    let flags = json!({
+        "settings": settings.collect::<Vec<_>>(), "agent_command": flags.agent_command, "loop_type": null,
+    });
+    let layers =
+        json!({"file": file, "git": git.collect::<Vec<_>>(), "environment": environment, "flags": flags});
+    let earlier = json!({"layers": layers, "approvals": 2});
+    assert_eq!(read(serde_json::to_vec(&earlier).unwrap()), kept, "{start}");
+    kept
 }
 
 const UNUSABLE: Winner = Winner::File { about: &["validation."] };
@@ -102,8 +125,8 @@ fn flags_of_the_call_win_over_what_was_kept_and_that_over_what_is_set_now() {
         ("--agent-command x", "agent = 'b'", Winner::Now, "", "agent", "b"),
         ("--agent-command x", "agent = 'b'", nothing, "", "agent", "command"),
     ] {
-        let kept = kept(&layers(start), &[]);
-        let found = resumed(&kept, &layers(now), winner, &layers(call).flags).unwrap().config().unwrap();
+        let kept = kept(start);
+        let found = resumed(&kept, &Ok(config(now)), winner, &inputs(call).flags).unwrap();
         let found = found.values.iter().find(|setting| setting.key == key).unwrap();
         let text = if found.value.is_null() { "none".to_owned() } else { found.text() };
         assert_eq!(text, expected, "{start} | {now} | {winner:?} | {call}");
@@ -112,12 +135,12 @@ fn flags_of_the_call_win_over_what_was_kept_and_that_over_what_is_set_now() {
 
 #[test]
 fn an_agent_that_was_found_at_the_start_stays_until_it_cannot_be_used() {
-    let start = kept(&Layers::default(), &["claude".to_owned()]);
+    let start = kept_config(&config(""), &["claude".to_owned()]);
     for (winner, expected) in
         [(Winner::Nothing, &["claude"][..]), (UNUSABLE, &["claude"]), (NO_AGENT, &[]), (Winner::Now, &[])]
     {
-        let found = resumed(&start, &Layers::default(), winner, &Flags::default()).unwrap();
-        assert_eq!(found.config().unwrap().settings.agent, expected, "{winner:?}");
+        let found = resumed(&start, &Ok(config("")), winner, &Flags::default()).unwrap();
+        assert_eq!(found.settings.agent, expected, "{winner:?}");
     }
 }
 
@@ -157,8 +180,7 @@ fn what_differs_is_said_a_line_each() {
         // Of an agent that does not work here nothing is said.
         ("agent = 'x'", "agent = 'x'; agents.y.command = 'y'", ""),
     ] {
-        let (start, now) = (layers(start), layers(now));
-        let (config, other) = (start.config().unwrap(), now.config().unwrap());
+        let (config, other) = (config(start), config(now));
         let call = Flags::default();
         let (lines, kept) = unlike_now(&config, &other, &call).unwrap();
         let kept = (!kept.is_empty()).then(|| format!("kept: {}", kept.join(", ")));
@@ -184,21 +206,23 @@ fn a_record_gives_what_runs_only_where_this_clone_vouches_for_it() {
         "hooks.on-finish": null, "redaction.rules": ["a+", "b"], "commit": "[redacted:x]", "later": 1,
         "idle-timeout": "15m", "timeout": "1h",
     });
-    let now = layers("max-cost = 2; timeout = '5m'; hooks.on-finish = 'x'").config().unwrap();
+    let now = config("max-cost = 2; timeout = '5m'; hooks.on-finish = 'x'");
     let named = |begun: &Session| {
-        let mut flags = of_record(begun, Some(&identity), &now).settings;
-        flags.sort_by(|a, b| a.key.cmp(&b.key));
-        flags.iter().map(|input| format!("{}={}", input.key, input.value)).collect::<Vec<_>>().join("; ")
+        let found = of_record(begun, Some(&identity), &now).unwrap();
+        let flags = found.layers.iter().filter(|setting| setting.origin.is_flag());
+        let mut named: Vec<_> = flags.map(|setting| format!("{}={}", setting.key, setting.value)).collect();
+        named.sort();
+        named.join("; ")
     };
-    assert_eq!(named(&begun), "max-cost=3.0; model=haiku; timeout=1h");
+    assert_eq!(named(&begun), r#"max-cost=3.0; model="haiku"; timeout="1h""#);
     begun.machine = Some(identity.machine());
     for (key, exact) in
         [("agent", "fake"), ("validation.command", "\"npm test\""), ("redaction.rules", "[\"a+\"]")]
     {
         begun.commands.insert(key.to_owned(), identity.fingerprint(key, exact));
     }
-    let vouched = "agent=fake; hooks.on-finish=none; max-cost=3.0; model=haiku; timeout=1h; validation.command=npm test";
+    let vouched = r#"agent=["fake"]; hooks.on-finish=null; max-cost=3.0; model="haiku"; timeout="1h"; validation.command="npm test""#;
     assert_eq!(named(&begun), vouched);
     begun.machine = Some("another".to_owned());
-    assert_eq!(named(&begun), "max-cost=3.0; model=haiku; timeout=1h");
+    assert_eq!(named(&begun), r#"max-cost=3.0; model="haiku"; timeout="1h""#);
 }

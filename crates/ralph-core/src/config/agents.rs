@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::record::{Parser, PromptVia};
@@ -9,7 +10,8 @@ use crate::record::{Parser, PromptVia};
 use super::value::{InvalidValue, Raw};
 
 /// A command as the user wrote it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
 pub enum AgentCommand {
     /// One line, for the shell.
     Line(String),
@@ -31,6 +33,10 @@ impl AgentCommand {
         .ok_or_else(|| InvalidValue::expected("a command line, or a list of program and arguments"))
     }
 
+    pub(super) fn of_value(value: &Value) -> Option<Self> {
+        Self::deserialize(value).ok()
+    }
+
     pub(super) fn to_value(&self) -> Value {
         match self {
             Self::Line(line) => line.as_str().into(),
@@ -40,7 +46,7 @@ impl AgentCommand {
 }
 
 /// One `[agents.<name>]`. What is absent is the agent's own, or the default.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentSettings {
     pub command: Option<AgentCommand>,
     pub prompt: Option<PromptVia>,

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
 use super::agents::AgentSettings;
@@ -13,18 +14,26 @@ use super::origin::Setting;
 use super::settings::{self, Settings};
 use super::value;
 
-/// The effective configuration.
-#[derive(Debug, Clone, PartialEq)]
+/// The configuration: what each layer sets, and the effective values. A session keeps the former for its resumption.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Config {
-    pub settings: Settings,
+    /// What is set, from the weakest layer to the strongest. A layer has a key once.
+    pub layers: Vec<Setting>,
+    /// Those of the project's file. May have secrets.
     pub agents: BTreeMap<String, AgentSettings>,
     /// The type that is run.
     pub loop_type: LoopType,
     /// What of the project's file needs the user's approval before a run.
     pub file_commands: Vec<Command>,
+    /// Where links in the work tree may lead beyond it, as git's configuration says.
+    pub allowed_links: Vec<String>,
+    #[serde(skip)]
+    pub settings: Settings,
     /// What the user should know that stops nothing.
+    #[serde(skip)]
     pub warnings: Vec<String>,
-    /// Everything above by name, with origins; no secrets.
+    /// All effective values by name, with origins; no secrets.
+    #[serde(skip)]
     pub values: Vec<Setting>,
 }
 
@@ -54,7 +63,7 @@ impl Config {
     /// Returns where `key` was set, if that is the project's file, which may have come with a clone.
     pub fn set_by_file(&self, key: &str) -> Option<&Origin> {
         let found = self.values.iter().find(|setting| setting.key == key)?;
-        matches!(found.origin, Origin::File { .. }).then_some(&found.origin)
+        found.origin.is_file().then_some(&found.origin)
     }
 
     /// `{"key": {"value": ..., "origin": ...}}`

@@ -14,6 +14,7 @@ use toml::de::{DeString, DeTable, DeValue};
 use crate::record::{Refusal, did_you_mean};
 
 use super::agents::{AgentCommand, AgentSettings};
+use super::layers::FILE;
 use super::loops::{LoopTables, LoopType};
 use super::mistake;
 use super::origin::Origin;
@@ -24,9 +25,7 @@ use super::value::{InvalidValue, Raw, pattern_error};
 /// What `.specify/ralph.toml` says, in its order within each table.
 #[derive(Debug)]
 pub(super) struct Contents<'a> {
-    /// As messages should name it.
-    path: &'a Utf8Path,
-    bytes: &'a [u8],
+    text: &'a str,
     /// Everything, for display.
     pub settings: Vec<Setting>,
     pub agents: BTreeMap<String, AgentSettings>,
@@ -36,18 +35,22 @@ pub(super) struct Contents<'a> {
 /// Replaces a value that must not be shown.
 pub const HIDDEN: &str = "***";
 
-pub(super) fn parse<'a>(path: &'a Utf8Path, bytes: &'a [u8]) -> Result<Contents<'a>> {
+/// Returns the text of the file.
+///
+/// # Errors
+///
+/// If it is not UTF-8, with the place.
+pub fn file_text(bytes: Vec<u8>) -> Result<String> {
+    String::from_utf8(bytes).map_err(|error| {
+        let origin = origin_at(error.as_bytes(), error.utf8_error().valid_up_to());
+        let refusal = Refusal::new(format!("{}: not UTF-8", origin.place()));
+        refusal.with_hint("save the file as UTF-8").into()
+    })
+}
+
+pub(super) fn parse(text: &str) -> Result<Contents<'_>> {
     let (settings, agents, loops) = (Vec::new(), BTreeMap::new(), BTreeMap::new());
-    let mut contents = Contents { path, bytes, settings, agents, loops };
-    let text = match std::str::from_utf8(bytes) {
-        Ok(text) => text,
-        Err(error) => {
-            let origin = origin_at(path, bytes, error.valid_up_to());
-            return Err(Refusal::new(format!("{}: not UTF-8", origin.place()))
-                .with_hint("save the file as UTF-8")
-                .into());
-        }
-    };
+    let mut contents = Contents { text, settings, agents, loops };
     let table = DeTable::parse(text).map_err(|error| {
         let place = contents.origin(&error.span().unwrap_or_default()).place();
         let refusal = Refusal::new(format!("{place}: {}", error.message().replace('\n', ", ")));
@@ -71,13 +74,13 @@ pub(super) fn parse<'a>(path: &'a Utf8Path, bytes: &'a [u8]) -> Result<Contents<
     Ok(contents)
 }
 
-fn origin_at(path: &Utf8Path, bytes: &[u8], offset: usize) -> Origin {
+fn origin_at(bytes: &[u8], offset: usize) -> Origin {
     let before = &bytes[..offset.min(bytes.len())];
     let line_start = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |newline| newline + 1);
     // Columns count characters: UTF-8 continuation bytes are skipped.
     let column = before[line_start..].iter().filter(|byte| (**byte & 0xC0) != 0x80).count() + 1;
     let line = before.split(|byte| *byte == b'\n').count();
-    Origin::File { path: path.to_owned(), line, column }
+    Origin::File { path: FILE.into(), line, column }
 }
 
 type Name<'i> = Spanned<DeString<'i>>;
@@ -85,7 +88,7 @@ type Item<'t, 'i> = (&'t Name<'i>, &'t Spanned<DeValue<'i>>);
 
 impl Contents<'_> {
     fn origin(&self, span: &Range<usize>) -> Origin {
-        origin_at(self.path, self.bytes, span.start)
+        origin_at(self.text.as_bytes(), span.start)
     }
 
     /// Reads an item as the setting `{prefix}{name}`, or as a table of the settings with that prefix. `other_keys` are further

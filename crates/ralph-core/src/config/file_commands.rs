@@ -1,6 +1,7 @@
 //! What of the project's file can run or redirect something. The file can arrive with a clone, so this needs the user's
 //! approval.
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use super::agents::AgentSettings;
@@ -11,7 +12,7 @@ use super::origin::Setting;
 use super::sides::side;
 
 /// A setting that runs or redirects something, or decides what counts as done.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Command {
     pub key: String,
     /// What it is, exactly. May be a secret.

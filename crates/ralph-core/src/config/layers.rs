@@ -1,17 +1,15 @@
 //! The layers, from the weakest to the strongest: defaults, file, git, environment, flags.
 
-use std::collections::BTreeMap;
 use std::mem::discriminant;
 
 use anyhow::{Result, anyhow};
-use camino::Utf8Path;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::Value as Json;
 use strum::VariantNames as _;
 
 use crate::record::{Strategy, did_you_mean};
 
-use super::agents::{AgentCommand, AgentSettings};
+use super::agents::AgentCommand;
 use super::effective::Config;
 use super::file;
 use super::file_commands::commands_of;
@@ -19,12 +17,15 @@ use super::key::{Key, ValueKind};
 use super::loops::{IMPLEMENT, LoopType};
 use super::mistake;
 use super::origin::{Origin, Setting};
-use super::settings::{self, KEYS, Settings};
-use super::spelling::{GIT_ONLY, GIT_PREFIX, VARIABLE_PREFIX, from_git, from_variable};
+use super::settings::{self, KEYS, Settings, defaults};
+use super::spelling::{ALLOW_LINKS, GIT_ONLY, GIT_PREFIX, VARIABLE_PREFIX, from_git, from_variable};
 use super::value::Raw;
 
+/// The project's settings, from its root.
+pub const FILE: &str = ".specify/ralph.toml";
+
 /// One line of `git config --list`, in git's order. Keys that are not ours are passed over.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct GitInput {
     pub key: String,
     /// None for a key without `=`, which git takes for true.
@@ -33,7 +34,7 @@ pub struct GitInput {
 }
 
 /// One flag of the command line.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct FlagInput {
     /// As the user knows it: `--max-iterations`.
     pub flag: String,
@@ -42,61 +43,36 @@ pub struct FlagInput {
     pub value: String,
 }
 
-impl GitInput {
-    /// Returns the name of the setting that it is in the file's spelling; `None` if it is none.
-    pub fn setting(&self) -> Option<String> {
-        from_git(&self.key).map(|(name, _)| name)
-    }
-}
-
 impl FlagInput {
     pub fn new(flag: &str, key: &str, value: &str) -> Self {
         Self { flag: flag.to_owned(), key: key.to_owned(), value: value.to_owned() }
     }
-
-    /// Returns the flag that sets `key` to a recorded value; `None` if no flag can.
-    pub fn of_record(flag: &str, key: &str, recorded: &Json) -> Option<Self> {
-        let text = match (recorded, settings::find(key)?.kind) {
-            (Json::Null, _) => "none".to_owned(),
-            (Json::Array(list), kind) => {
-                let texts: Vec<&str> = list.iter().map(Json::as_str).collect::<Option<_>>()?;
-                texts.join(match kind {
-                    ValueKind::Patterns => "\n",
-                    ValueKind::Mechanism => " ",
-                    _ => ",",
-                })
-            }
-            (Json::String(text), _) => text.clone(),
-            (other, _) => other.to_string(),
-        };
-        // A later version may know more words, and what was joined may come apart in other places.
-        let read = settings::find(key)?.read(&Raw::Bare(text.clone())).ok()?;
-        (read == *recorded).then(|| Self::new(flag, key, &text))
-    }
 }
 
-/// Returns the name of the setting that a variable of the environment is in the file's spelling; `None` if it is none.
-pub fn setting_of_variable(variable: &str) -> Option<String> {
-    from_variable(variable).map(|(name, _)| name)
+/// The flags that are settings.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+pub struct Flags {
+    pub settings: Vec<FlagInput>,
+    /// The command of `--agent-command`, which makes the agent `command`.
+    pub agent_command: Option<String>,
+    /// The type of loop that is asked for.
+    pub loop_type: Option<String>,
 }
 
-/// All layers.
-#[derive(Debug, Clone, Default)]
-pub struct Inputs<'a> {
-    /// The path of `.specify/ralph.toml`, as messages should name it, and its bytes.
-    pub file: Option<(&'a Utf8Path, &'a [u8])>,
+/// What all layers say, as it is read. Sessions of earlier versions keep it so for their resumption.
+#[derive(Debug, Clone, Default, Deserialize)]
+pub struct Inputs {
+    /// The text of [`FILE`].
+    pub file: Option<String>,
     pub git: Vec<GitInput>,
     /// Names and values; variables that are not ours are passed over, and so are empty ones.
     pub environment: Vec<(String, String)>,
-    pub flags: Vec<FlagInput>,
-    /// The type of loop that is asked for.
-    pub loop_type: Option<String>,
-    /// The command of `--agent-command`, which makes the agent `command`.
-    pub agent_command: Option<String>,
+    pub flags: Flags,
 }
 
-/// The agent that `--agent-command` makes.
+/// The agent that `--agent-command` makes, and its command.
 const COMMAND_AGENT: &str = "command";
+const OWN_AGENT_COMMAND: &str = "agents.command.command";
 
 /// Checks that `text` is a valid value for the setting `key`; fails with one line that says what is wrong.
 pub fn check(key: &str, text: &str) -> Result<()> {
@@ -115,128 +91,176 @@ pub fn check(key: &str, text: &str) -> Result<()> {
     })
 }
 
+/// Returns true if a recorded value is one of the setting `key` for this version, which may know other words.
+pub fn is_valid(key: &str, recorded: &Json) -> bool {
+    settings::find(key).is_some_and(|key| key.check(recorded).is_ok())
+}
+
 impl Config {
     /// Puts the layers together.
-    pub fn read(inputs: &Inputs<'_>) -> Result<Self> {
-        let mut values = Vec::new();
-        for key in KEYS.iter().filter(|key| !key.name.contains('<')) {
-            put(&mut values, key, key.name.to_owned(), key.default, Origin::Default)?;
-        }
-        let (path, bytes) = inputs.file.unwrap_or((Utf8Path::new(""), b""));
-        let contents = file::parse(path, bytes)?;
+    pub fn read(inputs: &Inputs) -> Result<Self> {
+        let contents = file::parse(inputs.file.as_deref().unwrap_or_default())?;
         let file_commands = commands_of(&contents);
-        let mut agents = contents.agents;
-        for setting in contents.settings {
-            set(&mut values, setting);
-        }
-        let loop_type = inputs.loop_type.as_deref().unwrap_or(IMPLEMENT);
+        let loop_type = inputs.flags.loop_type.as_deref().unwrap_or(IMPLEMENT);
         let loop_type = LoopType::find(loop_type, &contents.loops)?;
-        for setting in contents.loops.get(&loop_type.name).iter().flat_map(|(_, settings)| settings) {
-            set(&mut values, setting.clone());
+        let of_type = contents.loops.get(&loop_type.name).map(|(_, settings)| settings.clone());
+        let mut config = Self { agents: contents.agents, loop_type, file_commands, ..Self::default() };
+        for setting in contents.settings.into_iter().chain(of_type.into_iter().flatten()) {
+            config.set(setting);
         }
-        put_git(&mut values, &inputs.git)?;
-        put_environment(&mut values, &inputs.environment)?;
-        put_flags(&mut values, &inputs.flags)?;
-        if let Some(line) = &inputs.agent_command {
-            put_agent_command(&mut values, line, &mut agents)?;
-        }
-        let warnings = without_unknown_strategy(&mut values).into_iter().collect();
-        let settings = Settings::of(&values);
-        Ok(Self { settings, agents, loop_type, file_commands, warnings, values })
+        config.set_git(&inputs.git)?;
+        config.set_environment(&inputs.environment)?;
+        config.set_flags(&inputs.flags)?;
+        Ok(config.resolved())
     }
-}
 
-/// `values` are in the order of the table of keys.
-fn set(values: &mut Vec<Setting>, setting: Setting) {
-    match values.iter_mut().find(|known| known.key == setting.key) {
-        Some(known) => *known = setting,
-        None => values.push(setting),
+    /// Returns what a session kept: the same, if this version reads each of its values in the same way.
+    ///
+    /// # Errors
+    ///
+    /// If it has no such setting, or reads the value as another.
+    pub fn of_kept(kept: Self) -> Result<Self> {
+        for Setting { key, value, origin } in &kept.layers {
+            if key.starts_with("agents.") || key.starts_with("loop.") {
+                continue;
+            }
+            let Some(known) = settings::find(key) else { return Err(mistake::unknown(origin, key, &[])) };
+            known.check(value).map_err(|invalid| mistake::invalid_value(origin, key, &invalid))?;
+        }
+        Ok(kept.resolved())
     }
-}
 
-fn put(values: &mut Vec<Setting>, key: &Key, name: String, text: &str, origin: Origin) -> Result<()> {
-    let raw = Raw::Bare(extended(values, key, &name, text, &origin));
-    let value = key.read(&raw).map_err(|invalid| mistake::invalid_value(&origin, &name, &invalid))?;
-    set(values, Setting { key: name, value, origin });
-    Ok(())
-}
-
-/// Several values of a list add up within one layer; an empty one starts the list anew, as for git.
-fn extended(values: &[Setting], key: &Key, name: &str, text: &str, origin: &Origin) -> String {
-    let mut same_layer = values.iter().filter(|known| discriminant(&known.origin) == discriminant(origin));
-    let known = same_layer.find(|known| known.key == name);
-    match known.and_then(|known| known.value.as_array()) {
-        Some(list) if key.kind == ValueKind::Patterns && !text.is_empty() => {
-            list.iter().filter_map(Json::as_str).chain([text]).collect::<Vec<_>>().join("\n")
+    /// Returns the same with what follows from the values of the layers.
+    #[must_use]
+    pub fn resolved(mut self) -> Self {
+        self.values = defaults();
+        for setting in &self.layers {
+            match self.values.iter_mut().find(|known| known.key == setting.key) {
+                Some(known) => known.clone_from(setting),
+                None => self.values.push(setting.clone()),
+            }
         }
-        _ => text.to_owned(),
+        if let Some(line) = self.values.iter().find(|setting| setting.key == OWN_AGENT_COMMAND) {
+            let agent = self.agents.entry(COMMAND_AGENT.to_owned()).or_default();
+            agent.command = AgentCommand::of_value(&line.value);
+        }
+        self.warnings = without_unknown_strategy(&mut self.values).into_iter().collect();
+        self.settings = Settings::of(&self.values);
+        self
     }
-}
 
-fn put_git(values: &mut Vec<Setting>, pairs: &[GitInput]) -> Result<()> {
-    for GitInput { key, value, scope } in pairs {
-        let lower = key.to_ascii_lowercase();
-        if !lower.starts_with(GIT_PREFIX) || GIT_ONLY.contains(&lower.as_str()) {
-            continue;
+    /// Sets a value in the layer of its origin.
+    pub fn set(&mut self, setting: Setting) {
+        match self.in_layer(&setting.key, &setting.origin) {
+            Some(at) => self.layers[at] = setting,
+            None => self.layers.push(setting),
         }
-        let origin = Origin::Git { key: key.clone(), scope: scope.clone() };
-        if lower.starts_with("ralph.agents.") || lower.starts_with("ralph.loop.") {
-            return Err(mistake::file_only(&origin, key));
-        }
-        let Some((name, found)) = from_git(key) else {
-            return Err(mistake::unknown(&origin, key, &[]));
-        };
-        let origin = Origin::Git { key: spelled_by_us(found, key), scope: scope.clone() };
-        put(values, found, name, value.as_deref().unwrap_or("true"), origin)?;
     }
-    Ok(())
-}
 
-fn put_environment(values: &mut Vec<Setting>, pairs: &[(String, String)]) -> Result<()> {
-    for (variable, value) in pairs {
-        if !variable.starts_with(VARIABLE_PREFIX) || value.is_empty() {
-            continue;
-        }
-        let origin = Origin::Environment { variable: variable.clone() };
-        let rest = &variable[VARIABLE_PREFIX.len()..];
-        if rest.starts_with("AGENTS_") || rest.starts_with("LOOP_") {
-            return Err(mistake::file_only(&origin, variable));
-        }
-        let Some((name, key)) = from_variable(variable) else {
-            return Err(mistake::unknown(&origin, variable, &[]));
-        };
-        put(values, key, name, value, origin)?;
+    fn in_layer(&self, key: &str, origin: &Origin) -> Option<usize> {
+        let layer = discriminant(origin);
+        self.layers.iter().position(|known| known.key == key && discriminant(&known.origin) == layer)
     }
-    Ok(())
-}
 
-fn put_flags(values: &mut Vec<Setting>, flags: &[FlagInput]) -> Result<()> {
-    for FlagInput { flag, key: name, value } in flags {
-        let origin = Origin::Flag { flag: flag.clone() };
-        if name.starts_with("agents.") || name.starts_with("loop.") {
-            return Err(mistake::file_only(&origin, name));
-        }
-        let Some(key) = settings::find(name) else {
-            return Err(mistake::unknown(&origin, name, &[]));
-        };
-        put(values, key, settings::canonical(name).to_owned(), value, origin)?;
+    fn set_text(&mut self, key: &Key, name: String, text: &str, origin: Origin) -> Result<()> {
+        let raw = Raw::Bare(self.extended(key, &name, text, &origin));
+        let value = key.read(&raw).map_err(|invalid| mistake::invalid_value(&origin, &name, &invalid))?;
+        self.set(Setting { key: name, value, origin });
+        Ok(())
     }
-    Ok(())
-}
 
-fn put_agent_command(
-    values: &mut Vec<Setting>,
-    line: &str,
-    agents: &mut BTreeMap<String, AgentSettings>,
-) -> Result<()> {
-    let origin = Origin::Flag { flag: "--agent-command".to_owned() };
-    let key = format!("agents.{COMMAND_AGENT}.command");
-    let command = AgentCommand::new(&Raw::Bare(line.to_owned()))
-        .map_err(|invalid| mistake::invalid_value(&origin, &key, &invalid))?;
-    set(values, Setting { key, value: command.to_value(), origin: origin.clone() });
-    agents.entry(COMMAND_AGENT.to_owned()).or_default().command = Some(command);
-    set(values, Setting { key: "agent".to_owned(), value: [COMMAND_AGENT].as_slice().into(), origin });
-    Ok(())
+    /// Several values of a list add up within one layer; an empty one starts the list anew, as for git.
+    fn extended(&self, key: &Key, name: &str, text: &str, origin: &Origin) -> String {
+        let known = self.in_layer(name, origin).and_then(|at| self.layers[at].value.as_array());
+        match known {
+            Some(list) if key.kind == ValueKind::Patterns && !text.is_empty() => {
+                list.iter().filter_map(Json::as_str).chain([text]).collect::<Vec<_>>().join("\n")
+            }
+            _ => text.to_owned(),
+        }
+    }
+
+    fn set_git(&mut self, pairs: &[GitInput]) -> Result<()> {
+        for GitInput { key, value, scope } in pairs {
+            let lower = key.to_ascii_lowercase();
+            let value = value.as_deref().unwrap_or("true");
+            if lower == ALLOW_LINKS {
+                self.allowed_links.push(value.to_owned());
+            }
+            if !lower.starts_with(GIT_PREFIX) || GIT_ONLY.contains(&lower.as_str()) {
+                continue;
+            }
+            let origin = Origin::Git { key: key.clone(), scope: scope.clone() };
+            if lower.starts_with("ralph.agents.") || lower.starts_with("ralph.loop.") {
+                return Err(mistake::file_only(&origin, key));
+            }
+            let Some((name, found)) = from_git(key) else {
+                return Err(mistake::unknown(&origin, key, &[]));
+            };
+            let origin = Origin::Git { key: spelled_by_us(found, key), scope: scope.clone() };
+            self.set_text(found, name, value, origin)?;
+        }
+        Ok(())
+    }
+
+    fn set_environment(&mut self, pairs: &[(String, String)]) -> Result<()> {
+        for (variable, value) in pairs {
+            if !variable.starts_with(VARIABLE_PREFIX) || value.is_empty() {
+                continue;
+            }
+            let origin = Origin::Environment { variable: variable.clone() };
+            let rest = &variable[VARIABLE_PREFIX.len()..];
+            if rest.starts_with("AGENTS_") || rest.starts_with("LOOP_") {
+                return Err(mistake::file_only(&origin, variable));
+            }
+            let Some((name, key)) = from_variable(variable) else {
+                return Err(mistake::unknown(&origin, variable, &[]));
+            };
+            self.set_text(key, name, value, origin)?;
+        }
+        Ok(())
+    }
+
+    /// Sets what flags say; the type of the loop stays.
+    pub fn set_flags(&mut self, flags: &Flags) -> Result<()> {
+        for FlagInput { flag, key: name, value } in &flags.settings {
+            let origin = Origin::Flag { flag: flag.clone() };
+            if name.starts_with("agents.") || name.starts_with("loop.") {
+                return Err(mistake::file_only(&origin, name));
+            }
+            let Some(key) = settings::find(name) else {
+                return Err(mistake::unknown(&origin, name, &[]));
+            };
+            self.set_text(key, settings::canonical(name).to_owned(), value, origin)?;
+        }
+        if let Some(line) = &flags.agent_command {
+            let origin = Origin::Flag { flag: "--agent-command".to_owned() };
+            let command = AgentCommand::new(&Raw::Bare(line.clone()))
+                .map_err(|invalid| mistake::invalid_value(&origin, OWN_AGENT_COMMAND, &invalid))?;
+            let key = OWN_AGENT_COMMAND.to_owned();
+            self.set(Setting { key, value: command.to_value(), origin: origin.clone() });
+            self.set(Setting { key: "agent".to_owned(), value: [COMMAND_AGENT].as_slice().into(), origin });
+        }
+        Ok(())
+    }
+
+    /// Drops what flags say of some keys. Without the agent, `--agent-command` is dropped, too.
+    pub fn drop_flags(&mut self, is_dropped: impl Fn(&Setting) -> bool) {
+        let mut has_agent = true;
+        self.layers.retain(|setting| {
+            let is_own = setting.origin.is_flag() && setting.key != OWN_AGENT_COMMAND;
+            let is_kept = !is_own || !is_dropped(setting);
+            has_agent &= is_kept || setting.key != "agent";
+            is_kept
+        });
+        if !has_agent {
+            let is_line = |setting: &Setting| setting.key == OWN_AGENT_COMMAND && setting.origin.is_flag();
+            if let Some(at) = self.layers.iter().position(is_line) {
+                self.layers.remove(at);
+                self.agents.entry(COMMAND_AGENT.to_owned()).or_default().command = None;
+            }
+        }
+    }
 }
 
 /// Replaces an unknown strategy by the default; returns a warning then.

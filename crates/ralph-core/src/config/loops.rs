@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
 use strum::{EnumString, IntoStaticStr, VariantNames};
 
 use crate::record::{Refusal, did_you_mean};
@@ -9,7 +10,9 @@ use crate::record::{Refusal, did_you_mean};
 use super::origin::Setting;
 
 /// When a loop of a type is done.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, IntoStaticStr, VariantNames)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[derive(EnumString, IntoStaticStr, VariantNames)]
 #[strum(serialize_all = "kebab-case", const_into_str)]
 pub enum Until {
     Tasks,
@@ -23,7 +26,7 @@ pub(super) type LoopTables = BTreeMap<String, (LoopType, Vec<Setting>)>;
 pub const IMPLEMENT: &str = "implement";
 
 /// A type of loop: a built-in one, with what `[loop.<type>]` says of it, or one of the file alone.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LoopType {
     pub name: String,
     pub until: Until,
@@ -31,6 +34,12 @@ pub struct LoopType {
     pub template: Option<String>,
     /// From the feature's directory; none for the task list, or the feature itself.
     pub artifact: Option<String>,
+}
+
+impl Default for LoopType {
+    fn default() -> Self {
+        Self::new(IMPLEMENT)
+    }
 }
 
 impl LoopType {

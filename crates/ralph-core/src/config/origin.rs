@@ -3,10 +3,12 @@
 use std::fmt;
 
 use camino::Utf8PathBuf;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// The layer of a value, and the place in it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Origin {
     Default,
     File {
@@ -28,6 +30,14 @@ pub enum Origin {
 }
 
 impl Origin {
+    pub fn is_file(&self) -> bool {
+        matches!(self, Self::File { .. })
+    }
+
+    pub fn is_flag(&self) -> bool {
+        matches!(self, Self::Flag { .. })
+    }
+
     /// As [`Display`](fmt::Display), with the column for a message about a mistake.
     pub(super) fn place(&self) -> String {
         match self {
@@ -53,7 +63,7 @@ impl fmt::Display for Origin {
 }
 
 /// A key with its effective value and where that came from.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Setting {
     /// In the file's spelling.
     pub key: String,

@@ -78,14 +78,11 @@ fn literal(key: &Key) -> String {
 
 #[cfg(test)]
 mod tests {
-    use camino::Utf8Path;
-
     use super::super::{Config, Inputs};
     use super::*;
 
     fn read(text: &str) -> Config {
-        let file = (Utf8Path::new("ralph.toml"), text.as_bytes());
-        Config::read(&Inputs { file: Some(file), ..Inputs::default() }).unwrap()
+        Config::read(&Inputs { file: Some(text.to_owned()), ..Inputs::default() }).unwrap()
     }
 
     /// Returns the lines that are settings, with nothing before them.

@@ -10,11 +10,12 @@ use crate::record::{Permissions, Strategy};
 
 use super::key::Side::{Approved, Plain, Widens};
 use super::key::{Key, ValueKind};
-use super::origin::Setting;
+use super::origin::{Origin, Setting};
 use super::typed::{
     Clean, Commits, Completion, FailedChanges, FromValue, HistoryMode, Notify, OnQuestion, Pass, Rerun,
     SandboxChoice, Trust, Unit,
 };
+use super::value::Raw;
 
 /// Codes of flags that may refuse a success.
 const REFUSALS: &[&str] = &[
@@ -328,6 +329,22 @@ settings! {
         Key::new("hooks.on-finish", Approved, ValueKind::Text, "none",
             "Command to run when a session has ended")
             .or_none();
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self::of(&defaults())
+    }
+}
+
+/// Returns all settings as they are where nothing is set.
+pub(super) fn defaults() -> Vec<Setting> {
+    let keys = KEYS.iter().filter(|key| !key.name.contains('<'));
+    keys.map(|key| {
+        let value = key.read(&Raw::Bare(key.default.to_owned())).expect("every default fits its own key");
+        Setting { key: key.name.to_owned(), value, origin: Origin::Default }
+    })
+    .collect()
 }
 
 impl Settings {

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use camino::Utf8Path;
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -10,11 +9,8 @@ use crate::record::PromptVia;
 
 use super::*;
 
-const PATH: &str = ".specify/ralph.toml";
-
-fn inputs(file: &str) -> Inputs<'_> {
-    let file = (Utf8Path::new(PATH), file.as_bytes());
-    Inputs { file: Some(file), ..Inputs::default() }
+fn inputs(file: &str) -> Inputs {
+    Inputs { file: Some(file.to_owned()), ..Inputs::default() }
 }
 
 fn read(file: &str) -> Config {
@@ -38,8 +34,12 @@ fn flag(flag: &str, key: &str, value: &str) -> FlagInput {
     FlagInput::new(flag, key, value)
 }
 
+fn flags(settings: &[FlagInput]) -> Flags {
+    Flags { settings: settings.to_vec(), ..Flags::default() }
+}
+
 #[track_caller]
-fn refused(inputs: &Inputs<'_>, expected: &str) {
+fn refused(inputs: &Inputs, expected: &str) {
     let error = Config::read(inputs).unwrap_err();
     assert!(error.downcast_ref::<crate::record::Refusal>().is_some(), "{error:#}");
     assert_eq!(format!("{error:#}"), expected);
@@ -71,7 +71,7 @@ fn without_any_layer_the_defaults_hold() {
 #[test]
 fn a_stronger_layer_wins_and_is_named() {
     let mut inputs = inputs("max-iterations = 2\n[progress]\nmax-entries = 3\nmax-chars = 70\n");
-    let origin = |inputs: &Inputs<'_>| {
+    let origin = |inputs: &Inputs| {
         let config = Config::read(inputs).unwrap();
         let found = config.values.iter().find(|setting| setting.key == "max-iterations").unwrap();
         (config.settings.max_iterations, found.origin.to_string())
@@ -82,7 +82,7 @@ fn a_stronger_layer_wins_and_is_named() {
     inputs.environment = environment(&[("HOME", "/"), ("SPECKIT_RALPH_MAX_ITERATIONS", "5")]);
     assert_eq!(origin(&inputs), (5, "SPECKIT_RALPH_MAX_ITERATIONS".into()));
     inputs.environment.push(("SPECKIT_RALPH_MODEL".into(), String::new()));
-    inputs.flags = vec![flag("-n", "max-iterations", "6")];
+    inputs.flags.settings = vec![flag("-n", "max-iterations", "6")];
     assert_eq!(origin(&inputs), (6, "-n".into()));
     let config = Config::read(&inputs).unwrap();
     assert_eq!((config.settings.progress_max_entries, config.settings.progress_max_chars), (3, 70));
@@ -144,18 +144,15 @@ fn mistakes_name_place_key_and_form() {
         "SPECKIT_RALPH_MAXITER: unknown key `SPECKIT_RALPH_MAXITER`\nhint: did you mean `SPECKIT_RALPH_MAX_ITERATIONS`?",
     );
     refused(
-        &Inputs { flags: vec![flag("--set", "untick", "maybe")], ..Inputs::default() },
+        &Inputs { flags: flags(&[flag("--set", "untick", "maybe")]), ..Inputs::default() },
         "--set: invalid value for `untick`\nhint: expected true or false",
     );
     let error = Config::read(&inputs("a = \n")).unwrap_err();
     let error = format!("{error:#}");
     assert!(error.starts_with(".specify/ralph.toml:1:"), "{error}");
     assert!(error.contains("\nhint: expected TOML"), "{error}");
-    let file = (Utf8Path::new(PATH), &b"a = 1\nb = '\xff'\n"[..]);
-    refused(
-        &Inputs { file: Some(file), ..Inputs::default() },
-        ".specify/ralph.toml:2:6: not UTF-8\nhint: save the file as UTF-8",
-    );
+    let error = file_text(b"a = 1\nb = '\xff'\n".to_vec()).unwrap_err();
+    assert_eq!(error.to_string(), ".specify/ralph.toml:2:6: not UTF-8\nhint: save the file as UTF-8");
 }
 
 #[test]
@@ -178,7 +175,7 @@ fn an_agent_of_the_users_is_read_and_its_environment_stays_hidden() {
 #[test]
 fn a_command_on_the_command_line_becomes_the_agent() {
     let mut inputs = inputs("agent = 'claude'\n");
-    inputs.agent_command = Some("sh agent.sh".to_owned());
+    inputs.flags.agent_command = Some("sh agent.sh".to_owned());
     let config = Config::read(&inputs).unwrap();
     assert_eq!(config.settings.agent, ["command"]);
     assert_eq!(config.agents["command"].command, Some(AgentCommand::Line("sh agent.sh".into())));
@@ -203,9 +200,9 @@ fn settings_of_a_loop_type_count_for_that_type_alone() {
     let config = read(file);
     assert_eq!((config.settings.max_iterations, config.loop_type.name.as_str()), (7, "implement"));
     assert_eq!(config.to_json()["loop.plan.max-iterations"], json!(3));
-    let plan = |change: &dyn Fn(&mut Inputs<'_>)| {
+    let plan = |change: &dyn Fn(&mut Inputs)| {
         let mut inputs = inputs(file);
-        inputs.loop_type = Some("plan".to_owned());
+        inputs.flags.loop_type = Some("plan".to_owned());
         change(&mut inputs);
         Config::read(&inputs).unwrap()
     };
@@ -226,7 +223,7 @@ fn settings_of_a_loop_type_count_for_that_type_alone() {
 fn an_unknown_loop_type_is_refused() {
     let refusal = |name: &str| {
         let mut inputs = inputs("[loop.review]\nuntil = 'validation'\n");
-        inputs.loop_type = Some(name.to_owned());
+        inputs.flags.loop_type = Some(name.to_owned());
         Config::read(&inputs).err().map(|error| error.to_string())
     };
     assert_eq!(refusal("review"), None);
@@ -268,11 +265,46 @@ fn one_value_can_be_checked_alone() {
     }
 }
 
+#[test]
+fn what_a_session_keeps_is_the_same_when_it_is_read() {
+    let mut inputs = inputs(
+        "agent = ['fake', 'claude']\nsandbox = ['podman', '{command}']\nmax-cost = 3\ntimeout = 0\nlane = 'auto'\n\
+         max-output = 4096\n[history]\nthreshold = 0.5\n[redaction]\nrules = ['a, b', 'c+']\n\
+         [agents.fake]\ncommand = ['sh', 'agent.sh']\nprompt = 'file'\n[agents.fake.env]\nAPI_KEY = 'hunter2'\n\
+         [loop.docs]\nuntil = 'validation'\nartifact = 'x.md'\nvalidation.command = 'true'\n",
+    );
+    inputs.git = git(&[("ralph.untick", "off"), ("ralph.allowlinks", "~/a"), ("ralph.capture.port", "a b")]);
+    inputs.environment = environment(&[("SPECKIT_RALPH_NOTIFY", "auto"), ("SPECKIT_RALPH_MODEL", "m")]);
+    inputs.flags = Flags {
+        settings: vec![flag("-n", "max-iterations", "6"), flag("--set", "skip-after", "0")],
+        agent_command: Some("sh a.sh".to_owned()),
+        loop_type: Some("docs".to_owned()),
+    };
+    let config = Config::read(&inputs).unwrap();
+    let kept = |text: &str| Config::of_kept(serde_json::from_str(text).unwrap());
+    let text = serde_json::to_string(&config).unwrap();
+    assert_eq!(kept(&text).unwrap(), config);
+    assert_eq!(
+        (config.allowed_links.as_slice(), config.loop_type.until),
+        (&["~/a".into()][..], Until::Validation)
+    );
+    for (from, to, expected) in [
+        ("\"untick\"", "\"untock\"", "git config ralph.untick (local): unknown key `untock`"),
+        ("\"value\":6,", "\"value\":0,", "-n: invalid value for `max-iterations`"),
+        ("\"value\":6,", "\"value\":null,", "-n: invalid value for `max-iterations`"),
+    ] {
+        assert!(text.contains(from), "{text}");
+        let error = kept(&text.replace(from, to)).unwrap_err().to_string();
+        assert!(error.starts_with(expected), "{error}");
+    }
+}
+
 proptest! {
     #[test]
     fn any_file_is_read_or_refused(bytes: Vec<u8>) {
-        let file = (Utf8Path::new(PATH), bytes.as_slice());
-        drop(Config::read(&Inputs { file: Some(file), ..Inputs::default() }));
+        if let Ok(text) = file_text(bytes) {
+            drop(Config::read(&inputs(&text)));
+        }
     }
 
     #[test]
@@ -314,7 +346,7 @@ fn the_sandbox_is_a_value_or_a_table() {
         ".specify/ralph.toml:1:11: invalid value for `sandbox`\nhint: expected auto, srt, bwrap, or a command with {command}, or none",
     );
     let off = Inputs {
-        flags: vec![flag("--no-sandbox", "sandbox.mechanism", "none")],
+        flags: flags(&[flag("--no-sandbox", "sandbox.mechanism", "none")]),
         ..inputs("sandbox = 'bwrap'\n")
     };
     assert_eq!(Config::read(&off).unwrap().settings.sandbox, None);

@@ -38,6 +38,20 @@ pub(super) enum Raw {
 }
 
 impl Raw {
+    fn of_value(value: &Value) -> Self {
+        match value {
+            Value::String(text) => Self::Text(text.clone()),
+            Value::Number(number) if number.is_f64() => Self::Float(number.to_string()),
+            Value::Number(number) => Self::Integer(number.to_string()),
+            Value::Bool(switch) => Self::Switch(*switch),
+            Value::Array(list) => {
+                let texts = list.iter().map(|item| item.as_str().map(str::to_owned));
+                texts.collect::<Option<_>>().map_or(Self::Other, Self::List)
+            }
+            Value::Null | Value::Object(_) => Self::Other,
+        }
+    }
+
     /// Text that can be an argument or a path: not blank, and no NUL, which no child can be given.
     pub fn line(&self) -> Option<&str> {
         let (Self::Bare(text) | Self::Text(text)) = self else { return None };
@@ -177,6 +191,16 @@ impl Key {
             invalid.expected.extend(near);
             invalid
         })
+    }
+
+    /// Refuses what is not a checked value of this setting.
+    pub(super) fn check(&self, value: &Value) -> Result<(), InvalidValue> {
+        let is_absent = value.is_null() && self.absence != Absence::Never;
+        if is_absent || self.read(&Raw::of_value(value))? == *value {
+            Ok(())
+        } else {
+            Err(self.invalid(None))
+        }
     }
 
     /// Returns the word that a layer gives almost.

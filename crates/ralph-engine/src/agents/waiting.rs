@@ -89,7 +89,7 @@ impl Running<'_> {
         let watch = &mut self.judging.unseen;
         has_moved_refs
             || watch
-                .unseen(&self.plan, &self.recorder, &task.name, &run.tool_calls)
+                .unseen(self.plan, &self.recorder, &task.name, &run.tool_calls)
                 .is_ok_and(|found| found.is_some())
     }
 
@@ -155,7 +155,7 @@ impl Running<'_> {
 
     /// Returns what to do about the failure of an agent.
     fn hint_of(&self, index: usize, class: FailureClass) -> String {
-        let agent = self.plan.agents[index].agent;
+        let agent = &self.plan.agents[index].agent;
         let idle = self.agents.failure(index).filter(|failure| failure.idle_times > 0);
         if let Some(words) = idle.and_then(|failure| failure.message.as_ref()) {
             return if words.contains("denied") {

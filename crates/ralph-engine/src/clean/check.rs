@@ -337,7 +337,7 @@ impl Running<'_> {
             self.keep_copies(Some(&copies), |copies| copies.take(false));
         }
         let left_out = self.left_out_since_start();
-        let (stopwatch, plan) = (self.plan.clock.stopwatch(), &self.plan);
+        let (stopwatch, plan) = (self.plan.clock.stopwatch(), self.plan);
         let place = self.clean_place(target, environment, objects);
         let checkout = match CleanCheckout::take(place) {
             Ok(Some(checkout)) => checkout,
@@ -429,7 +429,7 @@ impl Running<'_> {
         environment: Vec<(String, String)>,
         objects: Option<Utf8PathBuf>,
     ) -> CleanPlace<'_> {
-        let plan = &self.plan;
+        let plan = self.plan;
         let project = plan.project_root.strip_prefix(plan.work_tree.top()).unwrap_or(&plan.project_root);
         CleanPlace {
             work_tree,
@@ -441,7 +441,7 @@ impl Running<'_> {
             sandbox: plan.sandbox.clone(),
             environment,
             marker: self.marker(),
-            clock: plan.clock,
+            clock: &plan.clock,
             interrupt: plan.interrupt,
             redactor: self.recorder.redactor(),
             objects,
@@ -629,7 +629,7 @@ impl Running<'_> {
     /// Returns what `lanes.copy` names, to be kept as people left it.
     pub(crate) fn kept_copies(&self) -> Option<KeptCopies> {
         let target = self.plan.clean.as_ref()?;
-        let plan = &self.plan;
+        let plan = self.plan;
         let project = plan.project_root.strip_prefix(plan.work_tree.top()).unwrap_or(&plan.project_root);
         KeptCopies::of(target, plan.users_tree.top(), project, &plan.config.settings)
     }

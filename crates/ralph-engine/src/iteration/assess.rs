@@ -264,7 +264,7 @@ impl Running<'_> {
             });
             if matches!(decision, Decision::Refused { code: FlagCode::Idle, .. }) {
                 let (watch, calls) = (&mut self.judging.unseen, &ran.agent.tool_calls);
-                unseen = watch.unseen(&self.plan, &self.recorder, &started.task.name, calls)?;
+                unseen = watch.unseen(self.plan, &self.recorder, &started.task.name, calls)?;
                 if unseen.is_some() {
                     continue;
                 }

@@ -33,7 +33,7 @@ impl Running<'_> {
     /// Runs the agent, and the validation if there is something to validate.
     pub(super) fn run_children(&mut self, started: &StartedIteration<'_>) -> Result<Ran> {
         let StartedIteration { slot, begin, environment, .. } = started;
-        let before = self.judging.unseen.ignored_before(&self.plan, &self.recorder);
+        let before = self.judging.unseen.ignored_before(self.plan, &self.recorder);
         let began = file_time(&self.recorder);
         let kills = oom_kills();
         let mut agent = self.run_agent(slot, begin.iteration, environment)?;
@@ -54,8 +54,8 @@ impl Running<'_> {
         }
         let mut sealed = self.seal(started)?;
         let mut looks = [before, self.recorder.ignored_files().map(Rc::new), None];
-        self.judging.unseen.note_ignored(&self.plan, &self.recorder, slot, &looks, began, &sealed);
-        let mut restored = put_protected_back(&self.plan, &mut self.recorder, self.say, slot, begin);
+        self.judging.unseen.note_ignored(self.plan, &self.recorder, slot, &looks, began, &sealed);
+        let mut restored = put_protected_back(self.plan, &mut self.recorder, self.say, slot, begin);
         // What an agent left that could not work, or not to its end, is nothing to be judged.
         let is_worth_it = agent.exit.reason != Some(ExitReason::Interrupted) && !agent.was_cut_short;
         let hidden =
@@ -65,7 +65,7 @@ impl Running<'_> {
             Vec::new()
         });
         let left_out = if is_worth_it {
-            move_left_out_aside(&self.plan, &mut self.recorder, slot, &hidden)
+            move_left_out_aside(self.plan, &mut self.recorder, slot, &hidden)
         } else {
             Ok(Vec::new())
         };
@@ -155,7 +155,7 @@ impl Running<'_> {
         if now == tree && restored.put_back.is_empty() {
             return Ok(Vec::new());
         }
-        let again = put_protected_back(&self.plan, &mut self.recorder, self.say, slot, begin);
+        let again = put_protected_back(self.plan, &mut self.recorder, self.say, slot, begin);
         restored.failure = restored.failure.take().or(again.failure);
         restored.put_back.extend(again.put_back);
         restored.put_back.sort();
@@ -189,7 +189,7 @@ impl Running<'_> {
         iteration: u32,
         environment: &[(String, String)],
     ) -> Result<AgentRun> {
-        let agent = self.plan.agents[self.agents.active].agent;
+        let agent = &self.plan.agents[self.agents.active].agent;
         self.begin_phase(iteration, Phase::Agent { agent: agent.name().to_owned() });
         let environment = [environment, &self.plan.lane_variables_of(agent.name())].concat();
         let turn = AgentInput {
@@ -200,7 +200,7 @@ impl Running<'_> {
             environment: &environment,
             limits: self.candidate().limits,
             marker: &self.marker(),
-            clock: self.plan.clock,
+            clock: &self.plan.clock,
             redactor: self.recorder.redactor(),
             sandbox: self.plan.sandbox.as_ref(),
         };

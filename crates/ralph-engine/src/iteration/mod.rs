@@ -75,7 +75,7 @@ impl Running<'_> {
         let slot = self.spool.slot(&number.to_string());
         let unit = self.plan.unit_tasks(tasks, &task.name, &self.past.history, &self.state.given_up);
         let unit_tasks = unit.as_ref().map(|unit| unit.tasks.clone()).unwrap_or_default();
-        let hints = take_hints(&self.plan, &self.session.id, &task.name, &unit_tasks);
+        let hints = take_hints(self.plan, &self.session.id, &task.name, &unit_tasks);
         let hints = hints.unwrap_or_else(|error| {
             self.warn(format!("the prompt has no hints: {error:#}"));
             Vec::new()
@@ -83,11 +83,11 @@ impl Running<'_> {
         let mut begin = Begin { hints, unit_tasks, ..self.begin_iteration(task, number)? };
         self.prepare_attempt(&slot, &mut begin)?;
         let edits = self.recorder.take_edits();
-        self.past.left_behind.begin_attempt(&self.plan, &begin, &edits);
+        self.past.left_behind.begin_attempt(self.plan, &begin, &edits);
         self.begin_phase(number, Phase::Prompt);
         let failure = self.baseline_failure();
         let prompt = self.past.prompt(
-            &self.plan,
+            self.plan,
             &mut self.recorder,
             self.say,
             failure,
@@ -97,7 +97,7 @@ impl Running<'_> {
         slot.create()?;
         begin.before = self.recorder.before(&slot);
         begin.prompt_parts.clone_from(&prompt.parts);
-        begin.agent_setup = Some(Box::new(self.candidate().setup(&self.plan, &self.identity)));
+        begin.agent_setup = Some(Box::new(self.candidate().setup(self.plan, &self.identity)));
         let task_list = match self.read_task_list_bytes() {
             Err(error) if error.kind() == ErrorKind::NotFound && self.plan.job.until == Until::Validation => {
                 Vec::new()
@@ -133,7 +133,7 @@ impl Running<'_> {
         let list =
             is_of_tasks.then(|| (before.as_ref(), after.as_deref(), !verdict.closed.contains(&task.name)));
         let agents = taken.of_agent(&ran.sealed);
-        let (plan, recorder, behind) = (&self.plan, &self.recorder, &mut self.past.left_behind);
+        let (plan, recorder, behind) = (self.plan, &self.recorder, &mut self.past.left_behind);
         let (git_state, user_files) =
             behind.look(plan, recorder, self.say, (&slot, &begin), &agents, list)?;
         let (history, given_up) = (&self.past.history, &self.state.given_up);
@@ -152,7 +152,7 @@ impl Running<'_> {
         };
         let committed = match &mut self.work {
             Some(work) => {
-                work.commit(&self.plan, &mut self.recorder, self.say, verdict.outcome, &mut taken, &done)
+                work.commit(self.plan, &mut self.recorder, self.say, verdict.outcome, &mut taken, &done)
             }
             None => Ok(None),
         };
@@ -161,7 +161,7 @@ impl Running<'_> {
         }
         let published = match verdict.outcome {
             Outcome::Success => {
-                publish(&self.plan, &self.recorder, &done, begin.head_before.as_ref(), &evidence)?
+                publish(self.plan, &self.recorder, &done, begin.head_before.as_ref(), &evidence)?
             }
             _ => None,
         };
@@ -200,7 +200,7 @@ impl Running<'_> {
         (iteration.git_state, iteration.user_files) = (git_state, user_files);
         (iteration.undone, iteration.lost_tasks) = (undone, lost_tasks);
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-        let (plan, recorder, behind) = (&self.plan, &self.recorder, &mut self.past.left_behind);
+        let (plan, recorder, behind) = (self.plan, &self.recorder, &mut self.past.left_behind);
         let gone = behind.note_work(plan, recorder, (&slot, base), &iteration, &agents, (&before, &texts));
         iteration.gone = gone.unwrap_or_else(|error| {
             self.warn(format!("whether the work of earlier tasks is gone is not known: {error:#}"));
@@ -213,7 +213,7 @@ impl Running<'_> {
         let stderr = self.recorder.redactor().redact(&stderr);
         let context = live_context(&slot, &iteration, &ran.agent.final_text, &self.plan.project_root)?;
         let context = context.map(|context| without_secrets(&self.recorder, context));
-        let (plan, recorder, history) = (&self.plan, &mut self.recorder, &self.past.history);
+        let (plan, recorder, history) = (self.plan, &mut self.recorder, &self.past.history);
         let drafted = examine(plan, recorder, history, iteration, &ran.agent.final_text, &stderr, context)?;
         if let Some(Summarized::Failed(reason)) = &drafted.0.facts.summarized {
             self.warn(format!("cannot summarize the iteration, its output is used instead: {reason}"));
@@ -231,13 +231,13 @@ impl Running<'_> {
             let (tree, _) = self.recorder.last_contents();
             self.past.last_green.passed_on(tree);
         }
-        if let Err(error) = settle_hints(&self.plan, &iteration) {
+        if let Err(error) = settle_hints(self.plan, &iteration) {
             self.warn(format!("a hint may come twice: {error:#}"));
         }
         self.note_commits(&iteration);
         if let Some(context) = context {
             // What was cleared while it ran does not concern it.
-            self.past.forget_cleared(&self.plan)?;
+            self.past.forget_cleared(self.plan)?;
             self.past.progress.record(&context);
         }
         Ok(iteration)
@@ -245,7 +245,7 @@ impl Running<'_> {
 
     pub(crate) fn begin_iteration(&mut self, task: &Task, iteration: u32) -> Result<Begin> {
         (self.state.phases, self.state.phase_clock) = (Vec::new(), self.plan.clock.stopwatch());
-        let agent = self.plan.agents[self.agents.active].agent;
+        let agent = self.plan.agents[self.agents.active].agent.as_ref();
         let agent_version = self.agents.version(agent, self.session.agent_version.as_ref());
         Ok(Begin {
             iteration,

@@ -83,7 +83,7 @@ impl Running<'_> {
         }
         if self.plan.work_tree.lane().is_some() {
             return prepare_attempt_in_lane(
-                &self.plan,
+                self.plan,
                 &mut self.recorder,
                 &mut self.judging,
                 &mut self.past,

@@ -89,7 +89,7 @@ impl Running<'_> {
         let (validation, completion) = (ran.validation.as_ref(), self.plan.config.settings.completion);
         let verdict = judge::judge([before, &after], Some(&ran.agent), validation, passes, proof, completion);
         let is_success = verdict.outcome == Outcome::Success;
-        let moved = if is_success { why_moved(&self.plan, &started.begin)? } else { None };
+        let moved = if is_success { why_moved(self.plan, &started.begin)? } else { None };
         let failed_validation = ran.validation.is_some() && !passing.passed;
         let mut tip = if failed_validation { self.try_tip(started)? } else { None };
         let (mut decision, mut clean, mut taken) = (None, None, None);
@@ -101,7 +101,7 @@ impl Running<'_> {
             let texts = self.texts_of(started);
             let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
             let (behind, lists) = (&self.past.left_behind, [before, &*after]);
-            undone = behind.undone(&self.plan, &started.begin, &agents, lists, &texts, failed_validation);
+            undone = behind.undone(self.plan, &started.begin, &agents, lists, &texts, failed_validation);
             let flags = self.flags_beside(ran);
             let others = &verdict.others;
             let found;
@@ -109,7 +109,7 @@ impl Running<'_> {
             let tests = passing.tests.as_ref().or(ran.tests.as_ref());
             let (found, check) = self.check_attempt(started, look.snapshot.as_ref(), found, tests)?;
             if matches!(found, Decision::Accepted(_)) {
-                untold = self.past.left_behind.add_untold(&self.plan, &mut undone, &after, &texts);
+                untold = self.past.left_behind.add_untold(self.plan, &mut undone, &after, &texts);
             }
             (decision, clean) = (Some(found), check);
         }
@@ -160,7 +160,7 @@ impl Running<'_> {
                 let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
                 let failed_validation = ran.validation.is_some() && !passing.passed;
                 let (behind, lists) = (&self.past.left_behind, [&*before, &**after]);
-                undone = behind.undone(&self.plan, &started.begin, &agents, lists, &texts, failed_validation);
+                undone = behind.undone(self.plan, &started.begin, &agents, lists, &texts, failed_validation);
                 let boxes: Vec<&Item> = undone.to_open.iter().collect();
                 if self.recorder.reopen_boxes(&started.slot, &boxes, after)? {
                     self.recorder.take_again(&started.slot, &moment, ended_at, last)
@@ -239,7 +239,7 @@ impl Running<'_> {
                 (after, fault)
             }
             // It is on the other branch, which is said with the way back to it.
-            Err(_) if self.past.left_behind.way_back(&self.plan).is_some() => {
+            Err(_) if self.past.left_behind.way_back(self.plan).is_some() => {
                 (Rc::clone(before), Some(format!("{name} is not on the branch that is checked out now")))
             }
             Err(error) => {
@@ -297,7 +297,7 @@ impl Running<'_> {
         let are = if lost.len() == 1 { "was open and is" } else { "were open and are" };
         if !lost.is_empty() {
             let names = names.join(", ");
-            let restore = self.past.left_behind.list_restoration(&self.plan, iteration);
+            let restore = self.past.left_behind.list_restoration(self.plan, iteration);
             self.warn(format!(
                 "{names} {are} gone from the task list, without being done\nhint: `{restore}` brings the list back"
             ));

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use ralph_core::config::{Config, FlagInput};
 use ralph_core::record::{Event, RALPH, Scope, join_files, quoted_for_shell};
-use ralph_engine::{Answered, Plan, Word};
+use ralph_engine::{Answered, LoopInputs, Word};
 use ralph_os::process::Interrupt;
 use ralph_project::feature::Feature;
 use ralph_store::{Hints, LoopLock, SessionLog, SessionQuery};
@@ -105,7 +105,7 @@ fn answer(name: &str, word: Word, by: &str, feature: &Feature, context: &Context
     let taken = take_lane(here, &work_tree, &there, request.resume.as_ref(), context, &inside);
     let answered = taken.and_then(|_| {
         let there = checked_inputs(&config, &there, &scope, &inside, &none)?;
-        say((name, word, by), Plan { users_tree, ..there }, &inside)
+        say((name, word, by), LoopInputs { users_tree, ..there }, &inside)
     });
     if answered.as_ref().map_or(true, |answered| answered.iteration.is_none()) {
         lane::take_branch_back(&work_tree, moved, context)?;
@@ -136,14 +136,18 @@ fn config(name: &str, feature: &Feature, branch: Option<&String>, context: &Cont
 }
 
 /// Gives the answer in the work tree of `context`, whose lock is held.
-fn say((name, word, by): (&str, Word, &str), mut inputs: Plan<'_>, context: &Context) -> Result<Answered> {
+fn say(
+    (name, word, by): (&str, Word, &str),
+    mut inputs: LoopInputs<'_>,
+    context: &Context,
+) -> Result<Answered> {
     if matches!(word, Word::Accept { .. }) {
         trust::require(inputs.config, context).map_err(refusal)?;
     }
     set_up_sandbox(&mut inputs, context).map_err(refusal)?;
     let interrupt = Interrupt::install()?;
     let work_tree = behind_fence(&inputs)?;
-    let inputs = Plan { work_tree: &work_tree, interrupt: &interrupt, ..inputs };
+    let inputs = LoopInputs { work_tree: &work_tree, interrupt: &interrupt, ..inputs };
     ralph_engine::answer(&inputs, name, word, by, &mut |event| {
         if let Event::Warning { message } = event {
             warn(message);

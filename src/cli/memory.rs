@@ -10,7 +10,7 @@ use ralph_core::config::Config;
 use ralph_core::progress::historical::Mode;
 use ralph_core::progress::tokens;
 use ralph_core::record::{Outcome, PromptMemory, Scope, SessionId, SessionName, Task};
-use ralph_engine::{LastMemory, Plan, Reason, Recalled, RecalledHistory};
+use ralph_engine::{LastMemory, LoopInputs, Reason, Recalled, RecalledHistory};
 use ralph_os::process::Interrupt;
 use ralph_project::feature::Feature;
 use ralph_store::SessionLog;
@@ -102,7 +102,7 @@ struct Asked<'a> {
 
 /// Writes what the next prompt has of earlier iterations, and returns it as JSON.
 fn write_memory(
-    inputs: &Plan<'_>,
+    inputs: &LoopInputs<'_>,
     Asked { task, session, part }: Asked<'_>,
     paint: Paint,
     out: &mut impl Write,

@@ -5,7 +5,7 @@ use anyhow::{Error, Result};
 use ralph_agent::passed_over;
 use ralph_core::config::{Commits, Config, Settings};
 use ralph_core::record::Refusal;
-use ralph_engine::{Candidate, Plan, redactor};
+use ralph_engine::{Candidate, LoopInputs, redactor};
 use ralph_project::feature::Feature;
 use ralph_store::refuse_read_only;
 
@@ -18,7 +18,7 @@ use super::{Context, Project, refusal, warn};
 pub type Obstacle = (&'static str, Error, bool);
 
 /// Refuses what prevents a session, warns of the rest, and leaves out agents that cannot work here.
-pub fn check(inputs: &mut Plan<'_>, context: &Context, is_forced: bool) -> Result<()> {
+pub fn check(inputs: &mut LoopInputs<'_>, context: &Context, is_forced: bool) -> Result<()> {
     let project = project_in(context)?;
     warn_of_settings(inputs, &project);
     for (_, error, yields_to_force) in obstacles(inputs, context) {
@@ -48,7 +48,7 @@ pub fn check(inputs: &mut Plan<'_>, context: &Context, is_forced: bool) -> Resul
     Ok(())
 }
 
-fn warn_of_settings(inputs: &Plan<'_>, project: &Project) {
+fn warn_of_settings(inputs: &LoopInputs<'_>, project: &Project) {
     let config = inputs.config;
     if config.settings.agent.is_empty()
         && let Some(why) = passed_over(&project.files, &project.root)
@@ -68,8 +68,8 @@ fn warn_of_settings(inputs: &Plan<'_>, project: &Project) {
 }
 
 /// Returns everything that prevents a session, in the order in which a start refuses it. Runs nothing that the project names.
-pub fn obstacles(inputs: &Plan<'_>, context: &Context) -> Vec<Obstacle> {
-    let Plan { store, work_tree, feature, config, project_root, .. } = inputs;
+pub fn obstacles(inputs: &LoopInputs<'_>, context: &Context) -> Vec<Obstacle> {
+    let LoopInputs { store, work_tree, feature, config, project_root, .. } = inputs;
     let mut obstacles = Vec::new();
     let mut check = |about: &'static str, yields_to_force: bool, checked: Result<()>| {
         obstacles.extend(checked.err().map(|error| (about, error, yields_to_force)));
@@ -111,7 +111,7 @@ fn lookup(config: &Config, context: &Context) -> impl Fn(&str) -> Option<String>
 }
 
 /// Refuses if none of the agents can work.
-fn check_agents(inputs: &Plan<'_>, context: &Context) -> Result<()> {
+fn check_agents(inputs: &LoopInputs<'_>, context: &Context) -> Result<()> {
     let lookup = lookup(inputs.config, context);
     let mut checked = Ok(());
     for Candidate { agent, .. } in &inputs.agents {

@@ -10,7 +10,7 @@ use ralph_core::config::{Config, Until};
 use ralph_core::record::{
     Baseline, Event, FlagCode, ObjectId, Outcome, Refusal, Scope, TaskCounts, quoted_for_shell,
 };
-use ralph_engine::{EventRedactor, Finish, Plan};
+use ralph_engine::{EventRedactor, Finish, LoopInputs};
 use ralph_git::worktree::WorkTree;
 use ralph_os::process::{Interrupt, outside};
 use ralph_os::sandbox::Sandbox;
@@ -256,7 +256,7 @@ fn start_in_lane(
         if !voice.is_json && voice.detail != Detail::Quiet {
             note(lane.words(&tip, settings));
         }
-        let inputs = Plan {
+        let inputs = LoopInputs {
             // What cannot be listed is not named where the validation fails.
             dependencies: ralph_engine::dependencies(context.work_tree()?).unwrap_or_default(),
             users_tree: context.users_tree()?,
@@ -336,7 +336,7 @@ fn runs_by_itself(feature: &str, context: &Context) -> Result<Vec<String>> {
 /// Finishes what a session left in a lane that died, and takes the lane to the tip of its branch. Filters of git run in a sandbox,
 /// if there is to be one: an agent may have changed what they run. Returns the tip.
 pub(super) fn take_lane(
-    mut inputs: Plan<'_>,
+    mut inputs: LoopInputs<'_>,
     lane: &WorkTree,
     there: &Feature,
     resume: Option<&SessionRefs>,
@@ -347,10 +347,10 @@ pub(super) fn take_lane(
     if settings.sandbox.is_some() && lane.has_filters()? {
         set_up_sandbox(&mut inputs, inside).map_err(refusal)?;
     }
-    let inputs = Plan { work_tree: lane, feature: there, ..inputs };
+    let inputs = LoopInputs { work_tree: lane, feature: there, ..inputs };
     let work_tree = behind_fence(&inputs)?;
     if !ralph_engine::nothing_is_left(&work_tree)? {
-        let inputs = Plan { work_tree: &work_tree, ..inputs };
+        let inputs = LoopInputs { work_tree: &work_tree, ..inputs };
         ralph_engine::recover(&inputs, resume, &mut warn_of)?;
     }
     lane::take_to_tip(&work_tree, there, settings, context).map_err(refusal)
@@ -365,13 +365,13 @@ fn warn_of(event: &Event) {
 
 /// Runs a session in the work tree of `context`. The lock is that of a lane.
 fn run_session(
-    mut inputs: Plan<'_>,
+    mut inputs: LoopInputs<'_>,
     request: &RunRequest,
     context: &Context,
     voice: Voice,
     lock: Option<LoopLock>,
 ) -> Result<ExitCode> {
-    let Plan { store, feature, config, .. } = inputs;
+    let LoopInputs { store, feature, config, .. } = inputs;
     let (scope, settings) = (&request.scope, &config.settings);
     // Before an agent is asked for: where all is done, none is needed.
     let mut is_finished = false;
@@ -405,7 +405,7 @@ fn run_session(
         let set = quoted_for_shell(&set);
         note(format_args!("results will not be tried in a clean checkout: {lock} suggests --set {set}"));
     }
-    let inputs = Plan {
+    let inputs = LoopInputs {
         work_tree: &work_tree,
         interrupt: &interrupt,
         retries_skipped: request.retries_skipped,

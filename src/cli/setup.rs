@@ -6,7 +6,7 @@ use camino::Utf8Path;
 use ralph_agent::AgentSettings;
 use ralph_core::config::{AgentCommand, Config, LoopType, Until};
 use ralph_core::record::{Refusal, Scope, Session, Status, Task, TaskCounts};
-use ralph_engine::{Candidate, Job, Plan};
+use ralph_engine::{Candidate, Job, LoopInputs};
 use ralph_git::worktree::WorkTree;
 use ralph_os::process::{Interrupt, Limits};
 use ralph_os::sandbox::Sandbox;
@@ -42,9 +42,9 @@ pub fn loop_inputs<'a>(
     feature: &'a Feature,
     context: &'a Context,
     interrupt: &'a Interrupt,
-) -> Result<Plan<'a>> {
+) -> Result<LoopInputs<'a>> {
     let project = project_in(context)?;
-    Ok(Plan {
+    Ok(LoopInputs {
         store: context.store()?,
         work_tree: context.work_tree()?,
         feature,
@@ -74,10 +74,10 @@ pub fn checked_inputs<'a>(
     scope: &Scope,
     context: &'a Context,
     interrupt: &'a Interrupt,
-) -> Result<Plan<'a>> {
+) -> Result<LoopInputs<'a>> {
     let inputs = loop_inputs(config, feature, context, interrupt).map_err(refusal)?;
     check_list(config, feature, scope).map_err(refusal)?;
-    Ok(Plan { scope: scope.clone(), ..inputs })
+    Ok(LoopInputs { scope: scope.clone(), ..inputs })
 }
 
 /// Refuses a task list that a loop can do nothing with.
@@ -92,7 +92,7 @@ pub fn check_list(config: &Config, feature: &Feature, scope: &Scope) -> Result<(
 }
 
 /// Returns what a new session would begin with, or the task of that name.
-pub fn next_task(inputs: &Plan<'_>, name: Option<&String>) -> Result<Option<Task>> {
+pub fn next_task(inputs: &LoopInputs<'_>, name: Option<&String>) -> Result<Option<Task>> {
     let tasks = inputs.job.read_tasks(inputs.feature)?;
     let Some(name) = name.filter(|_| inputs.job.until == Until::Tasks) else {
         return Ok(inputs.job.next_task(&tasks, None));
@@ -150,7 +150,7 @@ fn job(feature: &Feature, root: &Utf8Path, config: &Config) -> Result<Job> {
 }
 
 /// Finds the agents that are to work, and notes what a resumption begins with.
-pub fn find_agents(inputs: &mut Plan<'_>, context: &Context) -> Result<()> {
+pub fn find_agents(inputs: &mut LoopInputs<'_>, context: &Context) -> Result<()> {
     let (config, lookup) = (inputs.config, context.lookup());
     let mut names = config.settings.agent.clone();
     if names.is_empty() {
@@ -190,7 +190,7 @@ fn candidate(
 
 /// Puts up what keeps all commands in their place, if the settings ask for it. Agents that do not start there are left out, if
 /// another one does.
-pub fn set_up_sandbox(inputs: &mut Plan<'_>, context: &Context) -> Result<()> {
+pub fn set_up_sandbox(inputs: &mut LoopInputs<'_>, context: &Context) -> Result<()> {
     let states: Vec<_> = inputs.agents.iter().map(|candidate| candidate.agent.state().clone()).collect();
     inputs.sandbox = sandbox::set_up(&inputs.config.settings, &states, context)?;
     let Some(sandbox) = &inputs.sandbox else { return Ok(()) };
@@ -213,13 +213,13 @@ pub fn set_up_sandbox(inputs: &mut Plan<'_>, context: &Context) -> Result<()> {
 }
 
 /// Returns the work tree, in which git runs nothing of agents outside of the sandbox, if there is one.
-pub fn behind_fence(inputs: &Plan<'_>) -> Result<WorkTree> {
+pub fn behind_fence(inputs: &LoopInputs<'_>) -> Result<WorkTree> {
     inputs.work_tree.clone().behind(inputs.sandbox.as_ref().map(Sandbox::for_filters))
 }
 
 /// Notifies the user that the session is over, in the ways that are configured; with `None`, that it was not started.
 pub fn finish(
-    inputs: &Plan<'_>,
+    inputs: &LoopInputs<'_>,
     session: Option<&Session>,
     verdict: &str,
     code: ExitCode,

@@ -28,7 +28,7 @@ use super::commits::message::{CommitSubject, subject, with_trailers};
 use super::iteration::unfinished;
 use super::iteration_context::{tally, validation_cause};
 use super::lane::{commit_result, record_or_take_back, require_lane_setup, result_message};
-use super::plan::Plan;
+use super::loop_inputs::LoopInputs;
 use super::recorded_progress::progress_parts;
 use super::recorder::{Opening, Recorder};
 use super::recover::{self, catch_up, ended};
@@ -100,7 +100,7 @@ enum Standing {
 ///
 /// A [`Refusal`] if the task is unknown, or in a state of which this cannot be said.
 pub fn answer(
-    plan: &Plan<'_>,
+    plan: &LoopInputs<'_>,
     name: &str,
     word: Word,
     by: &str,
@@ -223,7 +223,7 @@ fn not_tried(item: &Item) -> Refusal {
 }
 
 /// Returns the state of a task that is to count as done.
-fn to_accept(plan: &Plan<'_>, item: &Item, past: &[Past<'_>], is_gone: bool) -> Result<Standing> {
+fn to_accept(plan: &LoopInputs<'_>, item: &Item, past: &[Past<'_>], is_gone: bool) -> Result<Standing> {
     let task = &item.name;
     if item.done {
         let done = past.iter().rev().find(|(_, entry)| entry.outcome() == Some(Outcome::Success));
@@ -305,7 +305,7 @@ fn to_undo(item: &Item, last: Option<&LogEntry>, word: Word) -> Result<Standing>
 
 /// What an answer is recorded with.
 struct Desk<'p, 'a> {
-    plan: &'p Plan<'a>,
+    plan: &'p LoopInputs<'a>,
     list: &'p TaskList,
     item: &'p Item,
     /// As the session began, or was last resumed.
@@ -322,7 +322,7 @@ struct Desk<'p, 'a> {
 }
 
 impl<'p, 'a> Desk<'p, 'a> {
-    fn new(plan: &'p Plan<'a>, list: &'p TaskList, item: &'p Item, log: &SessionLog) -> Result<Self> {
+    fn new(plan: &'p LoopInputs<'a>, list: &'p TaskList, item: &'p Item, log: &SessionLog) -> Result<Self> {
         let begun = log.entries.iter().rfind(|entry| entry.kind().begins());
         let begun = begun.and_then(|entry| plan.store.readable_session(entry));
         let begun = begun.with_context(|| format!("read how session {} began", log.id()))?;

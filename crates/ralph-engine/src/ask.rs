@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 
 use ralph_os::process::{Child, Limits, Pulse, create_private_dir};
 
-use super::plan::Plan;
+use super::loop_inputs::LoopInputs;
 use super::recorder::Recorder;
 use super::settings::child_limits;
 
@@ -16,7 +16,7 @@ const MAX_ANSWER_BYTES: u64 = 64 * 1024;
 /// Returns the answer of a command for the shell, or in words why there is none. Only what keeps us from asking is
 /// an error.
 pub(super) fn ask(
-    plan: &Plan<'_>,
+    plan: &LoopInputs<'_>,
     recorder: &mut Recorder<'_>,
     command: &str,
     question: &str,

@@ -36,8 +36,8 @@ use super::iteration::ignored_state;
 use super::judging::{Judging, narrow};
 use super::lane::require_lane_setup;
 use super::left_behind::{LeftBehind, PreviousSession, UndoneWork, UserFiles, recorded_work};
+use super::loop_inputs::LoopInputs;
 use super::memory::Memory;
-use super::plan::Plan;
 use super::recorder::{Opening, Recorder};
 use super::redaction::redacted;
 use super::restoring::last_green::LastGreen;
@@ -50,7 +50,7 @@ use super::units;
 
 impl<'a> Running<'a> {
     pub(super) fn begin(
-        plan: &'a Plan<'a>,
+        plan: &'a LoopInputs<'a>,
         tasks: &TaskList,
         resume: Option<&SessionRefs>,
         lock: &'a mut LoopLock,
@@ -116,7 +116,7 @@ impl<'a> Running<'a> {
     /// Returns a session before its first record, with the iterations that it has already if it is resumed: others know of
     /// it, and a recovery would find its spool.
     fn new(
-        plan: &'a Plan<'a>,
+        plan: &'a LoopInputs<'a>,
         tasks: &TaskList,
         earlier: Option<&SessionLog>,
         lock: &'a mut LoopLock,
@@ -207,7 +207,7 @@ impl<'a> Running<'a> {
 
     /// Does what comes before the first record, and leaves nothing behind.
     pub(super) fn rehearse(
-        plan: &'a Plan<'a>,
+        plan: &'a LoopInputs<'a>,
         tasks: &TaskList,
         lock: &'a mut LoopLock,
         say: &'a mut dyn FnMut(&Event),
@@ -321,7 +321,7 @@ impl<'a> Running<'a> {
 /// Runs the validation of a task list in which all is done. Nothing is recorded of it. `None` if there is none to run, or
 /// it was stopped.
 pub(super) fn check_finished<'a>(
-    plan: &'a Plan<'a>,
+    plan: &'a LoopInputs<'a>,
     tasks: &TaskList,
     lock: &'a mut LoopLock,
     say: &'a mut dyn FnMut(&Event),
@@ -338,7 +338,7 @@ pub(super) fn check_finished<'a>(
 }
 
 /// The latest session is the one whose id sorts last.
-fn new_id(plan: &Plan<'_>, started_at: Timestamp) -> Result<SessionId> {
+fn new_id(plan: &LoopInputs<'_>, started_at: Timestamp) -> Result<SessionId> {
     let id = SessionId::new(started_at, salt(&plan.clock));
     Ok(plan.store.newest_session()?.into_iter().fold(id, |id, newest| id.sorted_after(&newest)))
 }
@@ -348,7 +348,7 @@ fn holder(id: &SessionId, started_at: Timestamp) -> Holder {
 }
 
 fn new_session(
-    plan: &Plan<'_>,
+    plan: &LoopInputs<'_>,
     id: &SessionId,
     identity: &Identity,
     tasks: &TaskList,
@@ -406,7 +406,7 @@ fn new_session(
 }
 
 /// Returns where the project is: in the work tree of the user's, and in the lane.
-fn project_folders(plan: &Plan<'_>) -> ProjectFolders {
+fn project_folders(plan: &LoopInputs<'_>) -> ProjectFolders {
     let here = plan.project_root.to_string();
     let Some(lane) = plan.work_tree.lane() else { return ProjectFolders { folder: here, lane: None } };
     let below = plan.project_root.strip_prefix(plan.work_tree.top()).unwrap_or("".into());
@@ -417,7 +417,7 @@ fn project_folders(plan: &Plan<'_>) -> ProjectFolders {
 
 /// Restores totals and counts from the record of a session. Returns its iterations that can be read.
 fn restore_from_log(
-    plan: &Plan<'_>,
+    plan: &LoopInputs<'_>,
     log: &SessionLog,
     session: &mut Session,
     history: &mut History,
@@ -468,7 +468,7 @@ fn failure_before(until: Until, begun: &Session) -> Option<&str> {
 }
 
 /// Returns what the spool says of a session.
-pub(super) fn place(plan: &Plan<'_>, session: &Session) -> SpoolMeta {
+pub(super) fn place(plan: &LoopInputs<'_>, session: &Session) -> SpoolMeta {
     let settings = &plan.config.settings;
     SpoolMeta {
         session: session.id.clone(),

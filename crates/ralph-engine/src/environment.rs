@@ -9,7 +9,7 @@ use ralph_os::clock::utc_offset;
 use ralph_os::process::{Captured, Tool};
 use ralph_os::sandbox::{locale, variable_names};
 
-use super::plan::Plan;
+use super::loop_inputs::LoopInputs;
 
 /// How long a tool may take to say its version.
 const VERSION_TIMEOUT: Duration = Duration::from_secs(5);
@@ -54,7 +54,7 @@ const TOOLS: &[(&str, &[&str])] = &[
 ];
 
 /// Returns what a session begins or is resumed in at a moment.
-pub(super) fn environment(plan: &Plan<'_>, at: Timestamp) -> Environment {
+pub(super) fn environment(plan: &LoopInputs<'_>, at: Timestamp) -> Environment {
     let command = plan.config.settings.validation_command.as_deref().unwrap_or_default();
     Environment {
         system: std::env::consts::OS.to_owned(),
@@ -78,7 +78,7 @@ fn named_tools(command: &str) -> BTreeSet<&'static str> {
 }
 
 /// Asks all at once: some take long. What is not there, or does not answer, is left out.
-fn versions(names: &BTreeSet<&'static str>, plan: &Plan<'_>) -> BTreeMap<String, String> {
+fn versions(names: &BTreeSet<&'static str>, plan: &LoopInputs<'_>) -> BTreeMap<String, String> {
     let fence = plan.fence();
     let tools = names.iter().map(|name| {
         let flag = if *name == "go" { "version" } else { "--version" };

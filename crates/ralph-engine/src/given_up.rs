@@ -10,7 +10,7 @@ use ralph_os::process::Tool;
 use ralph_store::{SessionRefs, Store};
 
 use super::control::waiting_hints::hints_of;
-use super::plan::Plan;
+use super::loop_inputs::LoopInputs;
 
 /// Settings that say how far a session goes, not how an attempt is made.
 const LIMITS: &str = "max-";
@@ -18,7 +18,7 @@ const LIMITS: &str = "max-";
 /// Returns the open tasks whose newest record among `entries`, oldest first, gave them up under the same conditions.
 /// What a record lacks counts as changed. `now` is the work tree; `None` without snapshots.
 pub fn given_up(
-    plan: &Plan<'_>,
+    plan: &LoopInputs<'_>,
     session: &Session,
     now: Option<&ObjectId>,
     tasks: &TaskList,
@@ -37,7 +37,7 @@ pub fn given_up(
 }
 
 fn is_unchanged(
-    plan: &Plan<'_>,
+    plan: &LoopInputs<'_>,
     session: &Session,
     now: Option<&ObjectId>,
     item: &Item,
@@ -54,8 +54,8 @@ fn is_unchanged(
 }
 
 /// Returns true if no file differs but those that the loop itself writes.
-fn has_same_tree(plan: &Plan<'_>, now: Option<&ObjectId>, record: &Iteration) -> Result<bool> {
-    let Plan { store, work_tree, feature, .. } = plan;
+fn has_same_tree(plan: &LoopInputs<'_>, now: Option<&ObjectId>, record: &Iteration) -> Result<bool> {
+    let LoopInputs { store, work_tree, feature, .. } = plan;
     let (Some(now), Some(then)) = (now, &record.snapshot) else { return Ok(false) };
     if !store.has(then)? || !store.has(now)? || !store.is_comparable(then, now)? {
         return Ok(false);

@@ -9,7 +9,7 @@ use ralph_core::judge::{OwnFiles, contradiction, selects_by_change};
 use ralph_core::record::{Event, FlagCode, Iteration, Outcome, Session, TaskName, join_truncated};
 
 use super::iteration::{UnseenWatch, flaky_tests};
-use super::plan::Plan;
+use super::loop_inputs::LoopInputs;
 use super::recorder::Recorder;
 use super::trusted::{BaselineRun, Trusted};
 
@@ -57,7 +57,7 @@ impl Judging {
     /// that is that the validation fails.
     pub fn prepare(
         &mut self,
-        plan: &Plan<'_>,
+        plan: &LoopInputs<'_>,
         session: &mut Session,
         baseline: &BaselineRun,
         say: &mut dyn FnMut(&Event),

@@ -23,7 +23,7 @@ use super::commits::message::{CommitSubject, subject};
 use super::iteration_context::validation_cause;
 use super::judging::Judging;
 use super::lane_dependencies::{Dependency, is_printed, lacking, lacking_words};
-use super::plan::Plan;
+use super::loop_inputs::LoopInputs;
 use super::recorder::Recorder;
 use super::running::{LoopState, Past, warn};
 use super::stop::Ending;
@@ -35,7 +35,7 @@ const MAX_NAMED: usize = 3;
 
 /// Takes the lane to the tip of its branch, if it is not there. Returns why it cannot be.
 pub(super) fn renew_lane(
-    plan: &Plan<'_>,
+    plan: &LoopInputs<'_>,
     recorder: &mut Recorder<'_>,
     identity: &Identity,
     state: &mut LoopState,
@@ -76,7 +76,7 @@ pub(super) fn renew_lane(
 ///
 /// A [`Refusal`] if that is why it fails.
 pub(super) fn check_dependencies(
-    plan: &Plan<'_>,
+    plan: &LoopInputs<'_>,
     say: &mut dyn FnMut(&Event),
     slot: &Slot,
     baseline: Option<&Baseline>,
@@ -92,19 +92,19 @@ pub(super) fn check_dependencies(
     Ok(())
 }
 
-fn lacking_of(plan: &Plan<'_>) -> Vec<Dependency> {
+fn lacking_of(plan: &LoopInputs<'_>) -> Vec<Dependency> {
     lacking(&plan.dependencies, plan.work_tree.top())
 }
 
 /// Returns what the lane lacks, and what brings it there; `None` if it lacks nothing.
-pub(super) fn lacking_in_lane(plan: &Plan<'_>) -> Option<(String, String)> {
+pub(super) fn lacking_in_lane(plan: &LoopInputs<'_>) -> Option<(String, String)> {
     let root = plan.work_tree.relative(&plan.project_root);
     lacking_words(&lacking_of(plan), Utf8Path::new(&root))
 }
 
 /// Takes a snapshot of the tip that the lane was taken to: attempts are compared with it, whoever made it.
 pub(super) fn prepare_attempt_in_lane(
-    plan: &Plan<'_>,
+    plan: &LoopInputs<'_>,
     recorder: &mut Recorder<'_>,
     judging: &mut Judging,
     past: &mut Past,
@@ -133,7 +133,7 @@ pub(super) fn prepare_attempt_in_lane(
 /// Moves files out of the lane that no snapshot takes, and so no commit, those that are `hidden` among them: the validation
 /// runs without them. Returns their names.
 pub(super) fn move_left_out_aside(
-    plan: &Plan<'_>,
+    plan: &LoopInputs<'_>,
     recorder: &mut Recorder<'_>,
     slot: &Slot,
     hidden: &[String],
@@ -167,7 +167,7 @@ fn left_out_of_lane(recorder: &mut Recorder<'_>, slot: &Slot) -> Result<Vec<Stri
 }
 
 /// Returns why the result of an attempt cannot be published: the branch of the lane is not as it was, or is checked out.
-pub(super) fn why_moved(plan: &Plan<'_>, begin: &Begin) -> Result<Option<String>> {
+pub(super) fn why_moved(plan: &LoopInputs<'_>, begin: &Begin) -> Result<Option<String>> {
     let work_tree = plan.work_tree;
     let (Some(lane), Some(base)) = (work_tree.lane(), &begin.head_before) else { return Ok(None) };
     let branch = &lane.branch;
@@ -188,7 +188,7 @@ pub(super) fn why_moved(plan: &Plan<'_>, begin: &Begin) -> Result<Option<String>
 
 /// Writes the commit that has the result of a success. `None` outside of a lane.
 pub(super) fn publish(
-    plan: &Plan<'_>,
+    plan: &LoopInputs<'_>,
     recorder: &Recorder<'_>,
     done: &CommitSubject<'_>,
     base: Option<&ObjectId>,
@@ -206,7 +206,11 @@ pub(super) fn publish(
 
 /// Runs `lanes.setup` if it did not run for what its files hold now. Returns why it failed, or why nothing that it made can be
 /// used.
-fn set_up_lane(plan: &Plan<'_>, recorder: &Recorder<'_>, identity: &Identity) -> Result<Option<Refusal>> {
+fn set_up_lane(
+    plan: &LoopInputs<'_>,
+    recorder: &Recorder<'_>,
+    identity: &Identity,
+) -> Result<Option<Refusal>> {
     let settings = &plan.config.settings;
     let (Some(lane), Some(command)) = (plan.work_tree.lane(), settings.lanes_setup.clone()) else {
         return Ok(None);
@@ -245,7 +249,7 @@ fn set_up_lane(plan: &Plan<'_>, recorder: &Recorder<'_>, identity: &Identity) ->
 
 /// Refuses a start in a lane that is not apart from the user's files, or whose setup fails.
 pub(super) fn require_lane_setup(
-    plan: &Plan<'_>,
+    plan: &LoopInputs<'_>,
     recorder: &Recorder<'_>,
     identity: &Identity,
 ) -> Result<()> {
@@ -257,7 +261,7 @@ pub(super) fn require_lane_setup(
 }
 
 /// Returns what would have commands in the lane run what is in the user's files.
-fn leak_of_lane(plan: &Plan<'_>) -> Result<Option<Refusal>> {
+fn leak_of_lane(plan: &LoopInputs<'_>) -> Result<Option<Refusal>> {
     let settings = &plan.config.settings;
     let users = &plan.users_tree;
     let of_agents = plan.agents.iter().filter_map(|candidate| {
@@ -295,7 +299,7 @@ fn leak_of_lane(plan: &Plan<'_>) -> Result<Option<Refusal>> {
 /// Writes the commit that has a result: its parent is the tip `base`, whatever the agent committed. It has the files of the first
 /// tree, and the task list as it is in the second, with the marks of `base` but for those of `changed`.
 pub(super) fn commit_result(
-    plan: &Plan<'_>,
+    plan: &LoopInputs<'_>,
     recorder: &Recorder<'_>,
     slot: &Slot,
     base: &ObjectId,
@@ -394,7 +398,7 @@ pub(super) fn moved_words(error: &anyhow::Error) -> String {
 }
 
 /// Returns the tests of the tip if it is a result that passed the same validation: it need not run again.
-pub(super) fn tests_of_tip(plan: &Plan<'_>) -> Result<Option<Option<Box<Tally>>>> {
+pub(super) fn tests_of_tip(plan: &LoopInputs<'_>) -> Result<Option<Option<Box<Tally>>>> {
     let Some((commit, checked)) = newest_checked(plan)? else { return Ok(None) };
     let is_tip = plan.work_tree.head()?.as_ref() == Some(&commit);
     Ok(is_tip.then(|| tests_of(&checked)))

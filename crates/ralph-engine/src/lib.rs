@@ -25,8 +25,8 @@ mod lane;
 mod lane_dependencies;
 mod left_behind;
 mod left_spools;
+mod loop_inputs;
 mod memory;
-mod plan;
 mod progress_file;
 mod prompt_size;
 mod prompting;
@@ -97,8 +97,8 @@ pub use lane::write_feature_file;
 pub use lane_dependencies::{Dependency, dependencies, suggested_setup};
 pub use left_behind::{brought_back, lost_list, remains};
 pub use left_spools::{left_running, nothing_is_left};
+pub use loop_inputs::{Candidate, LoopInputs};
 pub use memory::{Reason, RecalledHistory};
-pub use plan::{Candidate, Plan};
 pub use prompting::Prompt;
 pub use recalled::{LastMemory, Recalled};
 pub use recorded_progress::{expected_progress, rebuilt_of_all};
@@ -127,7 +127,7 @@ pub enum Finish {
 /// Runs one session from start to a stop reason: a new one, or that to `resume`. The lock is that of the work tree, where it is
 /// held already.
 pub fn run(
-    plan: &Plan<'_>,
+    plan: &LoopInputs<'_>,
     resume: Option<&SessionRefs>,
     lock: Option<LoopLock>,
     say: &mut dyn FnMut(&Event),
@@ -181,7 +181,7 @@ pub fn run(
 /// # Errors
 ///
 /// If a start would be refused.
-pub fn rehearse(plan: &Plan<'_>, lock: Option<LoopLock>, say: &mut dyn FnMut(&Event)) -> Result<()> {
+pub fn rehearse(plan: &LoopInputs<'_>, lock: Option<LoopLock>, say: &mut dyn FnMut(&Event)) -> Result<()> {
     let mut lock = lock.map_or_else(|| LoopLock::take(plan.work_tree), Ok)?;
     let tasks = plan.job.read_tasks(plan.feature)?;
     if plan.job.until == Until::Tasks {
@@ -191,7 +191,7 @@ pub fn rehearse(plan: &Plan<'_>, lock: Option<LoopLock>, say: &mut dyn FnMut(&Ev
 }
 
 /// What a session did not do is not done because it left the list.
-fn refuse_lost_tasks(plan: &Plan<'_>, refs: &SessionRefs, tasks: &TaskList) -> Result<()> {
+fn refuse_lost_tasks(plan: &LoopInputs<'_>, refs: &SessionRefs, tasks: &TaskList) -> Result<()> {
     let Some(log) = plan.store.session(refs)? else { return Ok(()) };
     let mut watch = TaskWatch { lost: recorded_losses(plan.store, &log), ..TaskWatch::default() };
     let lost = watch.still_lost(tasks);

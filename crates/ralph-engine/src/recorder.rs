@@ -22,7 +22,7 @@ use ralph_store::{
     Draft, RefState, SessionRefs, Slot, Spool, SpoolMeta, Store, Tips, names, note_last_written,
 };
 
-use super::plan::Plan;
+use super::loop_inputs::LoopInputs;
 use super::progress_file::{ProgressFile, ProgressPlan};
 use super::redaction::redacted;
 use super::snapshot_taken::BlobChange;
@@ -60,8 +60,8 @@ pub struct Recorder<'a> {
 }
 
 impl<'a> Recorder<'a> {
-    pub fn new(plan: &Plan<'a>, place: SpoolMeta, redactor: Redactor, spool: Spool) -> Result<Self> {
-        let Plan { store, work_tree, .. } = *plan;
+    pub fn new(plan: &LoopInputs<'a>, place: SpoolMeta, redactor: Redactor, spool: Spool) -> Result<Self> {
+        let LoopInputs { store, work_tree, .. } = *plan;
         let refs = SessionRefs::new(&place.feature, place.session.clone());
         let tips =
             Tips { log: store.refs().tip(&refs.log())?, snapshot: store.refs().tip(&refs.snapshot())? };

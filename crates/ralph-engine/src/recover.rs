@@ -29,7 +29,7 @@ use super::iteration::{compose, restore_protected};
 use super::judge::{self, Proof};
 use super::lane;
 use super::left_spools::of_this_work_tree;
-use super::plan::Plan;
+use super::loop_inputs::LoopInputs;
 use super::progress_file::ProgressFile;
 use super::recorded_progress::progress_parts;
 use super::recorder::Recorder;
@@ -44,7 +44,11 @@ const MAX_NAMED_FILES: usize = 5;
 /// Finishes what earlier sessions of this work tree left, and brings progress.txt up to the record.
 ///
 /// A session to `resume` is not ended.
-pub fn recover(plan: &Plan<'_>, resume: Option<&SessionRefs>, say: &mut dyn FnMut(&Event)) -> Result<()> {
+pub fn recover(
+    plan: &LoopInputs<'_>,
+    resume: Option<&SessionRefs>,
+    say: &mut dyn FnMut(&Event),
+) -> Result<()> {
     let repository = plan.store.repository();
     for (spool, place) in of_this_work_tree(plan.work_tree)? {
         match finish(plan, &spool, &place, resume, say) {
@@ -81,7 +85,7 @@ fn is_broken(store: &Store, place: &SpoolMeta) -> bool {
 }
 
 /// A session that died in another work tree is recovered there, where its files are, before it is resumed.
-fn refuse_what_lies_elsewhere(plan: &Plan<'_>, resume: Option<&SessionRefs>) -> Result<()> {
+fn refuse_what_lies_elsewhere(plan: &LoopInputs<'_>, resume: Option<&SessionRefs>) -> Result<()> {
     let Some(refs) = resume else { return Ok(()) };
     let place = Spool::place_of(plan.store.repository(), &refs.session)?;
     if let Some(place) = place.filter(|place| place.work_tree != plan.work_tree.name()) {
@@ -98,7 +102,7 @@ fn refuse_what_lies_elsewhere(plan: &Plan<'_>, resume: Option<&SessionRefs>) -> 
 }
 
 fn finish(
-    plan: &Plan<'_>,
+    plan: &LoopInputs<'_>,
     spool: &Spool,
     place: &SpoolMeta,
     resume: Option<&SessionRefs>,
@@ -193,7 +197,7 @@ fn replay(recorder: &mut Recorder<'_>, slot: &Slot, draft: Draft, say: &mut dyn 
 
 /// Finishes what took the changes of failed attempts back when the loop died.
 fn finish_rollback(
-    plan: &Plan<'_>,
+    plan: &LoopInputs<'_>,
     place: &SpoolMeta,
     slot: &Slot,
     say: &mut dyn FnMut(&Event),
@@ -226,7 +230,7 @@ fn finish_rollback(
 }
 
 /// Takes back what an acceptance did that died before its record: what it brought back goes again, and its box is opened.
-fn take_back_acceptance(plan: &Plan<'_>, place: &SpoolMeta, slot: &Slot) -> Result<()> {
+fn take_back_acceptance(plan: &LoopInputs<'_>, place: &SpoolMeta, slot: &Slot) -> Result<()> {
     Rollback { store: plan.store, work_tree: plan.work_tree, place }.finish_put_back(slot)?;
     let accepts = slot.path(names::ACCEPTS);
     let Some(task) =
@@ -244,7 +248,7 @@ fn take_back_acceptance(plan: &Plan<'_>, place: &SpoolMeta, slot: &Slot) -> Resu
 
 /// Finishes what put files back when the loop died, and puts protected ones back that its agent changed.
 fn finish_put_back(
-    plan: &Plan<'_>,
+    plan: &LoopInputs<'_>,
     place: &SpoolMeta,
     slot: &Slot,
     begin: &Begin,
@@ -277,7 +281,7 @@ fn finish_put_back(
 
 /// Returns an iteration whose loop died: everything that was captured, and no verdict but that.
 fn interrupted(
-    plan: &Plan<'_>,
+    plan: &LoopInputs<'_>,
     recorder: &mut Recorder<'_>,
     place: &SpoolMeta,
     slot: &Slot,
@@ -310,7 +314,7 @@ fn interrupted(
 }
 
 /// Returns the session as its end record has to describe it, from its log.
-pub(super) fn ended(plan: &Plan<'_>, place: &SpoolMeta, log: &SessionLog) -> Result<Session> {
+pub(super) fn ended(plan: &LoopInputs<'_>, place: &SpoolMeta, log: &SessionLog) -> Result<Session> {
     let mut session = place.begun.clone();
     let mut totals = Session {
         iterations_run: 0,
@@ -345,7 +349,7 @@ pub(super) fn ended(plan: &Plan<'_>, place: &SpoolMeta, log: &SessionLog) -> Res
 }
 
 /// Brings progress.txt up to the last session of this feature that was written from this work tree.
-fn catch_up_last(plan: &Plan<'_>, say: &mut dyn FnMut(&Event)) -> Result<()> {
+fn catch_up_last(plan: &LoopInputs<'_>, say: &mut dyn FnMut(&Event)) -> Result<()> {
     let Some(refs) = last_written(plan.work_tree, &plan.feature.path)? else { return Ok(()) };
     if let Err(error) = catch_up_with(plan, &refs, say) {
         // It is the text of a session that is over: no reason not to start another one.
@@ -354,7 +358,7 @@ fn catch_up_last(plan: &Plan<'_>, say: &mut dyn FnMut(&Event)) -> Result<()> {
     Ok(())
 }
 
-fn catch_up_with(plan: &Plan<'_>, refs: &SessionRefs, say: &mut dyn FnMut(&Event)) -> Result<()> {
+fn catch_up_with(plan: &LoopInputs<'_>, refs: &SessionRefs, say: &mut dyn FnMut(&Event)) -> Result<()> {
     let Some(log) = plan.store.session(refs)? else { return Ok(()) };
     let file = ProgressFile::new(&plan.feature.files, &plan.feature.progress_path);
     let branch = plan.work_tree.branch()?;

@@ -11,8 +11,8 @@ use ralph_store::{SessionLog, Store};
 
 use super::iteration_context::recorded_context;
 use super::judging::{may_fail, narrow};
+use super::loop_inputs::LoopInputs;
 use super::memory::Memory;
-use super::plan::Plan;
 use super::prompting::{Failures, PromptRequest, Prompting};
 use super::settings::{progress_strategy, redactor};
 use super::units;
@@ -32,7 +32,7 @@ pub struct Replayed {
 }
 
 /// Makes the prompts of all iterations of a session that ran, in their order.
-pub fn replay(plan: &Plan<'_>, log: &SessionLog, max_iterations: u32) -> Result<Vec<Replayed>> {
+pub fn replay(plan: &LoopInputs<'_>, log: &SessionLog, max_iterations: u32) -> Result<Vec<Replayed>> {
     plan.template.check()?;
     let (store, settings) = (plan.store, &plan.config.settings);
     // Prompts are compared with those of the record, which are redacted.

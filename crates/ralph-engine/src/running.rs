@@ -17,8 +17,8 @@ use super::commits::pending::PendingCommit;
 use super::control::stop_watcher::StopWatcher;
 use super::judging::{Judging, may_fail};
 use super::left_behind::LeftBehind;
+use super::loop_inputs::{Candidate, LoopInputs};
 use super::memory::Memory;
-use super::plan::{Candidate, Plan};
 use super::recorder::Recorder;
 use super::restoring::last_green::LastGreen;
 use super::stop::Ending;
@@ -26,7 +26,7 @@ use super::task_watch::TaskWatch;
 
 /// A running session: parts that each have their own state.
 pub(super) struct Running<'a> {
-    pub plan: &'a Plan<'a>,
+    pub plan: &'a LoopInputs<'a>,
     pub session: Session,
     pub recorder: Recorder<'a>,
     pub lock: &'a mut LoopLock,

@@ -9,13 +9,13 @@ use ralph_project::tasks::{copy_named, select};
 
 use super::control::hints::hints_for_tasks;
 use super::decide::question;
-use super::plan::Plan;
+use super::loop_inputs::LoopInputs;
 use super::units::{self, UnitTasks};
 
 /// Maximum number of tasks that are named in a warning.
 const MAX_NAMED: usize = 5;
 
-impl Plan<'_> {
+impl LoopInputs<'_> {
     /// Returns the tasks of the scope as the list is now; `None` for all of them.
     pub(super) fn part(&self, tasks: &TaskList) -> Result<Option<Selection>, Unselectable> {
         select(tasks, &self.scope)

@@ -10,7 +10,7 @@ use ralph_project::project_files::ProjectFiles;
 use ralph_store::{Slot, names};
 
 use super::begin::pathspecs;
-use super::plan::Plan;
+use super::loop_inputs::LoopInputs;
 use super::recorder::Recorder;
 
 /// Maximum number of reports of one run, and largest size of one and of all, in bytes.
@@ -24,7 +24,7 @@ const MAX_NAMED: usize = 3;
 /// Returns the tests of the reports that the validation wrote which began at `began`; `None` if `validation.report` is not set. One that
 /// it did not write is of an earlier run, or an agent's.
 pub(super) fn read_reports(
-    plan: &Plan<'_>,
+    plan: &LoopInputs<'_>,
     recorder: &Recorder<'_>,
     began: Option<(i64, i64)>,
 ) -> Option<Result<Vec<NamedTest>>> {

@@ -10,7 +10,7 @@ use ralph_core::record::{Baseline, FlagCode, Iteration, LogEntry, ObjectId, Outc
 use ralph_git::worktree::{PathChange, RawPath, TreeEntry};
 use ralph_store::{SessionLog, SessionRefs, Store, last_written};
 
-use super::plan::Plan;
+use super::loop_inputs::LoopInputs;
 
 /// Maximum number of commits of a branch whose records are looked for.
 const MAX_COMMITS: usize = 50;
@@ -152,7 +152,7 @@ fn of_success(iteration: &Iteration) -> Option<TrustedState> {
 /// Returns what is known at a start: the newest success of the feature in this work tree, else the baseline. `start` is the
 /// snapshot of now, and `baseline` how the validation went on it.
 pub(super) fn at_start(
-    plan: &Plan<'_>,
+    plan: &LoopInputs<'_>,
     earlier: Option<&SessionLog>,
     start: Option<&ObjectId>,
     baseline: &BaselineRun,
@@ -190,7 +190,7 @@ pub(super) fn at_start(
 /// Returns what attempts in a lane are held against at first: the tip, with the tests of the baseline, or else of the newest
 /// commit of the branch that passed.
 fn at_start_in_lane(
-    plan: &Plan<'_>,
+    plan: &LoopInputs<'_>,
     start: Option<&ObjectId>,
     baseline: &BaselineRun,
 ) -> Result<Option<TrustedState>> {
@@ -215,7 +215,7 @@ pub(super) fn tests_of(iteration: &Iteration) -> Option<Box<Tally>> {
 }
 
 /// Returns the newest commit of the branch that a record names as published and whose tree passed, with that record.
-pub(super) fn newest_checked(plan: &Plan<'_>) -> Result<Option<(ObjectId, Iteration)>> {
+pub(super) fn newest_checked(plan: &LoopInputs<'_>) -> Result<Option<(ObjectId, Iteration)>> {
     if plan.work_tree.lane().is_none() {
         return Ok(None);
     }

@@ -16,7 +16,7 @@ use super::git_commit::CommitPlan;
 use super::left_out;
 use super::message::{CommitSubject, ITERATION_TRAILER, MAX_NAMED, commit_message, display_paths};
 use super::pending::PendingCommit;
-use crate::plan::Plan;
+use crate::loop_inputs::LoopInputs;
 use crate::recorder::Recorder;
 use crate::running::warn;
 use crate::snapshot_taken::SnapshotTaken;
@@ -59,7 +59,7 @@ pub fn check_commits(work_tree: &WorkTree) -> Result<()> {
 
 impl PendingCommit {
     /// Returns the end of a session that can no longer commit: the branch was switched, or a merge is in progress.
-    pub(crate) fn ending(&self, plan: &Plan<'_>, session: &SessionId) -> Result<Option<Ending>> {
+    pub(crate) fn ending(&self, plan: &LoopInputs<'_>, session: &SessionId) -> Result<Option<Ending>> {
         let Some((obstacle, hint)) = self.obstacle(plan)? else { return Ok(None) };
         // An interrupt ends the session anyway.
         if plan.interrupt.signal().is_some() {
@@ -84,7 +84,7 @@ impl PendingCommit {
     /// why.
     pub(crate) fn commit(
         &mut self,
-        plan: &Plan<'_>,
+        plan: &LoopInputs<'_>,
         recorder: &mut Recorder<'_>,
         say: &mut dyn FnMut(&Event),
         outcome: Outcome,
@@ -115,7 +115,7 @@ impl PendingCommit {
 
     fn try_commit(
         &mut self,
-        plan: &Plan<'_>,
+        plan: &LoopInputs<'_>,
         recorder: &mut Recorder<'_>,
         say: &mut dyn FnMut(&Event),
         taken: &mut SnapshotTaken,

@@ -17,7 +17,7 @@ use ralph_store::{Slot, Store};
 
 use super::git_commit::{CommitPlan, GitCommit, run_git_commit};
 use super::message::{CommitSubject, MAX_NAMED, commit_message};
-use crate::plan::Plan;
+use crate::loop_inputs::LoopInputs;
 use crate::recorder::Recorder;
 use crate::running::warn;
 
@@ -137,7 +137,7 @@ fn refusal(work: &DoneWork, tasks: &str) -> Refusal {
 ///
 /// A [`Refusal`] if it changed since, or git refuses such a commit.
 pub(crate) fn commit_earlier_work(
-    plan: &Plan<'_>,
+    plan: &LoopInputs<'_>,
     recorder: &mut Recorder<'_>,
     say: &mut dyn FnMut(&Event),
     slot: &Slot,
@@ -181,7 +181,7 @@ pub(crate) fn commit_earlier_work(
 /// Returns the tasks of `ticked` whose work is in no commit, and the files that changed since the last attempt. What HEAD
 /// took in since is committed, whatever became of it.
 fn uncommitted_work(
-    plan: &Plan<'_>,
+    plan: &LoopInputs<'_>,
     recorder: &Recorder<'_>,
     slot: &Slot,
     head: &ObjectId,
@@ -236,7 +236,7 @@ fn uncommitted_work(
 
 /// Makes the commit of a task of an earlier session. Returns why git refuses it.
 fn commit_of_earlier(
-    plan: &Plan<'_>,
+    plan: &LoopInputs<'_>,
     recorder: &mut Recorder<'_>,
     DoneWork { record, files }: &DoneWork,
     slot: &Slot,
@@ -263,7 +263,7 @@ fn commit_of_earlier(
 
 /// Commits `files` as they are there, and nothing else of the work tree or of the index. Returns why git refuses it.
 pub(crate) fn commit_files(
-    plan: &Plan<'_>,
+    plan: &LoopInputs<'_>,
     recorder: &mut Recorder<'_>,
     files: &BTreeMap<RawPath, Option<TreeEntry>>,
     text: &str,

@@ -16,7 +16,7 @@ use ralph_os::process::{Activity, Child, Limits};
 
 use super::message::{CommitSubject, ITERATION_TRAILER, MAX_NAMED, display_paths};
 use super::pending::PendingCommit;
-use crate::plan::Plan;
+use crate::loop_inputs::LoopInputs;
 use crate::recorder::Recorder;
 use crate::running::warn;
 use crate::settings::validation_limits;
@@ -65,7 +65,7 @@ impl PendingCommit {
     /// the paths of `commit`.
     pub(super) fn make_commit(
         &mut self,
-        plan: &Plan<'_>,
+        plan: &LoopInputs<'_>,
         recorder: &mut Recorder<'_>,
         say: &mut dyn FnMut(&Event),
         commit: &mut CommitPlan,
@@ -160,7 +160,7 @@ impl PendingCommit {
 
 /// Runs `git commit` with hooks, and with an end if it waits for somebody.
 pub(super) fn run_git_commit(
-    plan: &Plan<'_>,
+    plan: &LoopInputs<'_>,
     recorder: &mut Recorder<'_>,
     commit: &CommitPlan,
     done: &CommitSubject<'_>,

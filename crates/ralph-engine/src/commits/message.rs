@@ -9,7 +9,7 @@ use ralph_core::record::{SessionId, Task, TaskName, join_files};
 use ralph_git::worktree::RawPath;
 use ralph_store::Slot;
 
-use crate::plan::Plan;
+use crate::loop_inputs::LoopInputs;
 use crate::recorder::Recorder;
 use crate::units::{self, UnitTasks};
 
@@ -39,7 +39,7 @@ pub(crate) struct CommitSubject<'a> {
 /// Returns the commit message: the task or the unit as its subject, the other tasks as a list, and the trailers. `waiting`
 /// are finished tasks that were not committed yet.
 pub(super) fn commit_message(
-    plan: &Plan<'_>,
+    plan: &LoopInputs<'_>,
     recorder: &Recorder<'_>,
     done: &CommitSubject<'_>,
     waiting: &[TaskName],
@@ -88,7 +88,7 @@ pub(crate) fn with_trailers(recorder: &Recorder<'_>, done: &CommitSubject<'_>, m
 
 /// Returns the subject of a commit of a task, or of a unit with this title, by the template of the user's if there is one.
 pub(crate) fn subject(
-    plan: &Plan<'_>,
+    plan: &LoopInputs<'_>,
     recorder: &Recorder<'_>,
     tasks: &TaskList,
     task: Option<&TaskName>,

@@ -10,7 +10,7 @@ use ralph_core::record::{Iteration, LeftOut, ObjectId, Outcome, TaskName, Timest
 use ralph_git::worktree::{RawPath, StagedEntries, WorkTree};
 
 use super::left_out::LeftOutFiles;
-use crate::plan::Plan;
+use crate::loop_inputs::LoopInputs;
 use crate::settings::redactor;
 use crate::snapshot_taken::SnapshotTaken;
 
@@ -44,7 +44,7 @@ impl PendingCommit {
     /// `tree` the work tree as it was found, with its objects in `objects` if they are not in the repository, and without
     /// `left_out`. A session that is resumed began at `resumed_from`.
     pub fn begin(
-        plan: &Plan<'_>,
+        plan: &LoopInputs<'_>,
         recorded: &[Iteration],
         tree: Option<&ObjectId>,
         objects: Option<&Utf8Path>,
@@ -82,7 +82,7 @@ impl PendingCommit {
     }
 
     /// Takes up files whose names the record has redacted: those that differ now and have the same name there.
-    fn find_redacted(&mut self, plan: &Plan<'_>, recorded: &[Iteration]) -> Result<()> {
+    fn find_redacted(&mut self, plan: &LoopInputs<'_>, recorded: &[Iteration]) -> Result<()> {
         let paths = recorded.iter().flat_map(|iteration| &iteration.files_changed);
         let redacted: BTreeSet<&String> = paths.filter(|path| path.contains("[redacted:")).collect();
         if redacted.is_empty() {
@@ -96,7 +96,7 @@ impl PendingCommit {
     }
 
     /// Returns why nothing can be committed in this work tree now, and what helps; `None` if it can.
-    pub fn obstacle(&self, plan: &Plan<'_>) -> Result<Option<(String, String)>> {
+    pub fn obstacle(&self, plan: &LoopInputs<'_>) -> Result<Option<(String, String)>> {
         if let Some(operation) = plan.work_tree.operation() {
             let obstacle = format!("{} is in progress in this work tree", operation.name);
             return Ok(Some((obstacle, "finish or abort it".to_owned())));

@@ -20,7 +20,7 @@ use ralph_store::Begin;
 use super::stages::Ran;
 use crate::ask::ask;
 use crate::judge::Verdict;
-use crate::plan::Plan;
+use crate::loop_inputs::LoopInputs;
 use crate::recorder::Recorder;
 use crate::settings::{excerpt_choice, iteration_summarizer};
 use crate::snapshot_taken::SnapshotTaken;
@@ -37,7 +37,7 @@ pub(super) type Drafted = (Iteration, String, Option<IterationContext>);
 /// Adds what the outputs say: cause, facts, a summary, the excerpt and its fingerprint. What the agent said comes without
 /// secrets: a cut may take away by what one would be known.
 pub(super) fn examine(
-    plan: &Plan<'_>,
+    plan: &LoopInputs<'_>,
     recorder: &mut Recorder<'_>,
     history: &History,
     mut iteration: Iteration,
@@ -123,7 +123,7 @@ pub(super) fn without_secrets(recorder: &Recorder<'_>, context: IterationContext
 
 /// Returns the user's command's summary of an iteration, or `None` if no command is to be run.
 fn summarize(
-    plan: &Plan<'_>,
+    plan: &LoopInputs<'_>,
     recorder: &mut Recorder<'_>,
     context: &IterationContext,
     facts: &Facts,

@@ -8,8 +8,8 @@ use ralph_core::record::{Event, Task};
 use ralph_store::Begin;
 
 use crate::ask::ask;
+use crate::loop_inputs::LoopInputs;
 use crate::memory::{Reason, RecalledHistory};
-use crate::plan::Plan;
 use crate::prompting::{Failures, Prompt, PromptRequest, Prompting};
 use crate::recorder::Recorder;
 use crate::running::{Past, warn};
@@ -23,7 +23,7 @@ impl Past {
     /// Returns the prompt of an iteration, with what happened before.
     pub fn prompt(
         &mut self,
-        plan: &Plan<'_>,
+        plan: &LoopInputs<'_>,
         recorder: &mut Recorder<'_>,
         say: &mut dyn FnMut(&Event),
         baseline_failure: Option<String>,
@@ -51,7 +51,7 @@ impl Past {
     }
 
     /// Forgets the iterations before the last `memory clear`.
-    pub fn forget_cleared(&mut self, plan: &Plan<'_>) -> Result<()> {
+    pub fn forget_cleared(&mut self, plan: &LoopInputs<'_>) -> Result<()> {
         if self.memory.is_cleared_since(plan.store)? {
             self.progress.clear();
         }
@@ -61,7 +61,7 @@ impl Past {
     /// Returns the summary that a command of the user's makes of the older iterations, or `None` if they are used as they are.
     fn summarize_history(
         &mut self,
-        plan: &Plan<'_>,
+        plan: &LoopInputs<'_>,
         recorder: &mut Recorder<'_>,
         say: &mut dyn FnMut(&Event),
         task: &Task,

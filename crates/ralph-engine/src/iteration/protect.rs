@@ -8,7 +8,7 @@ use ralph_git::worktree::{PathChange, RawPath};
 use ralph_store::names::PROTECTED;
 use ralph_store::{Begin, PutBack, PutBackKind, Slot};
 
-use crate::plan::Plan;
+use crate::loop_inputs::LoopInputs;
 use crate::recorder::Recorder;
 use crate::restoring::put_back::names;
 use crate::restoring::rollback::Rollback;
@@ -30,7 +30,7 @@ pub(crate) struct Restored {
 
 /// Puts protected files back that the agent changed or deleted.
 pub(super) fn put_protected_back(
-    plan: &Plan<'_>,
+    plan: &LoopInputs<'_>,
     recorder: &mut Recorder<'_>,
     say: &mut dyn FnMut(&Event),
     slot: &Slot,

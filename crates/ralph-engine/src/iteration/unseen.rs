@@ -17,7 +17,7 @@ use ralph_os::platform::{changed_at, own_outputs};
 use ralph_store::{Identity, Slot};
 
 use super::stages::Sealed;
-use crate::plan::Plan;
+use crate::loop_inputs::LoopInputs;
 use crate::recorder::Recorder;
 
 /// The file of our own whose time says what time it is for files.
@@ -55,7 +55,7 @@ impl UnseenWatch {
     /// Notes which ignored files a validation wrote that began at this time: they are no work of the attempts to come.
     pub(crate) fn note_files_of_validation(
         &mut self,
-        plan: &Plan<'_>,
+        plan: &LoopInputs<'_>,
         recorder: &Recorder<'_>,
         began: Option<ChangeTime>,
     ) {
@@ -72,7 +72,7 @@ impl UnseenWatch {
     /// Returns what no snapshot shows before an agent runs. In a lane nobody works but us: there it is what was looked at last.
     pub(super) fn ignored_before(
         &mut self,
-        plan: &Plan<'_>,
+        plan: &LoopInputs<'_>,
         recorder: &Recorder<'_>,
     ) -> Option<Rc<IgnoredFiles>> {
         let last = self.last.take().filter(|_| plan.work_tree.lane().is_some());
@@ -82,7 +82,7 @@ impl UnseenWatch {
     /// Takes in what the agent changed of what no snapshot shows, which is as in the second look now.
     pub(super) fn note_ignored(
         &mut self,
-        plan: &Plan<'_>,
+        plan: &LoopInputs<'_>,
         recorder: &Recorder<'_>,
         slot: &Slot,
         looks: &IgnoredLooks,
@@ -155,7 +155,7 @@ impl UnseenWatch {
     /// `calls` are those of the last.
     pub(crate) fn unseen(
         &mut self,
-        plan: &Plan<'_>,
+        plan: &LoopInputs<'_>,
         recorder: &Recorder<'_>,
         task: &TaskName,
         calls: &[ToolCall],
@@ -202,14 +202,14 @@ pub(crate) fn file_time(recorder: &Recorder<'_>) -> Option<ChangeTime> {
     Some(changed_at(&slot.path(CLOCK_FILE).metadata().ok()?))
 }
 
-fn unseen_entries(plan: &Plan<'_>, recorder: &Recorder<'_>) -> Result<UnseenEntries> {
+fn unseen_entries(plan: &LoopInputs<'_>, recorder: &Recorder<'_>) -> Result<UnseenEntries> {
     let specs = specs(plan, recorder);
     let is_of_specs = |path: &str| specs.as_ref().is_some_and(|specs| is_at_or_below(path, specs));
     recorder.work_tree().unseen_entries(&|path| is_of_specs(path) || is_made_by_tools(path))
 }
 
 /// Returns the folder of all features, or else that of this one.
-fn specs(plan: &Plan<'_>, recorder: &Recorder<'_>) -> Option<String> {
+fn specs(plan: &LoopInputs<'_>, recorder: &Recorder<'_>) -> Option<String> {
     let (work_tree, feature) = (recorder.work_tree(), &plan.feature.dir);
     let folders = [feature.parent().unwrap_or(feature), feature].map(|folder| work_tree.relative(folder));
     folders.into_iter().find(|folder| !folder.is_empty() && !folder.starts_with('/'))

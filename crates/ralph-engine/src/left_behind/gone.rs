@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use anyhow::Result;
 
-use crate::plan::Plan;
+use crate::loop_inputs::LoopInputs;
 use crate::recorder::Recorder;
 use crate::snapshot_taken::SnapshotTaken;
 use ralph_core::config::Until;
@@ -25,7 +25,7 @@ impl LeftBehind {
     /// the attempt before, which left `base`. On another branch, or without a snapshot, nothing of that is known.
     pub(crate) fn note_work(
         &mut self,
-        plan: &Plan<'_>,
+        plan: &LoopInputs<'_>,
         recorder: &Recorder<'_>,
         (slot, base): (&Slot, Option<ObjectId>),
         iteration: &Iteration,

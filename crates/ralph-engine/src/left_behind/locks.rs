@@ -9,7 +9,7 @@ use ralph_os::process;
 use ralph_store::{git_locks, lock_name, remove_abandoned_lock};
 
 use super::LeftBehind;
-use crate::plan::Plan;
+use crate::loop_inputs::LoopInputs;
 use ralph_git::worktree::WorkTree;
 
 /// How old a lock must be before it counts as left: a program that lives holds it for milliseconds.
@@ -33,7 +33,7 @@ pub(crate) fn old_locks(work_tree: &WorkTree) -> Vec<String> {
 
 impl LeftBehind {
     /// Removes the locks that appeared during the attempt, unless a git runs here that may hold them.
-    pub(super) fn remove_locks(&self, plan: &Plan<'_>, iteration: u32) -> Vec<GitState> {
+    pub(super) fn remove_locks(&self, plan: &LoopInputs<'_>, iteration: u32) -> Vec<GitState> {
         let work_tree = plan.work_tree;
         let locks = git_locks(work_tree).into_iter().map(|lock| {
             let name = lock_name(work_tree, &lock);

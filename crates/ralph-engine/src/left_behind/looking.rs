@@ -3,7 +3,7 @@
 use anyhow::Result;
 use tasklist::TaskList;
 
-use crate::plan::Plan;
+use crate::loop_inputs::LoopInputs;
 use crate::recorder::Recorder;
 use crate::running::warn;
 use crate::snapshot_taken::SnapshotTaken;
@@ -23,7 +23,7 @@ impl LeftBehind {
     /// before and after it, and whether its box is still open. Returns the states of git and the files of the user's, for the record of the attempt.
     pub(crate) fn look(
         &mut self,
-        plan: &Plan<'_>,
+        plan: &LoopInputs<'_>,
         recorder: &Recorder<'_>,
         say: &mut dyn FnMut(&Event),
         (slot, begin): (&Slot, &Begin),
@@ -64,7 +64,7 @@ impl LeftBehind {
     /// Returns the commits of the attempt, if there is anything of the user's that they can have taken in.
     fn commits_so_far(
         &self,
-        plan: &Plan<'_>,
+        plan: &LoopInputs<'_>,
         recorder: &Recorder<'_>,
         slot: &Slot,
         begin: &Begin,
@@ -82,7 +82,7 @@ impl LeftBehind {
     /// Returns where else in the repository commits of the attempts at a task are, since one of them left some there.
     fn work_elsewhere(
         &mut self,
-        plan: &Plan<'_>,
+        plan: &LoopInputs<'_>,
         recorder: &Recorder<'_>,
         say: &mut dyn FnMut(&Event),
         slot: &Slot,
@@ -113,7 +113,7 @@ impl LeftBehind {
     /// before it.
     fn another_list(
         &mut self,
-        plan: &Plan<'_>,
+        plan: &LoopInputs<'_>,
         say: &mut dyn FnMut(&Event),
         [before, after]: [&TaskList; 2],
         is_open: bool,
@@ -137,7 +137,7 @@ impl LeftBehind {
         Some(GitState { kind: GitStateKind::List, text, finish: None, command, since })
     }
 
-    fn states(&mut self, plan: &Plan<'_>, iteration: u32) -> Result<Vec<GitState>> {
+    fn states(&mut self, plan: &LoopInputs<'_>, iteration: u32) -> Result<Vec<GitState>> {
         let operations = plan.work_tree.operations();
         let mut states = git_state::operations(&self.at_start, &operations, &self.states, iteration);
         let now = plan.work_tree.branch()?;
@@ -158,7 +158,7 @@ impl LeftBehind {
 
     /// Returns the command that goes back to the branch that the session works on, if an attempt left another one checked out:
     /// nothing of what is missing there is gone.
-    pub(crate) fn way_back(&self, plan: &Plan<'_>) -> Option<String> {
+    pub(crate) fn way_back(&self, plan: &LoopInputs<'_>) -> Option<String> {
         let work_tree = plan.work_tree;
         let expected = self.branch.expected.as_ref()?;
         let is_elsewhere = work_tree.branch().is_ok_and(|now| now.as_ref() != Some(expected));
@@ -170,13 +170,13 @@ impl LeftBehind {
     }
 
     /// Returns the command that brings the list back as it was before an attempt.
-    pub(crate) fn list_restoration(&self, plan: &Plan<'_>, iteration: u32) -> String {
+    pub(crate) fn list_restoration(&self, plan: &LoopInputs<'_>, iteration: u32) -> String {
         let list = plan.work_tree.relative(&plan.feature.tasks_path);
         self.way_back(plan).unwrap_or_else(|| restoration(&list, iteration, None))
     }
 
     /// Returns what is left behind now by a session whose newest attempt is `last`.
-    pub(crate) fn remains(&self, plan: &Plan<'_>, session: &Session, last: u32) -> Remains {
+    pub(crate) fn remains(&self, plan: &LoopInputs<'_>, session: &Session, last: u32) -> Remains {
         let mut remains = Remains {
             session: session.id.clone(),
             iteration: last,
@@ -189,7 +189,7 @@ impl LeftBehind {
 
     /// Returns why git is in the middle of something that an attempt began, and what to do; `None` if it is not. `last` is the
     /// newest attempt.
-    pub(crate) fn operation(&self, plan: &Plan<'_>, last: u32) -> Option<(String, String)> {
+    pub(crate) fn operation(&self, plan: &LoopInputs<'_>, last: u32) -> Option<(String, String)> {
         let states = git_state::operations(&self.at_start, &plan.work_tree.operations(), &self.states, last);
         let state = states.into_iter().find(|state| state.kind == GitStateKind::Operation)?;
         Some((format!("{}, since #{}", state.text, state.since), state.hint().unwrap_or_default()))

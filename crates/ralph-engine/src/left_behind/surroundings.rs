@@ -14,7 +14,7 @@ use super::configuration::Configuration;
 use super::git_state::Branch;
 use super::undone_work::UndoneWork;
 use super::user_files::UserFiles;
-use crate::plan::Plan;
+use crate::loop_inputs::LoopInputs;
 use crate::snapshot_taken::BlobChange;
 
 /// What is known of the surroundings of a session, to notice what an attempt leaves behind.
@@ -41,7 +41,7 @@ impl LeftBehind {
     /// Notes what is there before the first attempt. An error says why it is not known what earlier attempts changed.
     pub fn begin(
         &mut self,
-        plan: &Plan<'_>,
+        plan: &LoopInputs<'_>,
         branch: Option<String>,
         of_tasks: Result<UndoneWork>,
     ) -> Result<()> {
@@ -60,7 +60,7 @@ impl LeftBehind {
     }
 
     /// Notes what is there before an attempt, so that it is not taken for the attempt's.
-    pub fn begin_attempt(&mut self, plan: &Plan<'_>, begin: &Begin, edits: &[BlobChange]) {
+    pub fn begin_attempt(&mut self, plan: &LoopInputs<'_>, begin: &Begin, edits: &[BlobChange]) {
         let branch = begin.branch.as_deref();
         if begin.restored_to.is_some() {
             self.undone.work.taken_back_by_loop(edits);

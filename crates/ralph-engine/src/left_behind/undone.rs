@@ -2,7 +2,7 @@
 
 use tasklist::{Item, TaskList};
 
-use crate::plan::Plan;
+use crate::loop_inputs::LoopInputs;
 use crate::snapshot_taken::{BlobChange, SnapshotTaken};
 use ralph_core::config::Until;
 use ralph_core::judge::orders_reversal;
@@ -30,7 +30,7 @@ impl LeftBehind {
     /// task is given up, its changes are taken back, and else the next success opens it.
     pub(crate) fn undone(
         &self,
-        plan: &Plan<'_>,
+        plan: &LoopInputs<'_>,
         begin: &Begin,
         taken: &SnapshotTaken,
         [before, after]: [&TaskList; 2],
@@ -83,7 +83,7 @@ impl LeftBehind {
     /// Adds to what a success undid what failed attempts before it undid and is still missing. Returns the flags for that.
     pub(crate) fn add_untold(
         &self,
-        plan: &Plan<'_>,
+        plan: &LoopInputs<'_>,
         undone: &mut Undone,
         after: &TaskList,
         texts: &[&str],
@@ -137,6 +137,6 @@ impl LeftBehind {
 }
 
 /// Returns an item if it is a task whose box is ticked, and the user lets boxes be opened.
-fn may_open<'l>(plan: &Plan<'_>, item: Option<&'l Item>) -> Option<&'l Item> {
+fn may_open<'l>(plan: &LoopInputs<'_>, item: Option<&'l Item>) -> Option<&'l Item> {
     item.filter(|item| item.done && item.is_task() && plan.config.settings.untick)
 }

@@ -29,7 +29,7 @@ use super::users_tree::UsersTree;
 
 /// Everything that is decided before a session starts, and that nothing changes from then on. Many fields: it is put together
 /// once, and no two of them belong together more than with the others.
-pub struct Plan<'a> {
+pub struct LoopInputs<'a> {
     pub store: &'a Store,
     /// Where the session works.
     pub work_tree: &'a WorkTree,
@@ -74,7 +74,7 @@ pub struct Candidate {
 
 impl Candidate {
     /// Returns how the agent is started.
-    pub(super) fn setup(&self, plan: &Plan<'_>, identity: &Identity) -> AgentSetup {
+    pub(super) fn setup(&self, plan: &LoopInputs<'_>, identity: &Identity) -> AgentSetup {
         let home = plan.work_tree.home().map(Utf8Path::new);
         let settings = home.and_then(|home| self.agent.state().settings(home));
         AgentSetup {
@@ -102,7 +102,7 @@ impl Candidate {
     }
 }
 
-impl Plan<'_> {
+impl LoopInputs<'_> {
     /// Returns the mark of a session in this work tree, by which every descendant of it is found and stopped.
     pub(super) fn marker(&self, session: &SessionId, spool: &Spool) -> Marker {
         Marker::new(session).in_work_tree(self.work_tree.top()).noted_in(spool.child_note())

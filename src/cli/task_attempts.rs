@@ -22,13 +22,11 @@ pub fn last_in<'a>(store: &Store, log: &'a SessionLog, task: &str) -> Result<Opt
         return Ok(is_task.then(|| unit_attempt(&reader, log, task, 0)).flatten());
     };
     let own =
-        log.iterations().rev().find(|entry| is_attempt(entry) && (entry.is_of(name) || entry.closes(name)));
+        log.iterations().rev().find(|entry| entry.is_attempt() && (entry.is_of(name) || entry.closes(name)));
     let Some(own) = own else {
         let of_unit = unit_attempt(&reader, log, name, 0);
         return Ok(of_unit.or_else(|| {
-            log.iterations()
-                .rev()
-                .find(|entry| entry.outcome() == Some(Outcome::Interrupted) && entry.is_of(name))
+            log.iterations().rev().find(|entry| is_without_verdict(entry) && entry.is_of(name))
         }));
     };
     // Only where an iteration has several tasks, one may have had it without a word in its message.
@@ -46,7 +44,7 @@ fn unit_attempt<'a>(
 ) -> Option<&'a LogEntry> {
     let later = log.iterations().rev().take_while(|entry| entry.number() > after);
     // What cannot be read says nothing of the task.
-    later.filter(|entry| is_attempt(entry)).find(|entry| {
+    later.filter(|entry| entry.is_attempt()).find(|entry| {
         reader
             .iteration(entry)
             .is_ok_and(|record| record.unit_tasks.iter().any(|name| name.eq_ignore_ascii_case(task)))
@@ -55,7 +53,7 @@ fn unit_attempt<'a>(
 
 /// Returns the attempts of a session at a task that it did not do, oldest first; none if one of them closed it.
 pub fn at_unfinished<'a>(log: &'a SessionLog, task: &str) -> Vec<&'a LogEntry> {
-    let own = log.iterations().filter(|entry| is_attempt(entry) && entry.is_of(task));
+    let own = log.iterations().filter(|entry| entry.is_attempt() && entry.is_of(task));
     let is_done = log.iterations().any(|entry| entry.closes(task));
     if is_done { Vec::new() } else { own.collect() }
 }
@@ -83,9 +81,9 @@ pub fn comparisons(store: &Store, point: &Point, name: &IterationName) -> Result
     Ok(comparisons)
 }
 
-/// Returns true if an agent's work was judged, or came to what this version does not know.
-fn is_attempt(entry: &LogEntry) -> bool {
-    entry.is_attempt() || matches!(entry.outcome(), Some(Outcome::Later(_)))
+/// Returns true of what was cut short, and of what only a later version understands.
+fn is_without_verdict(entry: &LogEntry) -> bool {
+    matches!(entry.outcome(), Some(Outcome::Interrupted | Outcome::Later(_)))
 }
 
 /// Returns the name of a task as the records have it: as it is written, else in any letter case.
@@ -96,7 +94,7 @@ fn recorded_name<'a>(log: &'a SessionLog, task: &str) -> Option<&'a str> {
 
 /// Returns what became of the task of an attempt that did not close it.
 pub fn afterwards(store: &Store, log: &SessionLog, entry: &LogEntry) -> Result<Option<Afterwards>> {
-    let own = entry.task().filter(|task| is_attempt(entry) && !entry.closes(task));
+    let own = entry.task().filter(|task| entry.is_attempt() && !entry.closes(task));
     let Some(task) = own else { return Ok(None) };
     let later: Vec<_> = log.iterations().filter(|other| other.iteration() > entry.iteration()).collect();
     let next = later.iter().find(|other| other.is_of(task));

@@ -1,6 +1,5 @@
 //! Synthetic projects and records, written with the real store.
 
-use std::collections::BTreeSet;
 use std::fs;
 
 use anyhow::{Context, Result, ensure};
@@ -8,7 +7,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use ralph_core::progress::progress_txt;
 use ralph_core::record::{
     Artifact, ArtifactStatus, Claims, Durations, Exits, Facts, Iteration, ObjectId, Outcome, RecordKind,
-    SCHEMA, Session, SessionId, Status, StopReason, Timestamp, Tokens, ToolCall, ToolKind,
+    SCHEMA, Session, SessionId, SessionTotals, Status, StopReason, Timestamp, Tokens, ToolCall, ToolKind,
 };
 use ralph_git::repository::Repository;
 use ralph_git::worktree::{PrivateIndex, WorkTree};
@@ -400,9 +399,7 @@ fn session(id: &SessionId, seconds: i64) -> Session {
         max_iterations: 1_000_000,
         iterations_run: 0,
         tasks_completed: 0,
-        closed: BTreeSet::new(),
-        away_ms: 0,
-        runs: 1,
+        totals: SessionTotals::default(),
         tasks_done: 0,
         tasks_remaining: TASK_COUNT,
         duration_ms: Durations::default(),

@@ -155,7 +155,7 @@ fn by_records(store: &Store, listing: &Listing, commit: &Commit) -> Result<Vec<(
     let reader = store.reader()?;
     let mut makers = Vec::new();
     for session in listing.sessions() {
-        for entry in session.iterations().filter(|entry| entry.head_before() != entry.head_after()) {
+        for entry in session.view().iterations().filter(|entry| entry.head_before() != entry.head_after()) {
             if reader.iteration(entry).is_ok_and(|iteration| iteration.commits.contains(&commit.id)) {
                 makers.push((session.refs.clone(), entry.number()));
             }
@@ -167,7 +167,9 @@ fn by_records(store: &Store, listing: &Listing, commit: &Commit) -> Result<Vec<(
 /// Returns a hint for a commit that no iteration made: which iteration ran on it, if any did.
 fn how_it_stands(listing: &Listing, commit: &Commit) -> String {
     for session in listing.sessions().rev() {
-        if let Some(last) = session.iterations().rfind(|one| one.head_after().as_ref() == Some(&commit.id)) {
+        if let Some(last) =
+            session.view().iterations().rfind(|one| one.head_after().as_ref() == Some(&commit.id))
+        {
             let name = format!("{}:{}", session.refs.session, last.number());
             return format!("hint: {name} is the last iteration that ran on it");
         }

@@ -8,7 +8,7 @@ use clap::Args;
 use regex::bytes::Regex;
 
 use ralph_core::record::{Exits, LogEntry, Outcome, Timestamp, join_truncated};
-use ralph_store::SessionRows;
+use ralph_store::ListedSession;
 use ralph_ui::style::one_line;
 
 use super::Context;
@@ -126,13 +126,13 @@ impl<'a> Filter<'a> {
     }
 
     /// Looks over all that is listed from, where that must be known before the first is shown.
-    pub fn look_over<'r>(&mut self, sessions: impl Iterator<Item = SessionRows<'r>>) -> Result<()> {
+    pub fn look_over<'r>(&mut self, sessions: impl Iterator<Item = &'r ListedSession>) -> Result<()> {
         let Self { args, phase, .. } = self;
         if args.task.is_empty() && phase.is_none() && args.agent.is_none() {
             return Ok(());
         }
         let (mut known, mut phases, mut agents) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
-        for row in sessions.flat_map(|session| session.iterations()) {
+        for row in sessions.flat_map(|session| session.view().iterations()) {
             known.extend(row.task().map(str::to_owned));
             if phase.is_some() {
                 phases.extend(row.phase().filter(|phase| !phase.is_empty()).map(str::to_owned));

@@ -7,7 +7,7 @@ use clap::ValueEnum;
 use regex::bytes::{Regex, RegexBuilder};
 
 use ralph_core::record::{LogEntry, ObjectId};
-use ralph_store::{Matcher, Search, SessionRows, Store};
+use ralph_store::{ListedSession, Matcher, Search, Store};
 use ralph_ui::log::MatchingLine;
 
 use super::iterations::files_of;
@@ -67,7 +67,7 @@ impl<'a> Grep<'a> {
     /// Returns the first `most` of `rows` that have a matching line, with that line.
     pub fn matches<'r>(
         &mut self,
-        session: &SessionRows<'_>,
+        session: &ListedSession,
         rows: Vec<&'r LogEntry>,
         most: usize,
     ) -> Result<Vec<(&'r LogEntry, MatchingLine)>> {
@@ -105,7 +105,7 @@ impl<'a> Grep<'a> {
     /// left out.
     fn in_diffs<'r>(
         &self,
-        session: &SessionRows<'_>,
+        session: &ListedSession,
         rows: impl Iterator<Item = &'r LogEntry>,
     ) -> Result<HashMap<ObjectId, MatchingLine>> {
         let directory = &self.store.repository().directory;
@@ -120,7 +120,7 @@ impl<'a> Grep<'a> {
             }
         }
         let first = session.entries().first().filter(|first| !first.is_iteration());
-        let own = files_of(self.store, session.feature, first);
+        let own = files_of(self.store, &session.feature, first);
         matching_lines(&pairs, directory, &own.progress, self.find)
     }
 }

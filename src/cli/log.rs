@@ -10,12 +10,12 @@ use serde_json::{Value, json};
 use ralph_core::history::failure_key::FailureKey;
 use ralph_core::history::repeats;
 use ralph_core::progress::first_sentence;
-use ralph_core::record::{LogEntry, Outcome, RecordKind, SessionId, SessionTotals, Status};
-use ralph_core::summary::{moot, solved_attempts};
+use ralph_core::record::{LogEntry, Outcome, RecordKind, SessionId, Status};
+use ralph_core::view::FeatureView;
 use ralph_git::worktree::WorkTree;
 use ralph_os::platform::repo_path;
 use ralph_os::process::Tool;
-use ralph_store::{Listing, RecordReader, SessionQuery, SessionRows, Store};
+use ralph_store::{ListedSession, Listing, RecordReader, SessionQuery, Store};
 use ralph_ui::json::{write_line, write_pretty};
 use ralph_ui::log::{Listed, attempts_of, flagged_of, names, write_json};
 use ralph_ui::needs::needs_you;
@@ -100,8 +100,10 @@ pub fn run(args: &LogArgs, context: &Context) -> Result<ExitCode> {
         return print_sessions(args, store);
     }
     let (listing, settled) = sessions::listing(store, &args.only.choice)?;
-    let found: Vec<SessionRows<'_>> =
-        listing.sessions().filter(|session| settled.is_for(&session.refs.session, session.feature)).collect();
+    let found: Vec<&ListedSession> = listing
+        .sessions()
+        .filter(|session| settled.is_for(&session.refs.session, &session.feature))
+        .collect();
     if !args.json.json && found.is_empty() {
         note(sessions::nothing_recorded(store));
     }
@@ -132,7 +134,7 @@ pub fn run(args: &LogArgs, context: &Context) -> Result<ExitCode> {
     }
     let rows: Vec<&LogEntry> = listed.iter().flat_map(|session| session.rows.iter().copied()).collect();
     if rows.is_empty() && !args.sessions && args.max_count != Some(0) {
-        let has_iterations = found.iter().any(|session| session.iterations().next().is_some());
+        let has_iterations = found.iter().any(|session| session.view().iterations().next().is_some());
         if has_iterations && !(filter.is_open() && paths.is_empty()) {
             check_empty(args)?;
         }
@@ -140,7 +142,7 @@ pub fn run(args: &LogArgs, context: &Context) -> Result<ExitCode> {
     // Programs read these as they are written: the whole is too large to be held.
     if args.json.json {
         let summary = match found.last() {
-            Some(SessionRows { refs, feature, .. }) => {
+            Some(ListedSession { refs, feature, .. }) => {
                 Some(summary::of_listing(context, &listing, feature, Some(&refs.session))?)
             }
             None => summary::of_newest(context, None)?,
@@ -184,7 +186,7 @@ fn show_sessions(
     if !args.reverse {
         listed.reverse();
     }
-    let features: BTreeSet<&str> = listed.iter().map(|one| one.feature.as_str()).collect();
+    let features: BTreeSet<&str> = listed.iter().map(|one| one.feature).collect();
     let features = features.into_iter().map(|feature| summary::of_rows(context, listing, feature, None));
     let features = features.collect::<Result<Vec<_>>>()?;
     let rows = listed.iter().map(Listed::night);
@@ -234,7 +236,7 @@ fn listed<'a>(
     let mut left = args.max_count.unwrap_or(usize::MAX);
     let mut listed = Vec::new();
     let mut sessions =
-        listing.sessions().rev().filter(|one| settled.is_for(&one.refs.session, one.feature)).peekable();
+        listing.sessions().rev().filter(|one| settled.is_for(&one.refs.session, &one.feature)).peekable();
     let latest = store.newest_session()?;
     let mut by_now = by_now(store, listing)?;
     let newest = sessions.peek().map(|session| session.refs.session.clone());
@@ -258,7 +260,7 @@ fn listed<'a>(
                 }
             }
             if let Some(grep) = &mut grep {
-                let found = grep.matches(&session, rows, left)?;
+                let found = grep.matches(session, rows, left)?;
                 matches = found.iter().map(|(row, line)| (row.number(), line.clone())).collect();
                 rows = found.into_iter().map(|(row, _)| row).collect();
             }
@@ -272,11 +274,11 @@ fn listed<'a>(
         if !(args.sessions || args.json.json || args.jsonl || args.oneline) {
             // The newest alone: of older ones, what was left was done later, or is left there, too.
             if newest.as_ref() == Some(id) {
-                let found = summary::of_rows(context, listing, session.feature, Some(id))?;
+                let found = summary::of_rows(context, listing, &session.feature, Some(id))?;
                 needs = needs_you(&found);
                 summary = Some(found).filter(|_| is_open);
                 // What cannot be counted is left out: the rows are what was asked for.
-                changed = if is_open { changes(store, &session).unwrap_or_default() } else { None };
+                changed = if is_open { changes(store, session).unwrap_or_default() } else { None };
             }
             // What was given up is said of what needs somebody; its record has no work.
             let wants_skips = args.filter.outcome.contains(&Outcome::Skipped);
@@ -287,22 +289,15 @@ fn listed<'a>(
         let tip = all.last();
         let present = if is_running { Status::Running } else { Status::Interrupted };
         let open_tip = tip.filter(|tip| tip.kind() != RecordKind::End && !is_running);
-        let elsewhere = open_tip.and_then(|tip| {
-            let begin = all.iter().rfind(|row| row.kind().begins())?;
-            store.elsewhere_since(session.refs, begin, tip)
-        });
+        let elsewhere =
+            open_tip.and_then(|tip| store.elsewhere_since(&session.refs, session.view().last_begin()?, tip));
         let status = tip.and_then(LogEntry::status).unwrap_or(present);
-        let totals = SessionTotals::fold(id, all);
+        let ended = |tip| nights::ended(&End::of(tip, status), session.view().totals());
         listed.push(Listed {
-            id: id.clone(),
-            feature: session.feature.to_owned(),
-            // As `status` and the page: its record is written a moment later.
-            started_at: all.first().map(LogEntry::started_at),
-            last_at: tip.map(LogEntry::ended_at),
+            session: session.view(),
+            feature: &session.feature,
             status,
-            ended: tip.map_or(String::new(), |tip| nights::ended(&End::of(tip, status), &totals)),
-            totals,
-            tasks: session.tasks(),
+            ended: tip.map_or(String::new(), ended),
             elsewhere,
             needs_you: needs,
             is_newest: latest.as_ref() == Some(id),
@@ -324,13 +319,14 @@ fn by_now(store: &Store, listing: &Listing) -> Result<HashMap<SessionId, [BTreeS
     // What became of an attempt may be in a session that is not listed.
     let whole = if listing.is_of_all() { None } else { Some(store.listing(|_| true, &mut Vec::new())?) };
     let listing = whole.as_ref().unwrap_or(listing);
-    let features: BTreeSet<&str> = listing.sessions().map(|session| session.feature).collect();
+    let features: BTreeSet<&str> = listing.sessions().map(|session| session.feature.as_str()).collect();
     let mut by_now: HashMap<SessionId, [BTreeSet<u32>; 2]> = HashMap::new();
     for feature in features {
-        let facts = listing.facts_of(feature);
-        for (kind, attempts) in [solved_attempts(&facts), moot(&facts)].into_iter().enumerate() {
-            for (session, number) in attempts {
-                by_now.entry(session).or_default()[kind].insert(number);
+        let sessions = listing.views_of(feature);
+        let view = FeatureView::of(&sessions);
+        for (kind, attempts) in [view.solved_attempts(), view.moot_flags()].into_iter().enumerate() {
+            for attempt in attempts {
+                by_now.entry(attempt.session).or_default()[kind].insert(attempt.number);
             }
         }
     }

@@ -10,7 +10,7 @@ use ralph_agent::answer::{answer, recorded_parser};
 use ralph_core::record::{
     IterationName, ObjectId, Outcome, Parser, RALPH_BY_PATH, RALPH_ELSEWHERE, RecordKind, Session, Which,
 };
-use ralph_core::summary::not_done;
+use ralph_core::view::not_done;
 use ralph_store::{Ask, Control, FilePart, RecordReader, SessionLog, Spool, Store, TOO_LARGE, slug};
 use ralph_ui::json::write_pretty;
 use ralph_ui::report::{

@@ -77,7 +77,7 @@ fn read(
     };
     Ok(RecordedSession {
         session: sessions::describe(store, log, running)?,
-        iterations: log.iterations().cloned().collect(),
+        view: log.view(),
         is_whole: log.is_whole(),
         changes,
         uncommitted_files: known.map(|(known, _)| known.uncommitted_files),

@@ -137,7 +137,7 @@ impl Resumption {
             lost_list::refuse(&context, log, begun.as_ref())?;
         }
         let feature = context.recorded_feature(&path)?;
-        let totals = log.as_ref().map(sessions::totals).unwrap_or_default();
+        let totals = log.as_ref().map(|log| log.view().totals().clone()).unwrap_or_default();
         let budget = Budget {
             cost: totals.cost.usd,
             max_cost: config.settings.max_cost,

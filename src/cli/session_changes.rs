@@ -6,7 +6,7 @@ use redact_stream::Redactor;
 use ralph_core::record::{Changes, DiffStat, FileChange, LogEntry, ObjectId};
 use ralph_git::worktree::{ChangedFile, WorkTree, changed_between};
 use ralph_os::process::Tool;
-use ralph_store::{SessionLog, SessionRefs, SessionRows, Store};
+use ralph_store::{ListedSession, SessionLog, SessionRefs, Store};
 
 use ralph_ui::review::Review;
 
@@ -60,14 +60,15 @@ pub fn in_tree<'f>(work_tree: &WorkTree, files: &'f [ChangedFile]) -> Result<Vec
 }
 
 /// Returns how much a session changed, from its first snapshot to its last; `None` without snapshots.
-pub fn changes(store: &Store, session: &SessionRows<'_>) -> Result<Option<DiffStat>> {
-    let first = session.entries().first().filter(|first| !first.is_iteration());
+pub fn changes(store: &Store, session: &ListedSession) -> Result<Option<DiffStat>> {
+    let view = session.view();
+    let first = view.entries.first().filter(|first| !first.is_iteration());
     let Some(first) = first else { return Ok(None) };
     let snapshots = [
-        session.iterations().find_map(LogEntry::snapshot),
-        session.iterations().rev().find_map(LogEntry::snapshot),
+        view.iterations().find_map(LogEntry::snapshot),
+        view.iterations().rev().find_map(LogEntry::snapshot),
     ];
-    Ok(files_between(store, session.refs, first, snapshots)?.as_deref().map(stat))
+    Ok(files_between(store, &session.refs, first, snapshots)?.as_deref().map(stat))
 }
 
 /// Returns the files of a session that differ, by its first record, and the oldest and the newest snapshot of its iterations.

@@ -6,8 +6,7 @@ use anyhow::{Context, Error, Result, anyhow, bail};
 use clap::Args;
 
 use ralph_core::record::{
-    LogEntry, Outcome, RALPH, Session, SessionId, SessionName, SessionTotals, Status, TaskCounts,
-    did_you_mean, join_truncated,
+    Outcome, RALPH, Session, SessionId, SessionName, Status, TaskCounts, did_you_mean, join_truncated,
 };
 use ralph_project::feature;
 use ralph_store::{
@@ -74,7 +73,7 @@ impl SessionChoice {
 /// Returns all sessions that can be read, with the paths of their features.
 pub fn tips(store: &Store) -> Result<Vec<(SessionId, String)>> {
     let listing = store.listing(|_| true, &mut Vec::new())?;
-    let tips = listing.sessions().map(|session| (session.refs.session.clone(), session.feature.to_owned()));
+    let tips = listing.sessions().map(|session| (session.refs.session.clone(), session.feature.clone()));
     Ok(tips.collect())
 }
 
@@ -219,7 +218,7 @@ pub fn listing(store: &Store, choice: &SessionChoice) -> Result<(Listing, Sessio
     }
     if let (Some(wanted), None) = (&choice.feature, &settled.feature) {
         // The listing knows the features, and so no tip need be read for them.
-        let features = listing.sessions().map(|session| session.feature);
+        let features = listing.sessions().map(|session| session.feature.as_str());
         settled.feature = Some(recorded_feature(wanted, features, store)?.to_owned());
     }
     Ok((listing, settled))
@@ -245,7 +244,7 @@ pub fn with_shown(
         let is_of_concern = refs.as_ref().map_or(wanted.is_none(), |refs| {
             // What is broken of a session that can be listed concerns who reads that one.
             let is_later = named.is_none() && wanted.is_none_or(|wanted| refs.session > wanted.session);
-            wanted == Some(refs) || is_later && !listing.sessions().any(|session| session.refs == refs)
+            wanted == Some(refs) || is_later && !listing.sessions().any(|session| session.refs == *refs)
         });
         if is_of_concern {
             warn_left_out(error);
@@ -330,29 +329,25 @@ pub fn status(store: &Store, log: &SessionLog, running: &[Holder]) -> (Status, O
     (status, elsewhere)
 }
 
-/// Returns what the iterations of a session come to.
-pub fn totals(log: &SessionLog) -> SessionTotals {
-    SessionTotals::fold(log.id(), log.iterations())
-}
-
 /// Returns a session with what its log says of it by now: `session.json` is of its start if it has no end.
 pub fn describe(store: &Store, log: &SessionLog, running: &[Holder]) -> Result<Session> {
-    let (tip, away_ms) = (log.tip(), LogEntry::away_ms(&log.entries));
+    let (tip, view) = (log.tip(), log.view());
+    let totals = view.totals().clone();
     if tip.status().is_some()
         && let Some(session) = store.readable_session(tip)
     {
-        return Ok(Session { away_ms, runs: LogEntry::runs(&log.entries), ..session });
+        return Ok(Session { totals, ..session });
     }
     let begun = store.first_readable_session(log);
     let mut session = begun.with_context(|| format!("session {} has no readable start record", log.id()))?;
-    (session.away_ms, session.runs) = (away_ms, LogEntry::runs(&log.entries));
+    session.set_totals(totals);
     session.stop_reason = tip.stop_reason();
     session.limit = tip.limit();
     session.ended_by = tip.ended_by();
     session.status = status(store, log, running).0;
     // A resumption may have another.
-    let last = log.entries.iter().rfind(|entry| entry.kind().begins());
-    session.sandbox = last.and_then(|begin| store.readable_session(begin)).and_then(|begun| begun.sandbox);
+    session.sandbox =
+        view.last_begin().and_then(|begin| store.readable_session(begin)).and_then(|begun| begun.sandbox);
     if let Some(last) = log.iterations().next_back() {
         TaskCounts { done: session.tasks_done, open: session.tasks_remaining } = last.tasks();
     }
@@ -362,11 +357,5 @@ pub fn describe(store: &Store, log: &SessionLog, running: &[Holder]) -> Result<S
     let check = last.filter(|entry| entry.outcome() == Some(Outcome::Checked));
     let check = check.and_then(|entry| store.readable_iteration(entry));
     session.clean = check.and_then(|record| record.check().cloned()).map(Box::new);
-    let totals = totals(log);
-    (session.duration_ms, session.tokens) = (totals.took, totals.tokens);
-    let cost = totals.cost.total();
-    (session.cost_usd, session.cost_is_partial) = (cost.usd, cost.is_partial);
-    session.iterations_run = u32::try_from(totals.attempts).unwrap_or(u32::MAX);
-    (session.tasks_completed, session.closed) = (totals.closed.len(), totals.closed);
     Ok(session)
 }

@@ -8,7 +8,8 @@ use ralph_core::history::groups::{GroupedRun, Groups};
 use ralph_core::history::later_attempts::LaterAttempts;
 use ralph_core::history::state::CumulativeState;
 use ralph_core::history::stats::Stats;
-use ralph_core::record::{SessionId, SessionTotals, Summary};
+use ralph_core::record::{SessionId, Summary};
+use ralph_core::view::{FeatureView, SessionView};
 use ralph_store::{SessionLog, Store};
 use ralph_ui::stats::{write, write_captured};
 
@@ -37,7 +38,8 @@ pub fn run(args: &ReadArgs, context: &Context) -> Result<ExitCode> {
     if logs.is_empty() {
         note(sessions::nothing_recorded(store));
     }
-    let mut stats = Stats::of(logs.iter().flat_map(SessionLog::iterations));
+    let views: Vec<SessionView> = logs.iter().map(SessionLog::view).collect();
+    let mut stats = Stats::of(&FeatureView::of(&views));
     settle_done(&mut stats, context, store);
     let latest = logs.last();
     let entries: Vec<_> = latest.into_iter().flat_map(SessionLog::iterations).cloned().collect();
@@ -46,16 +48,12 @@ pub fn run(args: &ReadArgs, context: &Context) -> Result<ExitCode> {
     let later_attempts = later_attempts(store, &logs)?;
     let session = latest.map(|log| log.id().clone());
     let summary = summary::of_newest(context, latest.map(|log| (log.feature(), log.id())))?;
-    let mut totals = SessionTotals::default();
-    for log in &logs {
-        totals.add(&sessions::totals(log));
-    }
     // Whole records are read for them.
     let groups = if args.json.json { groups(store, &logs)? } else { Groups::default() };
     let report = Report { stats, groups, later_attempts, session, state, captured, summary };
     emit(args.json, &report, |out| {
         let mut text = Vec::new();
-        write(&mut text, &report.stats, &totals)?;
+        write(&mut text, &report.stats)?;
         write_captured(&mut text, &report.captured)?;
         write_folded(out, &text, context)
     })
@@ -64,7 +62,7 @@ pub fn run(args: &ReadArgs, context: &Context) -> Result<ExitCode> {
 /// A box that a person opened is in no record: what is done is open where the list of its feature says so.
 fn settle_done(stats: &mut Stats, context: &Context, store: &Store) {
     for of_feature in stats.tasks.chunk_by_mut(|one, next| one.feature == next.feature) {
-        let list = summary::list(context, store, &of_feature[0].feature, std::iter::empty());
+        let list = summary::list(context, store, &of_feature[0].feature, &[]);
         for task in of_feature {
             task.is_done &= list.find(&task.task).is_none_or(|item| item.done);
         }
@@ -78,7 +76,7 @@ fn groups(store: &Store, logs: &[SessionLog]) -> Result<Groups> {
     let (known, mut runs) = (store.circumstances(&reader), Vec::new());
     for log in logs {
         let mut offset = None;
-        for entry in &log.entries {
+        for entry in log.entries.iter() {
             if entry.kind().begins() {
                 offset = store.readable_session(entry).and_then(|it| it.environment?.utc_offset);
             } else if entry.has_run()

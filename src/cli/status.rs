@@ -160,7 +160,7 @@ fn look(
     let tasks = summary::without_optional(tasks, context);
     let shown = log.map(SessionLog::id);
     let hints = summary::hints(store, &feature.path);
-    let summary = summary::of_entries(context, &feature.path, &sessions, &tasks, &hints, shown)?;
+    let summary = summary::of_logs(context, &feature.path, &sessions, &tasks, &hints, shown)?;
     let session = log.map(|log| session_status(context, log, &summary, &hints, redactor)).transpose()?;
     let counts = summary.tasks;
     Ok(FeatureStatus {
@@ -210,8 +210,8 @@ fn session_status(
     let newest = begun.and_then(|entry| store.readable_session(entry));
     let mut shown = Shown {
         begun_at,
-        away_ms: LogEntry::away_ms(&log.entries),
-        runs: LogEntry::runs(&log.entries),
+        away_ms: totals.away_ms,
+        runs: totals.runs,
         began_red: newest.is_some_and(|session| session.began_red(totals.succeeded)),
         unmerged: unmerged.flatten().map(|(commits, command, _)| (commits, command)),
         max_cost: budget.max_cost,

@@ -6,14 +6,13 @@ use anyhow::Result;
 use tasklist::TaskList;
 
 use ralph_core::record::{
-    FailureClass, Hint, LogEntry, NeedKind, ObjectId, SessionFacts, SessionId, Summary, ValidationNow,
-    full_branch_name,
+    FailureClass, Hint, LogEntry, NeedKind, SessionId, Summary, ValidationNow, full_branch_name,
 };
-use ralph_core::summary::summarize;
+use ralph_core::view::{FeatureView, SessionView};
 use ralph_engine::redactor;
 use ralph_project::feature::FEATURE_FILE;
 use ralph_project::tasks;
-use ralph_store::{Hints, Listing, Store};
+use ralph_store::{Hints, Listing, SessionLog, Store};
 use ralph_ui::status::OpenQuestion;
 
 use super::Context;
@@ -54,12 +53,9 @@ pub fn of_rows(
         return of_rows(context, &all, feature, shown);
     }
     let store = context.store()?;
-    let sessions: Vec<_> = listing.sessions().rev().filter(|session| session.feature == feature).collect();
-    let newest = sessions.first().and_then(|session| session.entries().iter().rfind(|entry| entry.has_run()));
-    let entries = sessions.iter().flat_map(|session| session.entries().iter().rev());
-    let list = list(context, store, feature, entries.map(LogEntry::commit));
-    let (facts, hints) = (listing.facts_of(feature), hints(store, feature));
-    of_facts(context, feature, &facts, newest, &list, &hints, shown)
+    let (sessions, hints) = (listing.views_of(feature), hints(store, feature));
+    let list = list(context, store, feature, &sessions);
+    of_view(context, feature, &FeatureView::of(&sessions), &list, &hints, shown)
 }
 
 /// Returns what the newest validation of a feature said, and whether that holds for the files here, or on the branch of its
@@ -87,18 +83,18 @@ pub fn validation_now(
     now.map(Box::new)
 }
 
-/// The same, by what is counted of all sessions and the newest record of a run, with a list and hints.
-pub fn of_facts(
+/// The same, with a list and hints.
+pub fn of_view(
     context: &Context,
     feature: &str,
-    facts: &[SessionFacts<'_>],
-    newest: Option<&LogEntry>,
+    view: &FeatureView<'_>,
     list: &TaskList,
     hints: &[Hint],
     shown: Option<&SessionId>,
 ) -> Result<Summary> {
+    let newest = view.newest().and_then(SessionView::last_run);
     let remains = ralph_engine::remains(context.store()?, context.work_tree().ok(), newest);
-    let mut summary = summarize(feature, facts, list, hints, remains.as_ref(), shown);
+    let mut summary = view.summary(feature, list, hints, remains.as_ref(), shown);
     for back in ralph_engine::brought_back(context.store()?, context.work_tree().ok(), &summary) {
         summary.has_work_of(&back);
     }
@@ -113,18 +109,17 @@ pub fn of_facts(
     Ok(summary)
 }
 
-/// The same, by entries that a command has read already.
-pub fn of_entries(
+/// The same, by logs that a command has read already.
+pub fn of_logs(
     context: &Context,
     feature: &str,
-    sessions: &[impl AsRef<[LogEntry]>],
+    logs: &[SessionLog],
     list: &TaskList,
     hints: &[Hint],
     shown: Option<&SessionId>,
 ) -> Result<Summary> {
-    let newest = sessions.last().and_then(|log| log.as_ref().iter().rfind(|entry| entry.has_run()));
-    let facts: Vec<_> = sessions.iter().filter_map(|log| SessionFacts::of_entries(log.as_ref())).collect();
-    let summary = of_facts(context, feature, &facts, newest, list, hints, shown)?;
+    let sessions: Vec<SessionView> = logs.iter().map(SessionLog::view).collect();
+    let summary = of_view(context, feature, &FeatureView::of(&sessions), list, hints, shown)?;
     let listing = context.store()?.listing(|_| true, &mut Vec::new())?;
     Ok(Summary { validation: validation_now(context, &listing, feature, shown), ..summary })
 }
@@ -146,19 +141,17 @@ pub fn questions_elsewhere(context: &Context, feature: &str) -> Result<Vec<OpenQ
     let store = context.store()?;
     let listing = store.listing(|_| true, &mut Vec::new())?;
     let others: BTreeSet<&str> =
-        listing.sessions().map(|session| session.feature).filter(|path| *path != feature).collect();
+        listing.sessions().map(|session| session.feature.as_str()).filter(|path| *path != feature).collect();
     let mut questions = Vec::new();
     for path in others {
-        let facts = listing.facts_of(path);
+        let sessions = listing.views_of(path);
         let asks = |one: &LogEntry| one.failure_class().is_some_and(FailureClass::is_question);
         // Most features never asked: their lists need not be read.
-        if !facts.iter().flat_map(|session| session.iterations.iter().copied()).any(asks) {
+        if !sessions.iter().flat_map(SessionView::iterations).any(asks) {
             continue;
         }
-        let rows = listing.sessions().rev().filter(|session| session.feature == path);
-        let entries = rows.flat_map(|session| session.entries().iter().rev());
-        let list = list(context, store, path, entries.map(LogEntry::commit));
-        let summary = summarize(path, &facts, &list, &hints(store, path), None, None);
+        let list = list(context, store, path, &sessions);
+        let summary = FeatureView::of(&sessions).summary(path, &list, &hints(store, path), None, None);
         let asking = summary.needs_you.iter().filter(|need| need.why == NeedKind::Asks);
         questions.extend(asking.filter_map(|need| {
             let task = need.task.clone()?;
@@ -175,19 +168,15 @@ pub fn hints(store: &Store, feature: &str) -> Vec<Hint> {
 }
 
 /// Returns the task list of a feature: as it is now, where its newest session works in a lane on that branch; else as the
-/// newest of the records `commits` has it, else an empty one.
-pub fn list(
-    context: &Context,
-    store: &Store,
-    feature: &str,
-    commits: impl Iterator<Item = ObjectId>,
-) -> TaskList {
+/// newest record of these sessions has it, else an empty one.
+pub fn list(context: &Context, store: &Store, feature: &str, sessions: &[SessionView]) -> TaskList {
     let present = context.recorded_feature_to_read(feature);
     if let Ok(list) = present.and_then(|feature| tasks::read(&feature.files, &feature.tasks_path)) {
         return without_optional(list, context);
     }
     // A clone may have the records alone.
-    let mut recorded = commits.filter_map(|commit| store.file(&commit, "tasks.md").ok().flatten());
+    let entries = sessions.iter().rev().flat_map(|session| session.entries.iter().rev());
+    let mut recorded = entries.filter_map(|entry| store.file(&entry.commit(), "tasks.md").ok().flatten());
     let list = recorded.next().and_then(|bytes| tasks::parse(&bytes).ok()).unwrap_or_default();
     without_optional(list, context)
 }

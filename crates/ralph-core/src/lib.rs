@@ -9,4 +9,4 @@ pub mod history;
 pub mod judge;
 pub mod progress;
 pub mod record;
-pub mod summary;
+pub mod view;

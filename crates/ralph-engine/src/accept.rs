@@ -11,10 +11,10 @@ use ralph_core::config::{Commits, Pass};
 use ralph_core::judge::{KnownFailures, known_failures};
 use ralph_core::record::{
     Acceptance, ArtifactStatus, Event, Evidence, ExitReason, FailureClass, Flag, FlagCode, Iteration,
-    LogEntry, ObjectId, Outcome, RALPH, RecordKind, Refusal, Session, SessionFacts, SessionId, Status,
-    StopReason, Task, TaskName, Timestamp, Validation, join_files,
+    LogEntry, ObjectId, Outcome, RALPH, RecordKind, Refusal, Session, SessionId, Status, StopReason, Task,
+    TaskName, Timestamp, Validation, join_files,
 };
-use ralph_core::summary::work_gone;
+use ralph_core::view::{FeatureView, SessionView};
 use ralph_project::tasks::{self, set_marks};
 use ralph_store::{
     Begin, Control, Identity, PutBack, PutBackKind, RestorePoint, SessionLog, SessionQuery, SessionRefs,
@@ -125,9 +125,9 @@ pub fn answer(
     drop_undone(&mut past);
     let standing = match word {
         Word::Accept { .. } => {
-            let facts: Vec<_> =
-                sessions.iter().filter_map(|log| SessionFacts::of_entries(&log.entries)).collect();
-            let is_gone = work_gone(&facts, &list).iter().any(|gone| gone.task == item.name);
+            let views: Vec<SessionView> = sessions.iter().map(SessionLog::view).collect();
+            let work_gone = FeatureView::of(&views).work_gone(&list);
+            let is_gone = work_gone.iter().any(|gone| gone.task == item.name);
             to_accept(plan, item, &past, is_gone)?
         }
         Word::Reopen => to_reopen(item)?,

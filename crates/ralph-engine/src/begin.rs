@@ -11,7 +11,7 @@ use ralph_core::config::{OnQuestion, Settings, Unit, Until};
 use ralph_core::history::History;
 use ralph_core::record::{
     Artifact, ArtifactStatus, Baseline, Durations, Event, Hint, Iteration, LogEntry, Outcome, ProjectFolders,
-    RecordKind, Refusal, SCHEMA, Session, SessionId, Status, Timestamp, Tokens,
+    RecordKind, Refusal, SCHEMA, Session, SessionId, SessionTotals, Status, Timestamp, Tokens,
 };
 use ralph_git::worktree::WorkTree;
 use ralph_os::clock::Clock;
@@ -144,8 +144,8 @@ impl<'a> Running<'a> {
         let last = earlier.and_then(|log| log.entries.iter().rev().find_map(LogEntry::iteration));
         let redactor = redactor(settings)?;
         // No secret is in names of tasks that count, and JSON does not have them.
-        let session =
-            Session { closed: std::mem::take(&mut session.closed), ..redacted(&redactor, &session)? };
+        let totals = std::mem::take(&mut session.totals);
+        let session = Session { totals, ..redacted(&redactor, &session)? };
         let last_check_ms = session.clean.as_ref().map(|last| last.duration_ms);
         let place = place(plan, &session);
         let spool = Spool::create(plan.work_tree, &place)?;
@@ -374,9 +374,7 @@ fn new_session(
         max_iterations: plan.config.settings.max_iterations,
         iterations_run: 0,
         tasks_completed: 0,
-        closed: BTreeSet::new(),
-        away_ms: 0,
-        runs: 1,
+        totals: SessionTotals::default(),
         closed_parents: Vec::new(),
         tasks_done: tasks.counts().done,
         tasks_remaining: tasks.counts().open,
@@ -423,11 +421,12 @@ fn restore_from_log(
     history: &mut History,
 ) -> Vec<Iteration> {
     session.started_at = log.entries[0].started_at();
+    session.set_totals(log.view().totals().clone());
     let mut begun = log.entries.iter().rev().filter(|entry| entry.kind().begins());
     let begun = begun.find_map(|entry| plan.store.readable_session(entry));
     session.legacy_failures = begun.and_then(|begun| begun.legacy_failures);
     let mut recorded = Vec::new();
-    for entry in &log.entries {
+    for entry in log.entries.iter() {
         if entry.kind().begins() {
             let begun = plan.store.readable_session(entry);
             history.begin_with(begun.as_ref().and_then(|begun| failure_before(plan.job.until, begun)));
@@ -443,7 +442,6 @@ fn restore_from_log(
             history.push_entry(entry);
             continue;
         };
-        session.add(&iteration);
         history.push(&iteration);
         narrow(&mut session.legacy_failures, &iteration);
         recorded.push(iteration);

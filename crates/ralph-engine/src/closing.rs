@@ -11,7 +11,7 @@ use ralph_core::progress::progress_txt;
 use ralph_core::record::{
     Changes, Closing, DiffStat, Need, NeedKind, ObjectId, Outcome, Session, Status, Unfinished,
 };
-use ralph_core::summary::{not_done, summarize};
+use ralph_core::view::{FeatureView, not_done};
 use ralph_git::worktree::{ChangedFile, PrivateIndex};
 use ralph_store::{Hints, SessionLog, SessionRefs};
 
@@ -94,12 +94,13 @@ impl Running<'_> {
         let not_done = not_done(log.iterations(), tasks);
         let feature = &self.session.feature;
         let listing = self.plan.store.listing(|_| true, &mut Vec::new())?;
-        let sessions = listing.facts_of(feature);
+        let sessions = listing.views_of(feature);
         let hints = Hints::of(self.plan.store.repository(), feature).list()?;
         let shown = Some(&self.session.id);
         let last = self.state.next.checked_sub(1).filter(|last| *last > 0);
         let remains = last.map(|last| self.past.left_behind.remains(self.plan, &self.session, last));
-        let mut summary = summarize(feature, &sessions, tasks, &hints, remains.as_ref(), shown);
+        let view = FeatureView::of(&sessions);
+        let mut summary = view.summary(feature, tasks, &hints, remains.as_ref(), shown);
         let own = self.own_files();
         let now = listing.validation_now(self.plan.store, feature, shown, |_, entry, left_out| {
             let snapshot = entry.snapshot()?;

@@ -59,8 +59,8 @@ use tasklist::TaskList;
 
 use ralph_core::config::{Settings, Until};
 use ralph_core::record::{
-    ArtifactStatus, Baseline, Closing, Event, GitStateKind, Iteration, LogEntry, RALPH, Refusal, Scope,
-    Session, Status, StopReason, Task, TaskCounts, TaskName, join_files, join_truncated,
+    ArtifactStatus, Baseline, Closing, Event, GitStateKind, Iteration, RALPH, Refusal, Scope, Session,
+    Status, StopReason, Task, TaskCounts, TaskName, join_files, join_truncated,
 };
 use ralph_git::worktree::WorkTree;
 use ralph_project::feature::Feature;
@@ -492,9 +492,9 @@ impl Running<'_> {
         let is_untried = self.leaves_untried(reason);
         let closing = Closing { why, hint, next, is_untried, ..self.closing(tasks.as_deref()) };
         // What cannot be read was said with the rest.
-        let log = self.log().ok().flatten();
-        self.session.away_ms = log.as_ref().map_or(0, |log| LogEntry::away_ms(&log.entries));
-        self.session.runs = log.map_or(0, |log| LogEntry::runs(&log.entries));
+        if let Ok(Some(log)) = self.log() {
+            self.session.totals = log.view().totals().clone();
+        }
         let session = Box::new(self.session.clone());
         (self.say)(&Event::SessionEnded { session, commit, closing: Box::new(closing) });
         if is_settled {

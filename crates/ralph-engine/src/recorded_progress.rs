@@ -49,7 +49,7 @@ fn each_text(
     mut each: impl FnMut(Option<Vec<u8>>, Option<Vec<u8>>),
 ) -> Result<()> {
     let reader = store.reader()?;
-    for entry in &log.entries {
+    for entry in log.entries.iter() {
         let [base, text] =
             ["progress.base.md", "progress.md"].map(|path| readable(store, &reader, entry, path));
         each(base, text);

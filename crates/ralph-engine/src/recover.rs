@@ -13,8 +13,8 @@ use ralph_core::config::Completion;
 use ralph_core::progress::cause;
 use ralph_core::progress::progress_txt::{self, CatchUp};
 use ralph_core::record::{
-    ArtifactStatus, Durations, EndedBy, Event, ExitReason, IfThere, Interrupter, Iteration, ObjectId, RALPH,
-    RecordKind, Refusal, Session, Status, StopReason, TaskCounts, Tokens, join_files,
+    ArtifactStatus, EndedBy, Event, ExitReason, IfThere, Interrupter, Iteration, ObjectId, RALPH, RecordKind,
+    Refusal, Session, Status, StopReason, TaskCounts, join_files,
 };
 use ralph_os::process;
 use ralph_project::project_files::MAX_TASK_LIST_BYTES;
@@ -316,20 +316,9 @@ fn interrupted(
 /// Returns the session as its end record has to describe it, from its log.
 pub(super) fn ended(plan: &LoopInputs<'_>, place: &SpoolMeta, log: &SessionLog) -> Result<Session> {
     let mut session = place.begun.clone();
-    let mut totals = Session {
-        iterations_run: 0,
-        tasks_completed: 0,
-        closed: BTreeSet::new(),
-        duration_ms: Durations::default(),
-        tokens: Tokens::default(),
-        cost_usd: None,
-        ..session.clone()
-    };
-    for entry in log.iterations() {
-        if let Some(iteration) = plan.store.readable_iteration(entry) {
-            totals.add(&iteration);
-        }
-        TaskCounts { done: session.tasks_done, open: session.tasks_remaining } = entry.tasks();
+    session.set_totals(log.view().totals().clone());
+    if let Some(last) = log.iterations().next_back() {
+        TaskCounts { done: session.tasks_done, open: session.tasks_remaining } = last.tasks();
     }
     // The spool has the session as it was before its validation ran.
     let begun = log.entries.iter().rfind(|entry| entry.kind().begins());
@@ -339,12 +328,6 @@ pub(super) fn ended(plan: &LoopInputs<'_>, place: &SpoolMeta, log: &SessionLog) 
     session.stop_reason = Some(StopReason::Interrupted);
     session.ended_by = Some(EndedBy { by: Interrupter::Killed, signal: None });
     session.artifact.status = ArtifactStatus::Draft;
-    session.iterations_run = totals.iterations_run;
-    session.tasks_completed = totals.tasks_completed;
-    session.duration_ms = totals.duration_ms;
-    session.tokens = totals.tokens;
-    session.cost_usd = totals.cost_usd;
-    session.cost_is_partial = totals.cost_is_partial;
     redacted(&redactor_of(&place.redaction_rules, &place.redaction_allow)?, &session)
 }
 

@@ -45,7 +45,7 @@ pub fn replay(plan: &LoopInputs<'_>, log: &SessionLog, max_iterations: u32) -> R
     let mut begin = None;
     let mut baseline_failure = None;
     let mut legacy_failures = None;
-    for entry in &log.entries {
+    for entry in log.entries.iter() {
         if entry.kind().begins() {
             begin = Some(entry);
             let session = store.readable_session(entry);

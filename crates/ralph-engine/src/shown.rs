@@ -41,8 +41,8 @@ impl EventRedactor {
         match &mut event {
             Event::IterationRecorded { record, .. } => **record = redacted(&self.redactor, record.as_ref())?,
             Event::SessionEnded { session, .. } => {
-                let (away_ms, runs) = (session.away_ms, session.runs);
-                **session = Session { away_ms, runs, ..redacted(&self.redactor, session.as_ref())? };
+                let totals = std::mem::take(&mut session.totals);
+                **session = Session { totals, ..redacted(&self.redactor, session.as_ref())? };
             }
             _ => {}
         }

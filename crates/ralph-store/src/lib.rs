@@ -48,7 +48,7 @@ pub use local::spool::{Begin, Draft, Slot, Spool, SpoolMeta, Tips, names};
 pub use maintenance::{MIN_LOOSE_TO_PACK, Maintenance, loose_objects};
 pub use message::Snapshot;
 pub use objects::{Quarantine, Signature};
-pub use reading::listing::{Listing, SessionRows, UnreadableSession};
+pub use reading::listing::{ListedSession, Listing, UnreadableSession};
 pub use reading::range_read::{Ask, FilePart};
 pub use reading::reader::RecordReader;
 pub use reading::search::{Matcher, Search, line};

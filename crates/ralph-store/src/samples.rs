@@ -1,12 +1,10 @@
 //! Records to test with.
 
-use std::collections::BTreeSet;
-
 use failure_excerpt::Tally;
 
 use ralph_core::record::{
     Artifact, ArtifactStatus, Durations, Evidence, Flag, FlagCode, GoneHow, GoneTask, Iteration, Outcome,
-    SCHEMA, Session, SessionId, Status, Timestamp, Tokens, samples,
+    SCHEMA, Session, SessionId, SessionTotals, Status, Timestamp, Tokens, samples,
 };
 
 pub fn session_id() -> SessionId {
@@ -31,9 +29,7 @@ pub fn session() -> Session {
         max_iterations: 10,
         iterations_run: 0,
         tasks_completed: 0,
-        closed: BTreeSet::new(),
-        away_ms: 0,
-        runs: 0,
+        totals: SessionTotals::default(),
         tasks_done: 12,
         tasks_remaining: 18,
         duration_ms: Durations::default(),

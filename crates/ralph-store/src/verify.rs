@@ -358,7 +358,7 @@ fn verify_chain(log: &SessionLog, is_deep: bool, verified: &mut VerifyReport) {
     }
     let mut next = if log.is_whole() { Some(1) } else { None };
     let mut before: Option<&LogEntry> = None;
-    for entry in &log.entries {
+    for entry in log.entries.iter() {
         let refs = SessionRefs::new(entry.feature(), entry.session());
         if refs != log.refs {
             verified.found(log, Some(entry), format!("it is a record of {}", refs.log()));

@@ -4,7 +4,7 @@ use indexmap::IndexMap;
 
 use ralph_core::record::{
     Closing, Cost, CostTotals, CutShort, EndedBy, FailureClass, Interruption, Limit, Need, NeedKind, NotDone,
-    Outcome, Session, SessionTotals, Status, StopReason, Summary, TaskName, TaskStates,
+    Session, SessionTotals, Status, StopReason, Summary, TaskName, TaskStates,
 };
 
 use super::local_time::clock;
@@ -56,7 +56,7 @@ pub fn attempts_and_failures(totals: &SessionTotals, summary: &Summary) -> Strin
     let own = summary.session.as_ref().map(|part| &part.id);
     let solved = match summary.sessions {
         1 => summary.causes.solved_attempts,
-        _ => summary.solved_attempts.iter().filter(|(id, _)| Some(id) == own).count(),
+        _ => summary.solved_attempts.iter().filter(|attempt| Some(&attempt.session) == own).count(),
     };
     let cost = totals.cost.failed_usd.filter(|usd| *usd > 0.0);
     let cost = cost.map_or(String::new(), |usd| format!(" ({} in failed ones)", Cost::of(usd)));
@@ -119,8 +119,7 @@ pub fn why_cut_short(by: Interruption, failure_class: Option<FailureClass>) -> &
 
 /// Returns what cut an agent run short, by what is recorded of its end.
 pub fn interruption(failure_class: Option<FailureClass>, agent_exit: Option<i32>) -> &'static str {
-    let by = Interruption::of(Outcome::Interrupted, failure_class, agent_exit);
-    why_cut_short(by.unwrap_or(Interruption::Person), failure_class)
+    why_cut_short(Interruption::of_end(failure_class, agent_exit), failure_class)
 }
 
 /// `asks: may a card belong to two boards?`: what a failure says of itself.

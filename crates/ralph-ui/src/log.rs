@@ -7,10 +7,8 @@ use anyhow::Result;
 use serde::ser::SerializeSeq as _;
 use serde::{Serialize, Serializer};
 
-use ralph_core::record::{
-    Circumstances, DiffStat, FlagCode, LogEntry, Outcome, SessionId, SessionTotals, Status, Summary,
-    TaskCounts, Timestamp,
-};
+use ralph_core::record::{Circumstances, DiffStat, FlagCode, LogEntry, Outcome, Status, Summary};
+use ralph_core::view::SessionView;
 use ralph_store::RemoteRun;
 
 use super::ending::{attempts, cost, cut_short_words, failure, feature_name};
@@ -35,15 +33,11 @@ const INDENT: &str = "      ";
 /// A session, counted from its records, with the iterations of it that are to be listed.
 #[derive(Debug)]
 pub struct Listed<'a> {
-    pub id: SessionId,
-    pub feature: String,
-    pub started_at: Option<Timestamp>,
-    pub last_at: Option<Timestamp>,
+    pub session: &'a SessionView,
+    pub feature: &'a str,
     pub status: Status,
     /// How it ended, in a word or few.
     pub ended: String,
-    pub totals: SessionTotals,
-    pub tasks: TaskCounts,
     /// Set if it runs on another machine.
     pub elsewhere: Option<RemoteRun>,
     /// `2 need you: T034 asks, T019 fails`, of the newest session.
@@ -90,10 +84,8 @@ struct ListRow {
 impl Listed<'_> {
     /// Returns it as a row of the table of sessions.
     pub fn night(&self) -> NightRow {
-        let started_at = self.started_at.unwrap_or(Timestamp::from_seconds(0));
         let ended = if self.elsewhere.is_some() { "running elsewhere" } else { &self.ended };
-        let ended = ended.to_owned();
-        NightRow::new(&self.id, &self.feature, started_at, self.status, &self.totals, self.tasks, ended)
+        NightRow::new(self.session, self.feature, self.status, ended.to_owned())
     }
 }
 
@@ -169,7 +161,8 @@ fn what_happened(listed: &Listed<'_>, row: &LogEntry) -> String {
         }
         Some(Outcome::Skipped) => "given up".to_owned(),
         Some(Outcome::Interrupted) => {
-            let cut_short = listed.totals.cut_short.iter().find(|cut| cut.iteration == row.number());
+            let cut_short =
+                listed.session.totals().cut_short.iter().find(|cut| cut.iteration == row.number());
             cut_short.map_or_else(|| "cut short".to_owned(), cut_short_words)
         }
         Some(Outcome::Checked) if row.task().is_some() => {
@@ -193,7 +186,7 @@ pub fn attempts_of(sessions: &[Listed<'_>], screen: Screen) -> Vec<String> {
 pub fn flagged_of(sessions: &[Listed<'_>], screen: Screen) -> Vec<String> {
     let sessions = sessions.iter().map(|listed| {
         let mut lines = head(listed, screen);
-        let newest = Some(&listed.id).filter(|_| listed.is_newest);
+        let newest = Some(&listed.session.id).filter(|_| listed.is_newest);
         for row in &listed.rows {
             let (look, mark) = sign_of(listed, row);
             let task = row.task().map_or(String::new(), one_line);
@@ -204,7 +197,7 @@ pub fn flagged_of(sessions: &[Listed<'_>], screen: Screen) -> Vec<String> {
             let lead = format!("{:>NUMBER$}  {mark} {task}  ", row.number());
             let flag = screen.hanging(&lead, &one_line(&words));
             lines.extend(screen.paint_start(look, &format!("{mark} {task}"), flag));
-            lines.push(format!("{INDENT}→ {}", diff_command(&listed.id, row.number(), newest)));
+            lines.push(format!("{INDENT}→ {}", diff_command(&listed.session.id, row.number(), newest)));
         }
         let is_left_out = |number: &&u32| listed.rows.iter().all(|row| row.number() != **number);
         let silent = listed.moot.iter().filter(is_left_out);
@@ -225,8 +218,8 @@ fn listed_rows(listed: &Listed<'_>, screen: Screen) -> Vec<String> {
     if screen.width < usize::MAX && !rows.is_empty() {
         lines.push(screen.paint(Look::Dim, &columns_of.header()));
     }
-    let start = listed.started_at.map(day);
-    let (mut day, mut phase) = (start.as_ref(), None);
+    let start = day(listed.session.started_at());
+    let (mut day, mut phase) = (Some(&start), None);
     for (row, of) in rows.iter().zip(&listed.rows) {
         let new_day = Some(&row.day).filter(|_| day != Some(&row.day));
         let new_phase = row.phase.as_ref().filter(|name| phase != Some(*name));
@@ -324,7 +317,7 @@ fn match_line((place, line): &MatchingLine, screen: Screen) -> String {
 pub fn names(sessions: &[Listed<'_>], screen: Screen) -> Vec<String> {
     let rows = sessions.iter().flat_map(|listed| listed.rows.iter().map(move |row| (listed, row)));
     let lines = rows.map(|(listed, row)| {
-        let name = format!("{}:{}", listed.id, row.number());
+        let name = format!("{}:{}", listed.session.id, row.number());
         let (look, mark) = sign_of(listed, row);
         let room = screen.width.saturating_sub(columns(&name) + 4).max(MIN_TEXT);
         let story = cut(&one_line(story(row.subject())), room);
@@ -335,30 +328,31 @@ pub fn names(sessions: &[Listed<'_>], screen: Screen) -> Vec<String> {
 
 /// Which session it is, when it was, and how it went.
 fn head(listed: &Listed<'_>, screen: Screen) -> Vec<String> {
-    let Listed { feature, totals, tasks, .. } = listed;
+    let (session, tasks) = (listed.session, listed.session.tasks());
+    let totals = session.totals();
     let state = match &listed.elsewhere {
         Some(elsewhere) => one_line(&describe_remote_run(elsewhere)),
         None => listed.ended.clone(),
     };
-    let span = listed.started_at.zip(listed.last_at).map(|(from, to)| span_of(from, to));
+    let span = span_of(session.started_at(), session.last_at());
     let done = format!("{} of {} done", tasks.done, tasks.done + tasks.open);
-    let mut parts: Vec<String> = span.into_iter().chain([done, state]).collect();
+    let mut parts = vec![span, done, state];
     // What it ended with says it already, where that is all.
     let is_said = |words: &String| words.split_once(": ").is_some_and(|(_, names)| names == listed.ended);
     parts.extend(listed.needs_you.clone().filter(|words| !is_said(words)));
     parts.push(attempts(totals));
     parts.extend(cost(&totals.cost));
     parts.extend(listed.changes.map(files_and_lines));
-    parts.push(listed.id.to_string());
-    screen.named_parts(&one_line(feature_name(feature)), &parts)
+    parts.push(session.id.to_string());
+    screen.named_parts(&one_line(feature_name(listed.feature)), &parts)
 }
 
 /// What needs somebody, and what was claimed in vain, behind a blank line.
 fn below(listed: &Listed<'_>, screen: Screen) -> Vec<String> {
     let Some(summary) = &listed.summary else { return Vec::new() };
-    let newest = Some(&listed.id).filter(|_| listed.is_newest);
+    let newest = Some(&listed.session.id).filter(|_| listed.is_newest);
     let mut lines = rows(summary, newest, screen);
-    let claims = false_claims(&listed.totals.false_claims);
+    let claims = false_claims(&listed.session.totals().false_claims);
     lines.extend(claims.iter().flat_map(|words| screen.hanging("  ", words)));
     if !lines.is_empty() {
         lines.insert(0, String::new());
@@ -479,7 +473,9 @@ mod tests {
     #[test]
     fn a_night_is_told_attempt_by_attempt_in_every_width() {
         let session = samples::session("failed", Some("stuck"), (31, 4));
-        let lines = NIGHT.map(line);
+        let mut lines = NIGHT.map(line);
+        lines[0].set(Field::Started, lines[0].ended_at().ms());
+        let view = SessionView::of(&session.id, lines);
         let need = |why, task: &str, cause: &str| Need {
             why,
             task: Some(task.to_owned()),
@@ -505,22 +501,17 @@ mod tests {
         };
         let mut shown = String::new();
         for (width, name) in [(80, "80 columns"), (40, "40 columns"), (usize::MAX, "piped")] {
-            let rows: Vec<&LogEntry> = lines.iter().collect();
             let listed = Listed {
-                id: session.id.clone(),
-                feature: session.feature.clone(),
-                started_at: Some(rows[0].ended_at()),
-                last_at: rows.last().map(|row| row.ended_at()),
+                session: &view,
+                feature: &session.feature,
                 status: Status::Failed,
                 ended: "T009 asks, T019 fails".to_owned(),
-                totals: SessionTotals::fold(&session.id, rows.iter().copied()),
-                tasks: TaskCounts { done: 31, open: 4 },
                 elsewhere: None,
                 needs_you: needs_you(&summary()),
                 is_newest: true,
                 summary: Some(summary()),
                 changes: Some(DiffStat { files: 53, added: 1411, removed: 0 }),
-                rows,
+                rows: view.entries.iter().collect(),
                 repeats: HashMap::from([(3, 2)]),
                 solved_failures: BTreeSet::from([2, 3]),
                 moot: BTreeSet::new(),

@@ -4,8 +4,10 @@ use serde::Serialize;
 
 use ralph_core::record::{
     Cost, EndedBy, Limit, LogEntry, Need, NeedKind, RALPH, SessionId, SessionTotals, Status, StopReason,
-    Summary, TaskCounts, TaskName, Timestamp, join_truncated,
+    Summary, TaskName, join_truncated,
 };
+
+use ralph_core::view::SessionView;
 
 use super::ending::{done, feature_name, limit_of, state};
 use super::local_time::{day, short_day};
@@ -40,19 +42,12 @@ pub struct NightRow {
 }
 
 impl NightRow {
-    /// `tasks` are those of the list at its end, `ended` says how it ended.
-    pub fn new(
-        id: &SessionId,
-        feature: &str,
-        started_at: Timestamp,
-        status: Status,
-        totals: &SessionTotals,
-        tasks: TaskCounts,
-        ended: String,
-    ) -> Self {
+    /// `ended` says how it ended.
+    pub fn new(session: &SessionView, feature: &str, status: Status, ended: String) -> Self {
+        let (totals, tasks) = (session.totals(), session.tasks());
         let cost = Cost { usd: totals.cost.usd, is_partial: false };
         let cells = [
-            day(started_at),
+            day(session.started_at()),
             one_line(feature_name(feature)),
             format!("+{}", grouped(totals.closed.len() as u64)),
             format!("{} of {}", grouped(tasks.done as u64), grouped((tasks.done + tasks.open) as u64)),
@@ -60,7 +55,7 @@ impl NightRow {
             format!("{} of {}", grouped(totals.failed as u64), grouped(totals.attempts as u64)),
             ended,
         ];
-        Self { id: id.clone(), status, cells }
+        Self { id: session.id.clone(), status, cells }
     }
 }
 
@@ -242,7 +237,8 @@ fn table(rows: &[NightRow], screen: Screen) -> Vec<String> {
 mod tests {
     use super::*;
     use crate::style::Paint;
-    use ralph_core::record::{CostTotals, TaskStates};
+    use ralph_core::record::samples::log_entries;
+    use ralph_core::record::{Field, TaskStates, Timestamp};
 
     fn id(number: u32) -> SessionId {
         SessionId::new(Timestamp::from_seconds(1_795_294_626 + i64::from(number) * 86_400), number)
@@ -298,12 +294,16 @@ mod tests {
             needs_you: vec![need(NeedKind::Fails, "T005", "search › finds: expected 3, received 2")],
             ..Summary::default()
         };
-        let row = |number, feature: &str, usd, done, ended: &str| {
-            let cost = CostTotals { usd, ..CostTotals::default() };
-            let totals = SessionTotals { attempts: 6, failed: 3, cost, ..SessionTotals::default() };
-            let tasks = TaskCounts { done, open: 5 - done };
-            let started_at = Timestamp::from_seconds(1_795_294_626 + i64::from(number) * 86_400);
-            NightRow::new(&id(number), feature, started_at, Status::Failed, &totals, tasks, ended.to_owned())
+        let row = |number, feature: &str, usd: Option<f64>, done: usize, ended: &str| {
+            let mut entries = log_entries("T1- T1- T1- T1+ T2+ T3+");
+            for entry in &mut entries {
+                entry.set(Field::Tasks, format!("done={done} open={}", 5 - done));
+                entry.set(Field::Started, (1_795_294_626 + i64::from(number) * 86_400) * 1000);
+            }
+            if let Some(usd) = usd {
+                entries[0].set(Field::CostUsd, usd);
+            }
+            NightRow::new(&SessionView::of(&id(number), entries), feature, Status::Failed, ended.to_owned())
         };
         let rows = [
             row(2, "specs/003-search", Some(10.33), 4, "T005 fails"),

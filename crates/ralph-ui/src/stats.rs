@@ -4,7 +4,6 @@ use std::io::{self, Write};
 
 use ralph_core::history::captures::Captured;
 use ralph_core::history::stats::{Cause, Counts, Stats};
-use ralph_core::record::SessionTotals;
 
 use super::ending::{attempts, cost};
 use super::style::{counted, cut, duration, grouped, joined, listed, one_line};
@@ -16,9 +15,9 @@ const CAUSES: usize = 3;
 const CAUSE_WIDTH: usize = 60;
 const MAX_TASKS: usize = 3;
 
-/// Writes the numbers of all sessions, whose records come to `totals`.
-pub fn write(out: &mut impl Write, stats: &Stats, totals: &SessionTotals) -> io::Result<()> {
-    let Stats { counts, tokens, duration_ms, .. } = stats;
+/// Writes the numbers of all sessions.
+pub fn write(out: &mut impl Write, stats: &Stats) -> io::Result<()> {
+    let Stats { totals, counts, tokens, duration_ms, .. } = stats;
     let Counts { runs, success, failure, repeated, .. } = counts;
     let sessions = counted(stats.sessions as u64, "session");
     writeln!(out, "{} in {sessions}: {success} succeeded, {failure} failed", attempts(totals))?;
@@ -84,11 +83,12 @@ pub fn write_captured(out: &mut impl Write, captured: &[Captured]) -> io::Result
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ralph_core::view::FeatureView;
 
     #[test]
     fn nothing_recorded_is_told_in_two_lines() {
         let mut out = Vec::new();
-        write(&mut out, &Stats::of(&[]), &SessionTotals::default()).unwrap();
+        write(&mut out, &Stats::of(&FeatureView::of(&[]))).unwrap();
         let text = String::from_utf8(out).unwrap();
         assert_eq!(text.lines().count(), 2, "{text}");
     }

@@ -10,17 +10,17 @@ use serde_json::Value;
 
 use ralph_agent::answer::recorded_parser;
 use ralph_core::record::{
-    AgentEvent, Hint, Iteration, LogEntry, ObjectId, Outcome, RALPH, Session, SessionId, SessionTotals,
-    Summary, Task,
+    AgentEvent, Hint, Iteration, LogEntry, ObjectId, Outcome, RALPH, Session, SessionId, Summary, Task,
 };
+use ralph_core::view::{FeatureView, SessionView};
 use ralph_git::worktree::ChangedFile;
 use ralph_os::process::Tool;
 use ralph_store::{
-    Ask, Control, FilePart, Holder, LoopLock, SessionQuery, SessionRefs, SessionRows, Spool, Store,
+    Ask, Control, FilePart, Holder, ListedSession, LoopLock, SessionQuery, SessionRefs, Spool, Store,
 };
 use ralph_ui::review::Review;
 use ralph_ui::tui::{
-    Answer, Attempt, Backend, DiffTarget, Feature, File, InFlight, Live, Night, Overview, Place, Request,
+    Answer, Backend, DiffTarget, Feature, File, InFlight, Live, Night, Overview, Place, Request,
     SessionDetail, Stream, rows_of_text,
 };
 
@@ -184,37 +184,31 @@ impl Records {
         let mut unread = Vec::new();
         let listing = self.store.listing(|_| true, &mut unread)?;
         let unreadable: Vec<Error> = unread.into_iter().map(|(_, error)| error).collect();
-        let mut by_feature: Vec<(String, Vec<SessionRows<'_>>)> = Vec::new();
-        for rows in listing.sessions() {
-            if !self.wanted.is_for(&rows.refs.session, rows.feature) {
-                continue;
-            }
-            match by_feature.iter_mut().find(|(path, _)| path == rows.feature) {
-                Some((_, sessions)) => sessions.push(rows),
-                None => by_feature.push((rows.feature.to_owned(), vec![rows])),
+        let mut by_feature: Vec<(String, Vec<&ListedSession>)> = Vec::new();
+        for session in listing.sessions().filter(|one| self.wanted.is_for(&one.refs.session, &one.feature)) {
+            match by_feature.iter_mut().find(|(path, _)| *path == session.feature) {
+                Some((_, sessions)) => sessions.push(session),
+                None => by_feature.push((session.feature.clone(), vec![session])),
             }
         }
         seen.ends.clear();
         (seen.features, seen.inputs) = (Vec::new(), Vec::new());
         for (path, sessions) in by_feature {
             let stamp = self.list_stamp(&path);
-            let commits = sessions.iter().rev().flat_map(|rows| rows.entries().iter().rev());
-            let list = summary::list(&self.context, &self.store, &path, commits.map(LogEntry::commit));
+            let views: Vec<SessionView> = sessions.iter().map(|session| session.view().clone()).collect();
+            let list = summary::list(&self.context, &self.store, &path, &views);
             let hints = summary::hints(&self.store, &path);
-            let (mut nights, mut all_facts) = (Vec::new(), Vec::new());
-            for rows in sessions {
-                let ([first, .., tip] | [first @ tip], Some(facts)) = (rows.entries(), rows.facts()) else {
-                    continue;
-                };
-                let night = self.night(&rows, [first, tip]);
-                seen.ends.insert(night.id.clone(), (first.clone(), tip.clone()));
-                nights.push(night);
-                all_facts.push(facts);
+            let mut nights = Vec::new();
+            for session in sessions {
+                let view = session.view();
+                let ([first, .., tip] | [first @ tip]) = &*view.entries else { continue };
+                let begin = view.last_begin();
+                let elsewhere = begin.and_then(|begin| self.store.elsewhere_since(&session.refs, begin, tip));
+                seen.ends.insert(view.id.clone(), (first.clone(), tip.clone()));
+                nights.push(Night::new(view, tip, elsewhere));
             }
-            let newest =
-                nights.last().and_then(|night| night.attempts.iter().rfind(|one| one.exit.agent.is_some()));
-            let newest = newest.map(|one| &one.entry);
-            let summary = summary::of_facts(&self.context, &path, &all_facts, newest, &list, &hints, None)?;
+            let view = FeatureView::of(&views);
+            let summary = summary::of_view(&self.context, &path, &view, &list, &hints, None)?;
             let validation = summary::validation_now(&self.context, &listing, &path, None);
             let summary = Summary { validation, ..summary };
             seen.features.push(Arc::new(Feature::new(path, nights, list, summary)));
@@ -223,17 +217,6 @@ impl Records {
         seen.warnings =
             unreadable.iter().map(|error| format!("{error:#}")).chain(self.store.left_out()).collect();
         Ok(())
-    }
-
-    /// Returns what a session's records say, of which `first` is the oldest and `tip` the newest.
-    fn night(&self, rows: &SessionRows<'_>, [first, tip]: [&LogEntry; 2]) -> Night {
-        let entries = rows.entries();
-        let attempts = rows.iterations().filter_map(Attempt::of).collect();
-        let begin = entries.iter().rfind(|entry| entry.kind().begins());
-        let elsewhere = begin.and_then(|begin| self.store.elsewhere_since(rows.refs, begin, tip));
-        let totals = SessionTotals::fold(&first.session(), entries);
-        let (away_ms, runs) = (LogEntry::away_ms(entries), LogEntry::runs(entries));
-        Night { away_ms, runs, ..Night::new(first, tip, attempts, totals, elsewhere) }
     }
 
     /// Returns when the list in the work tree was written, and its length, by which a change is seen.
@@ -276,7 +259,7 @@ impl Records {
         let session = self.session(id)?;
         let feature = self.seen().features.iter().find(|feature| feature.path == session.feature).cloned();
         let mut learnings = Vec::new();
-        let night = feature.iter().flat_map(|feature| &feature.nights).find(|night| night.id == *id);
+        let night = feature.iter().flat_map(|feature| &feature.nights).find(|night| night.view.id == *id);
         let attempts = night.iter().flat_map(|night| night.attempts.iter().rev());
         for one in attempts.filter(|one| one.outcome != Outcome::Skipped).take(MAX_READ) {
             // One that cannot be read is passed over.
@@ -295,13 +278,13 @@ impl Records {
     }
 
     fn changed_files(&self, night: &Night) -> Result<Option<Vec<ChangedFile>>> {
-        let ends = self.seen().ends.get(&night.id).cloned();
+        let ends = self.seen().ends.get(&night.view.id).cloned();
         let Some((first, _)) = ends.filter(|(first, _)| first.iteration().is_none()) else { return Ok(None) };
         let oldest = night.attempts.iter().find_map(|one| one.entry.snapshot());
         let newest = night.attempts.iter().rev().find_map(|one| one.entry.snapshot());
         files_between(
             &self.store,
-            &SessionRefs::new(first.feature(), night.id.clone()),
+            &SessionRefs::new(first.feature(), night.view.id.clone()),
             &first,
             [oldest, newest],
         )
@@ -435,7 +418,7 @@ impl Backend for Records {
         for (id, live) in &mut live {
             let number = live.in_flight.as_ref().map(|running| running.number);
             let is_recorded = seen.features.iter().any(|feature| {
-                let night = feature.nights.iter().find(|night| night.id == *id);
+                let night = feature.nights.iter().find(|night| night.view.id == *id);
                 night.is_some_and(|night| number.is_some_and(|number| night.attempt(number).is_some()))
             });
             // Its spool is just being removed.

@@ -1,11 +1,12 @@
 //! Statistics of the records: attempts of each task, repeated failures, cost, success over time.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 
 use serde::Serialize;
 
 use super::failure_key::FailureKey;
-use crate::record::{Cost, Durations, Field, LogEntry, Outcome, TaskName, Timestamp, Tokens};
+use crate::record::{Cost, Durations, LogEntry, Outcome, SessionTotals, TaskName, Timestamp, Tokens};
+use crate::view::FeatureView;
 
 /// Maximum number of steps in which the course of a session is shown.
 const STEPS: usize = 40;
@@ -26,15 +27,14 @@ pub struct Counts {
 }
 
 impl Counts {
-    fn add(&mut self, entry: &LogEntry, is_repeated: bool) {
-        self.runs += usize::from(entry.is_attempt());
-        self.repeated += usize::from(is_repeated);
-        match entry.outcome() {
-            Some(Outcome::Success) => self.success += usize::from(entry.is_attempt()),
-            Some(Outcome::Failure) => self.failure += 1,
-            Some(Outcome::Skipped) => self.skipped += 1,
-            Some(Outcome::Interrupted) => self.interrupted += 1,
-            Some(Outcome::Checked | Outcome::Reopened | Outcome::Later(_)) | None => {}
+    fn of(totals: &SessionTotals, repeated: usize) -> Self {
+        Self {
+            runs: totals.attempts,
+            success: totals.succeeded,
+            failure: totals.failed,
+            skipped: totals.skipped,
+            interrupted: totals.cut_short.len(),
+            repeated,
         }
     }
 }
@@ -53,18 +53,12 @@ pub struct OfTask {
     pub duration_ms: Durations,
 }
 
-impl OfTask {
-    fn new(feature: &str, task: &str) -> Self {
-        Self {
-            feature: feature.to_owned(),
-            task: task.to_owned(),
-            counts: Counts::default(),
-            is_done: false,
-            tokens: Tokens::default(),
-            cost: Cost::default(),
-            duration_ms: Durations::default(),
-        }
-    }
+/// What is known of a task so far.
+#[derive(Default)]
+struct TaskSoFar {
+    totals: SessionTotals,
+    repeated: usize,
+    is_done: bool,
 }
 
 /// A cause of failures.
@@ -92,6 +86,9 @@ pub struct Step {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Stats {
     pub sessions: usize,
+    /// All that the sessions come to.
+    #[serde(skip)]
+    pub totals: SessionTotals,
     #[serde(flatten)]
     pub counts: Counts,
     /// Of attempts; null if there is none.
@@ -123,31 +120,27 @@ fn is_zero(count: &usize) -> bool {
 }
 
 impl Stats {
-    /// The numbers of `entries`, which are iterations from the oldest to the newest.
-    pub fn of<'a>(entries: impl IntoIterator<Item = &'a LogEntry>) -> Self {
-        let mut counts = Counts::default();
-        let (mut tokens, mut duration_ms) = (Tokens::default(), Durations::default());
-        let mut cost = Cost::default();
-        let mut sessions: HashSet<Option<&str>> = HashSet::new();
-        let mut tasks: BTreeMap<(&str, &str), OfTask> = BTreeMap::new();
+    /// The numbers of sessions, of one feature or of several.
+    pub fn of(view: &FeatureView<'_>) -> Self {
+        let mut totals = SessionTotals::default();
+        for session in view.sessions {
+            totals.add(session.totals());
+        }
+        let mut tasks: BTreeMap<(&str, &str), TaskSoFar> = BTreeMap::new();
         let mut causes = Causes::new();
         let mut runs: Vec<&LogEntry> = Vec::new();
-        let mut with_cause = 0;
+        let (mut with_cause, mut repeated) = (0, 0);
         let mut flags: BTreeMap<String, usize> = BTreeMap::new();
         let mut second_runs = 0;
-        for entry in entries {
-            sessions.insert(entry.get(Field::Session));
+        for &(session, entry) in &view.iterations {
             let noted = note_cause(&mut causes, entry);
             with_cause += usize::from(noted.is_some());
-            let is_repeated = noted == Some(true);
-            counts.add(entry, is_repeated);
+            let is_repeated = usize::from(noted == Some(true));
+            repeated += is_repeated;
             for code in entry.flags() {
                 *flags.entry(code.as_str().to_owned()).or_default() += 1;
             }
             second_runs += usize::from(entry.duration_ms().second.is_some());
-            tokens = tokens.plus(&entry.tokens());
-            cost = cost.plus(entry.cost());
-            duration_ms = duration_ms.plus(&entry.duration_ms());
             if entry.is_attempt() {
                 runs.push(entry);
             }
@@ -159,35 +152,39 @@ impl Stats {
                 }
             }
             for name in entry.closed() {
-                tasks
-                    .entry((entry.feature(), name))
-                    .or_insert_with(|| OfTask::new(entry.feature(), name))
-                    .is_done = true;
+                tasks.entry((entry.feature(), name)).or_default().is_done = true;
             }
             if let Some(task) = entry.task() {
-                let of_task = tasks
-                    .entry((entry.feature(), task))
-                    .or_insert_with(|| OfTask::new(entry.feature(), task));
-                of_task.counts.add(entry, is_repeated);
-                of_task.tokens = of_task.tokens.plus(&entry.tokens());
-                of_task.cost = of_task.cost.plus(entry.cost());
-                of_task.duration_ms = of_task.duration_ms.plus(&entry.duration_ms());
+                let of_task = tasks.entry((entry.feature(), task)).or_default();
+                of_task.totals.count(session, entry);
+                of_task.repeated += is_repeated;
             }
         }
+        let tasks =
+            tasks.into_iter().map(|((feature, task), TaskSoFar { totals, repeated, is_done })| OfTask {
+                feature: feature.to_owned(),
+                task: task.to_owned(),
+                counts: Counts::of(&totals, repeated),
+                is_done,
+                tokens: totals.tokens,
+                cost: totals.cost.total(),
+                duration_ms: totals.took,
+            });
         Self {
-            sessions: sessions.len(),
-            success_rate: rate(counts.success, counts.runs),
+            sessions: view.sessions.iter().filter(|session| session.iterations().next().is_some()).count(),
+            success_rate: rate(totals.succeeded, totals.attempts),
             known_causes: with_cause,
-            repeat_failure_rate: rate(counts.repeated, with_cause),
-            counts,
-            tokens,
-            cost,
-            duration_ms,
-            tasks: tasks.into_values().collect(),
+            repeat_failure_rate: rate(repeated, with_cause),
+            counts: Counts::of(&totals, repeated),
+            tokens: totals.tokens,
+            cost: totals.cost.total(),
+            duration_ms: totals.took,
+            tasks: tasks.collect(),
             causes: most_frequent(causes.into_values()),
             flags,
             second_runs,
             over_time: steps(&runs),
+            totals,
         }
     }
 }
@@ -246,12 +243,19 @@ fn most_frequent(causes: impl Iterator<Item = Cause>) -> Vec<Cause> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::record::Field;
     use crate::record::FlagCode;
     use crate::record::samples::log_entries as entries;
+    use crate::view::SessionView;
+
+    fn stats_of(records: Vec<LogEntry>) -> Stats {
+        let id = entries("T1+")[0].session();
+        Stats::of(&FeatureView::of(&[SessionView::of(&id, records)]))
+    }
 
     #[test]
     fn failures_that_came_before_are_counted_as_repeated() {
-        let stats = Stats::of(&entries("T1-a T1-a T2-a T2-b T2-"));
+        let stats = stats_of(entries("T1-a T1-a T2-a T2-b T2-"));
         assert_eq!((stats.counts.failure, stats.counts.repeated), (5, 2));
         assert_eq!((stats.known_causes, stats.repeat_failure_rate), (4, Some(0.5)));
         assert_eq!(stats.causes.len(), 1);
@@ -266,13 +270,13 @@ mod tests {
         let mut entries = entries("T1+ T2+ T3+");
         entries[0].set(Field::Flags, "fewer,judge");
         entries[2].set(Field::Flags, FlagCode::Fewer);
-        let flags: Vec<_> = Stats::of(&entries).flags.into_iter().collect();
+        let flags: Vec<_> = stats_of(entries).flags.into_iter().collect();
         assert_eq!(flags, [("fewer".to_owned(), 2), ("judge".to_owned(), 1)]);
     }
 
     #[test]
     fn tasks_are_told_apart_and_a_skip_is_no_run() {
-        let stats = Stats::of(&entries("T1-a T1! T2+ T2+"));
+        let stats = stats_of(entries("T1-a T1! T2+ T2+"));
         let tasks: Vec<_> =
             stats.tasks.iter().map(|task| (task.task.as_str(), task.counts.runs, task.is_done)).collect();
         assert_eq!(tasks, [("T1", 1, false), ("T2", 2, true)]);
@@ -281,10 +285,26 @@ mod tests {
     }
 
     #[test]
+    fn the_course_is_by_time_over_sessions_that_overlap() {
+        let mut ids = entries("T1+ T1+").into_iter().map(|entry| entry.session());
+        let sessions = [[1, 9], [3, 5]].map(|ended| {
+            let mut records = entries("T1+ T2-a");
+            for (entry, second) in records.iter_mut().zip(ended) {
+                entry.set(Field::Ended, second * 1000);
+            }
+            SessionView::of(&ids.next().unwrap(), records)
+        });
+        let stats = Stats::of(&FeatureView::of(&sessions));
+        let course: Vec<i64> = stats.over_time.iter().map(|step| step.to.seconds()).collect();
+        assert_eq!(course, [1, 3, 5, 9]);
+        assert_eq!((stats.sessions, stats.counts.runs, stats.counts.repeated), (2, 4, 1));
+    }
+
+    #[test]
     fn the_course_of_many_iterations_has_few_steps() {
-        let stats = Stats::of(&entries(&"T1+ T1- ".repeat(500)));
+        let stats = stats_of(entries(&"T1+ T1- ".repeat(500)));
         assert_eq!(stats.over_time.len(), 40);
         assert_eq!(stats.over_time.iter().map(|step| step.runs).sum::<usize>(), 1000);
-        assert_eq!(Stats::of(&[]).success_rate, None);
+        assert_eq!(stats_of(Vec::new()).success_rate, None);
     }
 }

@@ -47,6 +47,11 @@ impl<'a> Subject<'a> {
         }
     }
 
+    /// Returns what an entry has of its trailers, not escaped.
+    pub(super) fn fields(self) -> impl Iterator<Item = (Field, String)> {
+        TRAILERS.iter().filter_map(move |row| Some((row.field, (row.write)(self)?)))
+    }
+
     /// Returns the trailers of its message, without `Ralph-` and not escaped.
     pub fn trailers(self) -> impl Iterator<Item = (&'static str, String)> {
         let schema = ("Schema", SCHEMA.to_string());

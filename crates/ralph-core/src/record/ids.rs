@@ -6,7 +6,7 @@ use std::str::FromStr;
 use anyhow::{Result, bail};
 use serde::{Deserialize, Serialize, Serializer};
 
-use super::Timestamp;
+use super::{LogEntry, Timestamp};
 
 /// The name of a session: `20261121-204512-3f9a0c1d`. Lower case, sorts by time, unique.
 ///
@@ -143,6 +143,26 @@ macro_rules! text {
             }
         }
     };
+}
+
+/// An iteration of a session: numbers repeat from session to session.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct AttemptId {
+    pub session: SessionId,
+    pub number: u32,
+}
+
+impl From<(&SessionId, &LogEntry)> for AttemptId {
+    fn from((session, entry): (&SessionId, &LogEntry)) -> Self {
+        Self { session: session.clone(), number: entry.number() }
+    }
+}
+
+/// `20261121-204512-3f9a0c1d:7`, as commands take it.
+impl fmt::Display for AttemptId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.session, self.number)
+    }
 }
 
 text!(SessionId);

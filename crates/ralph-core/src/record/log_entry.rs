@@ -15,7 +15,7 @@ use super::fields::{self, Field, PARTS, TRAILERS};
 use super::trailers::{escape, field, names, numbers, trailers_of, unescape};
 use super::{
     Claim, Cost, Durations, EndedBy, Exits, FLAG_SEPARATOR, FLAGS_LINE, FailureClass, FlagCode, GoneHow,
-    Interrupter, Interruption, Limit, ObjectId, Outcome, SCHEMA, SessionId, Status, StopReason, TaskCounts,
+    Iteration, Limit, ObjectId, Outcome, SCHEMA, SessionId, Status, StopReason, Subject, TaskCounts,
     TaskName, Timestamp, Tokens,
 };
 
@@ -108,6 +108,19 @@ impl LogEntry {
         parts[Field::Title as usize] = find("Task").and_then(|task| title(message, task)).map(Cow::Owned);
         parts[Field::FirstFlag as usize] = first_flag(message).map(Cow::Borrowed);
         Ok(Some(Self::of_parts(&parts)))
+    }
+
+    /// Returns the entry that the commit of an iteration has, but for what is of the commit and of the text in its message.
+    pub fn of_iteration(record: &Iteration, commit: &ObjectId) -> Self {
+        let mut parts = [const { None }; PARTS];
+        for (field, value) in Subject::Iteration(record).fields() {
+            parts[field as usize] = Some(value.into());
+        }
+        parts[Field::Time as usize] = None;
+        parts[Field::Commit as usize] = Some(commit.as_str().into());
+        parts[Field::Started as usize] = Some(record.started_at.ms().to_string().into());
+        parts[Field::Ended as usize] = Some(record.ended_at.ms().to_string().into());
+        Self::of_parts(&parts)
     }
 
     /// Returns what is known of a record that cannot be read: that it is in the log of `session`.
@@ -432,40 +445,6 @@ impl LogEntry {
     /// Returns true if a person had the last word on a task.
     pub fn is_answer(&self) -> bool {
         self.outcome() == Some(Outcome::Reopened) || self.has_flag(FlagCode::Accepted)
-    }
-
-    /// Returns how often a loop was started or resumed on a session; `entries` are those of its log.
-    pub fn runs(entries: &[Self]) -> usize {
-        let next = entries.iter().skip(1).map(Some).chain([None]);
-        // A session goes on for an answer, too.
-        let begins = entries
-            .iter()
-            .zip(next)
-            .filter(|(entry, next)| entry.kind().begins() && !next.is_some_and(Self::is_answer));
-        begins.count()
-    }
-
-    /// Returns how long no loop was at work on a session, in milliseconds: before it was resumed, and after it was killed.
-    /// `entries` are those of its log, oldest first.
-    pub fn away_ms(entries: &[Self]) -> u64 {
-        let [first, .., tip] = entries else { return 0 };
-        let (mut away, mut last) = (0, first.started_at());
-        for entry in entries {
-            if entry.kind() == RecordKind::Resume {
-                away += last.ms_until(entry.started_at());
-            }
-            let is_crash = entry.outcome().is_some_and(|outcome| {
-                Interruption::of(outcome, entry.failure_class(), entry.exit().agent)
-                    == Some(Interruption::Crash)
-            });
-            last = match entry.ended_by() {
-                // When it died is not known: the next start writes these records.
-                _ if is_crash => entry.started_at(),
-                Some(by) if by.by == Interrupter::Killed => last,
-                _ => entry.ended_at(),
-            };
-        }
-        away + last.ms_until(tip.ended_at())
     }
 
     /// Returns true if it is an attempt: an agent had its turn, and the result was judged.

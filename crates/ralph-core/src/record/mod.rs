@@ -60,7 +60,7 @@ pub use facts::{
 pub use fields::{Field, Subject, TRAILERS};
 pub use hex::hex;
 pub use hint::{Hint, hint_command, hint_command_of, last_words, work_of_command};
-pub use ids::{ObjectId, SessionId};
+pub use ids::{AttemptId, ObjectId, SessionId};
 pub use if_there::IfThere;
 pub use ignored::{DependencyState, IgnoredState, MAX_IGNORED_NAMES};
 pub use iteration::{
@@ -89,7 +89,7 @@ pub use task::{Task, TaskCounts, TaskName};
 pub use timestamp::Timestamp;
 pub use totals::{
     AnsweredTask, CauseTotals, CostTotals, CutShort, FailureCause, FlaggedTask, GoneWork, Interruption, Need,
-    NeedKind, SessionFacts, SessionPart, SessionTotals, Summary, TaskStates, WaitingTask,
+    NeedKind, SessionPart, SessionTotals, Summary, TaskStates, WaitingTask,
 };
 pub use trailers::{escape, field, last_paragraph, trailers_of, unescape};
 pub use validation_now::ValidationNow;

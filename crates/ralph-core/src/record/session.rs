@@ -1,13 +1,13 @@
 //! A session: one run of the loop, from start to a stop reason. `session.json` in the start and end records.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{
-    ArtifactStatus, Baseline, CleanCheck, Cost, Durations, EndedBy, Environment, IgnoredState, Iteration,
-    Limit, Scope, SessionId, Status, StopReason, TaskName, Timestamp, Tokens, TrustedState,
+    ArtifactStatus, Baseline, CleanCheck, Cost, Durations, EndedBy, Environment, IgnoredState, Limit,
+    LogEntry, Scope, SessionId, SessionTotals, Status, StopReason, TaskName, Timestamp, Tokens, TrustedState,
 };
 
 /// The file that a session is about, and where it stands.
@@ -84,15 +84,9 @@ pub struct Session {
     pub iterations_run: u32,
     /// Tasks that this session brought to done. One that was opened again and done again is one task.
     pub tasks_completed: usize,
-    /// Their names, as far as they were added.
+    /// What its records come to, of which the JSON has a part.
     #[serde(skip)]
-    pub closed: BTreeSet<TaskName>,
-    /// How long no loop was at work on it, in milliseconds, as [`LogEntry::away_ms`](super::LogEntry::away_ms) reads it of its log.
-    #[serde(skip)]
-    pub away_ms: u64,
-    /// How often it was started or resumed, as far as that is known.
-    #[serde(skip)]
-    pub runs: usize,
+    pub totals: SessionTotals,
     /// Tasks that the loop ticked between attempts, as all of their sub-tasks were done.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub closed_parents: Vec<TaskName>,
@@ -164,7 +158,7 @@ impl Session {
 
     /// Returns how long the loop was at work on it until `until`, waits included, in milliseconds.
     pub fn worked_ms(&self, until: Timestamp) -> u64 {
-        self.started_at.ms_until(until).saturating_sub(self.away_ms)
+        self.started_at.ms_until(until).saturating_sub(self.totals.away_ms)
     }
 
     /// Returns true if the validation failed before the first attempt, and none of so many successes shows that it can pass.
@@ -173,16 +167,20 @@ impl Session {
         has_failed && successes == 0 && self.legacy_failures.is_none()
     }
 
-    /// Adds what an iteration took and did to the totals.
-    pub fn add(&mut self, iteration: &Iteration) {
-        self.duration_ms = self.duration_ms.plus(&iteration.duration_ms);
-        self.tokens = self.tokens.plus(&iteration.tokens);
-        let cost = self.cost().plus(iteration.cost());
+    /// Takes in its next iteration.
+    pub fn count(&mut self, entry: &LogEntry) {
+        let mut totals = std::mem::take(&mut self.totals);
+        totals.count(&self.id, entry);
+        self.set_totals(totals);
+    }
+
+    /// Takes what its records come to, and the counts that its JSON has of that.
+    pub fn set_totals(&mut self, totals: SessionTotals) {
+        (self.duration_ms, self.tokens) = (totals.took, totals.tokens);
+        let cost = totals.cost.total();
         (self.cost_usd, self.cost_is_partial) = (cost.usd, cost.is_partial);
-        if iteration.is_attempt() {
-            self.iterations_run += 1;
-        }
-        let closed = iteration.closed.iter();
-        self.tasks_completed += closed.filter(|&task| self.closed.insert(task.clone())).count();
+        self.iterations_run = u32::try_from(totals.attempts).unwrap_or(u32::MAX);
+        self.tasks_completed = totals.closed.len();
+        self.totals = totals;
     }
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 use super::{
-    Cost, Durations, FailureClass, FlagCode, GoneHow, LOST, LogEntry, Outcome, RecordKind, SessionId,
+    AttemptId, Cost, Durations, FailureClass, FlagCode, GoneHow, LOST, LogEntry, Outcome, SessionId,
     StopReason, TaskName, Timestamp, Tokens, ValidationNow,
 };
 
@@ -31,7 +31,7 @@ pub struct Summary {
     pub tried_since: BTreeMap<TaskName, (Timestamp, usize)>,
     /// Failed attempts that are solved, in order.
     #[serde(skip)]
-    pub solved_attempts: Vec<(SessionId, u32)>,
+    pub solved_attempts: Vec<AttemptId>,
     /// Tasks that are done and whose work is gone.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub work_gone: Vec<GoneWork>,
@@ -45,6 +45,11 @@ pub struct Summary {
 }
 
 impl Summary {
+    /// Returns true if an attempt failed, and its task was done later.
+    pub fn is_solved(&self, attempt: &AttemptId) -> bool {
+        self.solved_attempts.binary_search(attempt).is_ok()
+    }
+
     /// Takes in that the work of a task is there again, which no record says yet.
     pub fn has_work_of(&mut self, task: &str) {
         self.work_gone.retain(|gone| gone.task != task);
@@ -71,6 +76,15 @@ pub struct SessionTotals {
     /// Agent runs without a verdict, oldest first.
     pub cut_short: Vec<CutShort>,
     pub cost: CostTotals,
+    /// Records of tasks that were given up.
+    #[serde(skip)]
+    pub skipped: usize,
+    /// How often a loop was started or resumed on the session.
+    #[serde(skip)]
+    pub runs: usize,
+    /// How long no loop was at work on the session, in milliseconds.
+    #[serde(skip)]
+    pub away_ms: u64,
     /// Tasks that were given up and not done later.
     #[serde(skip)]
     pub given_up: Vec<TaskName>,
@@ -143,27 +157,21 @@ pub enum Interruption {
 }
 
 impl Interruption {
-    /// Returns what cut an iteration short; `None` for an attempt, and for a skip.
-    pub fn of(
-        outcome: Outcome,
-        failure_class: Option<FailureClass>,
-        agent_exit: Option<i32>,
-    ) -> Option<Self> {
-        match (outcome, failure_class, agent_exit) {
-            (Outcome::Interrupted, Some(_), _) => Some(Self::Limit),
+    /// Returns what cut an iteration short; `None` if nothing did.
+    pub fn of_entry(entry: &LogEntry) -> Option<Self> {
+        if entry.outcome() != Some(Outcome::Interrupted) {
+            return None;
+        }
+        Some(Self::of_end(entry.failure_class(), entry.exit().agent))
+    }
+
+    /// The same of what was cut short.
+    pub fn of_end(failure_class: Option<FailureClass>, agent_exit: Option<i32>) -> Self {
+        match (failure_class, agent_exit) {
+            (Some(_), _) => Self::Limit,
             // A loop that died left no exit code of its agent.
-            (Outcome::Interrupted, _, None) => Some(Self::Crash),
-            (Outcome::Interrupted, _, Some(_)) => Some(Self::Person),
-            (
-                Outcome::Success
-                | Outcome::Failure
-                | Outcome::Skipped
-                | Outcome::Checked
-                | Outcome::Reopened
-                | Outcome::Later(_),
-                _,
-                _,
-            ) => None,
+            (None, None) => Self::Crash,
+            (None, Some(_)) => Self::Person,
         }
     }
 }
@@ -374,26 +382,4 @@ pub struct FailureCause {
     pub is_solved: bool,
     /// The iteration after which it was solved, as `SESSION:NUMBER`.
     pub solved_in: Option<String>,
-}
-
-/// What is counted of the records of a session.
-#[derive(Debug, Clone)]
-pub struct SessionFacts<'a> {
-    pub id: SessionId,
-    /// Oldest first.
-    pub iterations: Vec<&'a LogEntry>,
-    /// Of its end, where that is its newest record.
-    pub stop_reason: Option<StopReason>,
-}
-
-impl<'a> SessionFacts<'a> {
-    /// Returns the same of entries, oldest first; `None` without any.
-    pub fn of_entries(entries: &'a [LogEntry]) -> Option<Self> {
-        let tip = entries.last()?;
-        Some(Self {
-            id: tip.session(),
-            iterations: entries.iter().filter(|entry| entry.is_iteration()).collect(),
-            stop_reason: tip.stop_reason().filter(|_| tip.kind() == RecordKind::End),
-        })
-    }
 }

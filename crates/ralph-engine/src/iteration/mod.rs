@@ -18,7 +18,8 @@ use tasklist::TaskList;
 use ralph_core::config::Until;
 use ralph_core::judge::IgnoredWork;
 use ralph_core::record::{
-    CleanVerdict, Event, Iteration, ObjectId, Outcome, Phase, PhaseTime, RALPH, Summarized, Task, TaskCounts,
+    CleanVerdict, Event, Iteration, LogEntry, ObjectId, Outcome, Phase, PhaseTime, RALPH, Summarized, Task,
+    TaskCounts,
 };
 use ralph_project::project_files::MAX_TASK_LIST_BYTES;
 use ralph_store::{Begin, Slot, names};
@@ -313,7 +314,7 @@ impl Running<'_> {
     pub(crate) fn count_recorded(&mut self, iteration: &Iteration, commit: ObjectId) -> Result<()> {
         let _uncleared = self.control.clear_phase().is_err();
         self.state.next = iteration.iteration + 1;
-        self.session.add(iteration);
+        self.session.count(&LogEntry::of_iteration(iteration, &commit));
         self.state.dearest_usd = self.state.dearest_usd.max(iteration.cost_usd.unwrap_or_default());
         self.state.unread_costs += u32::from(iteration.cost().is_partial);
         self.session.tasks_done = iteration.tasks_done;

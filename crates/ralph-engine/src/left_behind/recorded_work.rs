@@ -2,8 +2,8 @@
 
 use anyhow::Result;
 
-use ralph_core::record::{FlagCode, LogEntry, ObjectId, Outcome, Session, SessionFacts, SessionId};
-use ralph_core::summary::recorded_gone;
+use ralph_core::record::{FlagCode, LogEntry, ObjectId, Outcome, Session, SessionId};
+use ralph_core::view::{FeatureView, SessionView};
 use ralph_store::{RecordReader, SessionLog, Store};
 
 use super::undone_work::UndoneWork;
@@ -25,9 +25,9 @@ pub(crate) fn recorded_work(
     is_resumed: bool,
 ) -> Result<UndoneWork> {
     let sessions = store.logs_of(&session.feature)?;
-    let entries: Vec<&LogEntry> = sessions.iter().flat_map(SessionLog::iterations).collect();
-    let facts: Vec<_> = sessions.iter().filter_map(|log| SessionFacts::of_entries(&log.entries)).collect();
-    let gone = recorded_gone(&facts).into_keys().collect();
+    let views: Vec<SessionView> = sessions.iter().map(SessionLog::view).collect();
+    let view = FeatureView::of(&views);
+    let gone = view.recorded_gone().into_keys().collect();
     let mut fold = Fold {
         store,
         reader: store.reader()?,
@@ -37,7 +37,7 @@ pub(crate) fn recorded_work(
         last: None,
         budget: MAX_ENTRIES,
     };
-    for entry in &entries[entries.len().saturating_sub(MAX_ATTEMPTS)..] {
+    for (_, entry) in &view.iterations[view.iterations.len().saturating_sub(MAX_ATTEMPTS)..] {
         fold.add(entry)?;
     }
     if let Some(now) = now {

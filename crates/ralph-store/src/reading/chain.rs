@@ -81,7 +81,7 @@ impl Chain<'_> {
         }
         let is_broken = gap.is_some();
         unreadable.extend(gap.map(|gap| self.describe_gap(entries.len(), &gap)));
-        Ok(Some(SessionLog { refs: self.refs.clone(), entries, is_broken }))
+        Ok(Some(SessionLog { refs: self.refs.clone(), entries: entries.into(), is_broken }))
     }
 
     fn named_walk(&self, tip: &ObjectId, is_wanted: impl Fn(&LogEntry) -> bool) -> Result<ChainWalk> {

@@ -5,7 +5,8 @@ use std::sync::{Arc, OnceLock};
 
 use anyhow::{Error, Result};
 
-use ralph_core::record::{LogEntry, ObjectId, RecordKind, SessionFacts, TaskCounts, escape};
+use ralph_core::record::{LogEntry, ObjectId, escape};
+use ralph_core::view::SessionView;
 
 use super::chain::{Chain, ChainWalk};
 use super::listing_cache::{self, head, sum};
@@ -19,7 +20,6 @@ const MIN_RECORDS_TO_CACHE: usize = 500;
 /// The sessions of a repository, each with its entries.
 #[derive(Debug)]
 pub struct Listing {
-    cached: Arc<String>,
     sessions: Vec<ListedSession>,
     /// True if no session was left out by what was wanted.
     is_of_all: bool,
@@ -30,40 +30,30 @@ pub type UnreadableSession = (Option<SessionRefs>, Error);
 
 /// One session in a listing.
 #[derive(Debug)]
-struct ListedSession {
-    refs: SessionRefs,
-    tip: ObjectId,
+pub struct ListedSession {
+    pub refs: SessionRefs,
     /// Of the newest record. Empty where the ref is not ours.
-    feature: String,
-    /// Where its rows are in the cache.
-    cached: Range<usize>,
+    pub feature: String,
+    tip: ObjectId,
+    /// Its rows in the text of the cache.
+    cached: (Arc<String>, Range<usize>),
     /// What is not in the cache, after what is.
     fresh: Vec<LogEntry>,
-    /// Both, as soon as somebody asks.
-    entries: OnceLock<Vec<LogEntry>>,
+    /// Both, from the first question on.
+    view: OnceLock<SessionView>,
     /// True if older records exist but cannot be read.
     is_broken: bool,
 }
 
-/// A session as a listing has it.
-#[derive(Debug, Clone, Copy)]
-pub struct SessionRows<'a> {
-    pub refs: &'a SessionRefs,
-    pub feature: &'a str,
-    listing: &'a Listing,
-    listed: &'a ListedSession,
-}
-
 impl Listing {
     /// Returns the sessions that are ours, in the order of their ids.
-    pub fn sessions(&self) -> impl DoubleEndedIterator<Item = SessionRows<'_>> {
-        let with_rows = self.sessions.iter().filter(|it| !it.cached.is_empty() || !it.fresh.is_empty());
-        with_rows.map(|listed| SessionRows {
-            refs: &listed.refs,
-            feature: &listed.feature,
-            listing: self,
-            listed,
-        })
+    pub fn sessions(&self) -> impl DoubleEndedIterator<Item = &ListedSession> {
+        self.sessions.iter().filter(|it| !it.cached.1.is_empty() || !it.fresh.is_empty())
+    }
+
+    /// Returns the sessions of a feature, in the order of their ids.
+    pub fn sessions_of(&self, feature: &str) -> impl DoubleEndedIterator<Item = &ListedSession> {
+        self.sessions().filter(move |session| session.feature == feature)
     }
 
     /// Returns true if it lists all sessions that can be read.
@@ -71,49 +61,37 @@ impl Listing {
         self.is_of_all
     }
 
-    /// Returns what is counted of the sessions of a feature, the newest last.
-    pub fn facts_of(&self, feature: &str) -> Vec<SessionFacts<'_>> {
-        let sessions = self.sessions().filter(|session| session.feature == feature);
-        sessions.filter_map(|session| session.facts()).collect()
+    /// Returns the sessions of a feature, as far as this version can read them, in the order of their ids.
+    pub fn views_of(&self, feature: &str) -> Vec<SessionView> {
+        let views = self.sessions_of(feature).map(ListedSession::view);
+        views.filter(|view| !view.entries.is_empty()).cloned().collect()
     }
 
     /// Returns the sessions of a feature, as far as they can be read, the newest last.
     pub fn logs_of(&self, feature: &str) -> Vec<SessionLog> {
-        let sessions = self.sessions().filter(|session| session.feature == feature);
-        sessions.filter_map(|session| session.log()).collect()
+        self.sessions_of(feature).filter_map(ListedSession::log).collect()
     }
 }
 
-impl<'a> SessionRows<'a> {
-    /// Returns what the messages of its records say, oldest first.
-    pub fn entries(&self) -> &'a [LogEntry] {
-        let ListedSession { cached, fresh, entries, .. } = self.listed;
-        entries.get_or_init(|| {
-            let cached = listing_cache::entries(&self.listing.cached, cached.clone()).flatten();
-            cached.chain(fresh.iter().cloned()).collect()
+impl ListedSession {
+    /// Returns its records.
+    pub fn view(&self) -> &SessionView {
+        self.view.get_or_init(|| {
+            let (text, rows) = &self.cached;
+            let cached = listing_cache::entries(text, rows.clone()).flatten();
+            let entries: Vec<_> = cached.chain(self.fresh.iter().cloned()).collect();
+            SessionView::of(&self.refs.session, entries)
         })
     }
 
-    /// Returns its iterations, oldest first.
-    pub fn iterations(&self) -> impl DoubleEndedIterator<Item = &'a LogEntry> + use<'a> {
-        self.entries().iter().filter(|entry| entry.is_iteration())
-    }
-
-    /// Returns what is counted of its records; `None` without any that this version can read.
-    pub fn facts(&self) -> Option<SessionFacts<'a>> {
-        SessionFacts::of_entries(self.entries())
-            .map(|facts| SessionFacts { id: self.refs.session.clone(), ..facts })
+    /// Returns what the messages of its records say, oldest first.
+    pub fn entries(&self) -> &[LogEntry] {
+        &self.view().entries
     }
 
     fn log(&self) -> Option<SessionLog> {
-        let (refs, entries) = (self.refs.clone(), self.entries().to_vec());
-        (!entries.is_empty()).then_some(SessionLog { refs, entries, is_broken: self.listed.is_broken })
-    }
-
-    /// Returns the counts of tasks in its newest record that this version can read.
-    pub fn tasks(&self) -> TaskCounts {
-        let entry = self.entries().iter().rfind(|entry| entry.kind() != RecordKind::Unknown);
-        entry.map_or(TaskCounts { done: 0, open: 0 }, LogEntry::tasks)
+        let (refs, entries) = (self.refs.clone(), Arc::clone(&self.view().entries));
+        (!entries.is_empty()).then_some(SessionLog { refs, entries, is_broken: self.is_broken })
     }
 }
 
@@ -127,7 +105,7 @@ impl Store {
     ) -> Result<Listing> {
         let reader = self.reader()?;
         let head = head(&reader.ends);
-        let (cached, mut kept) = listing_cache::read(&self.cache_file(), &head).unwrap_or_default();
+        let (text, mut kept) = listing_cache::read(&self.cache_file(), &head).unwrap_or_default();
         let mut sessions = Vec::new();
         let (mut read, mut is_of_all, mut is_whole) = (0, true, true);
         for (refs, tip) in self.log_tips()? {
@@ -137,8 +115,9 @@ impl Store {
             }
             let (known, rows) = match kept.remove(&refs.log()) {
                 Some((known, feature, cached)) if known == tip => {
-                    let (fresh, entries, is_broken) = (Vec::new(), OnceLock::new(), false);
-                    sessions.push(ListedSession { refs, tip, feature, cached, fresh, entries, is_broken });
+                    let (cached, fresh) = ((Arc::clone(&text), cached), Vec::new());
+                    let (view, is_broken) = (OnceLock::new(), false);
+                    sessions.push(ListedSession { refs, feature, tip, cached, fresh, view, is_broken });
                     continue;
                 }
                 Some((known, _, rows)) => (Some(known), rows),
@@ -153,18 +132,19 @@ impl Store {
                     unreadable.extend(gap.map(|error| (Some(refs.clone()), error)));
                     read += fresh.len();
                     let feature = fresh.last().map_or(String::new(), |entry| entry.feature().to_owned());
-                    let (cached, entries) = (if is_joined { rows } else { 0..0 }, OnceLock::new());
-                    sessions.push(ListedSession { refs, tip, feature, cached, fresh, entries, is_broken });
+                    let cached = (Arc::clone(&text), if is_joined { rows } else { 0..0 });
+                    let view = OnceLock::new();
+                    sessions.push(ListedSession { refs, feature, tip, cached, fresh, view, is_broken });
                 }
                 Err(error) => unreadable.push((Some(refs), error)),
             }
         }
         let unusable = self.unusable_sessions()?.into_iter();
         unreadable.extend(unusable.map(|error| (None, error)));
-        let listing = Listing { cached, sessions, is_of_all };
+        let listing = Listing { sessions, is_of_all };
         if is_whole && is_of_all && read >= MIN_RECORDS_TO_CACHE {
             // A cache that cannot be written costs time, and nothing else.
-            let body = listing.body();
+            let body = listing.body(text.len());
             let text = format!("{head}{:016x}\n{body}", sum(body.as_bytes()));
             let _unwritten =
                 folders::write_cache(self.repository(), &self.cache_file(), text.as_bytes()).is_err();
@@ -187,12 +167,12 @@ impl Store {
 }
 
 impl Listing {
-    /// Returns what a cache has after the lines that say of what it was made.
-    fn body(&self) -> String {
-        let mut body = String::with_capacity(self.cached.len() + self.cached.len() / 8);
+    /// Returns what a cache has after the lines that say of what it was made; the one before had `length` bytes.
+    fn body(&self, length: usize) -> String {
+        let mut body = String::with_capacity(length + length / 8);
         for listed in &self.sessions {
             let ListedSession { refs, tip, feature, .. } = listed;
-            let rows = &self.cached[listed.cached.clone()];
+            let rows = &listed.cached.0[listed.cached.1.clone()];
             let mut fresh = String::new();
             listed.fresh.iter().for_each(|entry| entry.write_row(&mut fresh));
             let length = rows.len() + fresh.len();

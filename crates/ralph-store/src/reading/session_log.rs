@@ -1,6 +1,9 @@
 //! A session as its log has it.
 
+use std::sync::Arc;
+
 use ralph_core::record::{LogEntry, ObjectId, Outcome, RecordKind, SessionId, Status};
+use ralph_core::view::SessionView;
 
 use crate::refs::naming::SessionRefs;
 
@@ -8,18 +11,17 @@ use crate::refs::naming::SessionRefs;
 #[derive(Debug, Clone)]
 pub struct SessionLog {
     pub refs: SessionRefs,
-    pub entries: Vec<LogEntry>,
+    pub entries: Arc<[LogEntry]>,
     /// True if older records exist but cannot be read.
     pub is_broken: bool,
 }
 
-impl AsRef<[LogEntry]> for SessionLog {
-    fn as_ref(&self) -> &[LogEntry] {
-        &self.entries
-    }
-}
-
 impl SessionLog {
+    /// Returns it as it is counted.
+    pub fn view(&self) -> SessionView {
+        SessionView::of(self.id(), Arc::clone(&self.entries))
+    }
+
     pub fn id(&self) -> &SessionId {
         &self.refs.session
     }

@@ -117,8 +117,7 @@ impl Store {
                 logs.push(log);
             }
         }
-        let entries = logs.into_iter().rev().flat_map(|log| log.entries);
-        Ok(entries.filter(LogEntry::is_iteration).collect())
+        Ok(logs.iter().rev().flat_map(SessionLog::iterations).cloned().collect())
     }
 
     /// Returns what the records of `entries` say, but for those that cannot be read, which are left out with a warning.
@@ -151,7 +150,11 @@ impl Store {
     pub fn session(&self, refs: &SessionRefs) -> Result<Option<SessionLog>> {
         let Some(tip) = self.refs().tip(&refs.log())? else { return Ok(None) };
         let entries = self.chain(refs, &tip)?;
-        Ok((!entries.is_empty()).then(|| SessionLog { refs: refs.clone(), entries, is_broken: false }))
+        Ok((!entries.is_empty()).then(|| SessionLog {
+            refs: refs.clone(),
+            entries: entries.into(),
+            is_broken: false,
+        }))
     }
 
     /// As [`Store::session`], but where older records cannot be read, those that can, and why not the others.
@@ -195,7 +198,7 @@ impl Store {
         let reader = self.reader()?;
         let refs = SessionRefs::new(entry.feature(), entry.session());
         let log = reader.chain(&refs).log(&entry.commit(), |_| true, &mut Vec::new())?;
-        let begin = log.and_then(|log| log.entries.into_iter().rfind(|entry| entry.kind().begins()));
+        let begin = log.and_then(|log| log.entries.iter().rfind(|entry| entry.kind().begins()).cloned());
         begin.map(|begin| self.session_json(&begin)).transpose()
     }
 

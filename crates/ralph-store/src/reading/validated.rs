@@ -4,12 +4,12 @@ use ralph_core::record::{
     FailureClass, LeftOut, LogEntry, Outcome, Session, SessionId, TestCounts, ValidationNow,
 };
 
-use super::listing::{Listing, SessionRows};
+use super::listing::{ListedSession, Listing};
 use crate::Store;
 
 /// A validation that ran on the files of a record's snapshot, and is over.
 struct Validated<'l> {
-    rows: SessionRows<'l>,
+    rows: &'l ListedSession,
     entry: &'l LogEntry,
     passes: bool,
     tests: TestCounts,
@@ -28,7 +28,7 @@ impl Listing {
         is_as_in: impl Fn(&LogEntry, &LogEntry, Option<&[LeftOut]>) -> Option<bool>,
     ) -> Option<ValidationNow> {
         let mut found: Vec<Validated<'_>> = Vec::new();
-        for rows in self.sessions().rev().filter(|session| session.feature == feature) {
+        for rows in self.sessions_of(feature).rev() {
             let is_older = |known: &Validated<'_>| {
                 known.passes
                     && rows.entries().last().is_some_and(|tip| tip.ended_at() <= known.entry.ended_at())
@@ -76,7 +76,7 @@ impl Listing {
 }
 
 /// Returns the newest validation of a session, and the newest before it that passed.
-fn newest_of<'l>(store: &Store, rows: SessionRows<'l>) -> Vec<Validated<'l>> {
+fn newest_of<'l>(store: &Store, rows: &'l ListedSession) -> Vec<Validated<'l>> {
     let mut found: Vec<Validated<'l>> = Vec::new();
     let mut is_acceptance = false;
     for entry in rows.entries().iter().rev() {
@@ -93,7 +93,7 @@ fn newest_of<'l>(store: &Store, rows: SessionRows<'l>) -> Vec<Validated<'l>> {
 }
 
 /// Returns the validation that ran on the files of a record's snapshot, if one did.
-fn validated<'l>(store: &Store, rows: SessionRows<'l>, entry: &'l LogEntry) -> Option<Validated<'l>> {
+fn validated<'l>(store: &Store, rows: &'l ListedSession, entry: &'l LogEntry) -> Option<Validated<'l>> {
     if entry.kind().begins() {
         let session = store.readable_session(entry)?;
         let baseline = session.baseline.as_ref()?;

@@ -31,7 +31,7 @@ pub fn lines(session: &Session, closing: &Closing, is_validated: bool, screen: S
     first.extend(totals.cost.usd.map(|usd| Cost::of(usd).to_string()));
     // As on the page: what agents and validations took alone leaves out the waits.
     let span = session.ended_at.map_or(0, |at| session.worked_ms(at));
-    first.extend((span >= 1000).then(|| clock_span(span) + &in_runs(session.runs)));
+    first.extend((span >= 1000).then(|| clock_span(span) + &in_runs(session.totals.runs)));
     let mut lines = Vec::new();
     let began_red = session.began_red(totals.succeeded);
     if began_red {

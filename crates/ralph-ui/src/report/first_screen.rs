@@ -145,9 +145,9 @@ pub(super) fn facts(report: &Report) -> Value {
     }
     let idle = idle.iter().filter(|(name, _)| !BREAKS.contains(name));
     let idle = idle.map(|(name, ms)| Some(format!("{} {name}", minutes(*ms))));
-    let away = report.session.away_ms;
+    let away = report.session.totals.away_ms;
     let idle = idle.chain([(away >= 60_000).then(|| format!("without {} stopped", minutes(away)))]);
-    let own = report.summary.solved_attempts.iter().filter(|(id, _)| *id == report.session.id);
+    let own = report.summary.solved_attempts.iter().filter(|attempt| attempt.session == report.session.id);
     let solved = own.count();
     let validation = report.summary.validation.as_ref().map(|now| {
         let since = now.since().unwrap_or_else(|| format!("as of {}", local(report.made_at)));
@@ -162,7 +162,7 @@ pub(super) fn facts(report: &Report) -> Value {
         is_part => lost_usd <= failed_usd,
         without => ending::cost_without(&totals.cost),
         changed,
-        time => minutes(report.headline.worked_ms) + &in_runs(report.session.runs),
+        time => minutes(report.headline.worked_ms) + &in_runs(report.session.totals.runs),
         idle => joined(idle, ", "),
         attempts => grouped(totals.attempts as u64),
         clean => report.session.clean.as_ref().map(|check| capital(&words(&check.line()))),

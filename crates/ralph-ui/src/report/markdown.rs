@@ -62,7 +62,7 @@ pub fn write_markdown(out: &mut impl Write, report: &Report) -> Result<()> {
         session => session.id.as_str(),
         validation => report.summary.validation.as_ref().map(|now| cell(&now.words_at(&local(report.made_at)))),
         attempts => attempts(&report.session_totals()),
-        span => duration(headline.worked_ms) + &in_runs(session.runs),
+        span => duration(headline.worked_ms) + &in_runs(session.totals.runs),
         worked => totals.duration_ms.agent.map(duration),
         checked => totals.duration_ms.validation.map(duration),
         changes => report.changes.as_ref().map(|changes| files_and_lines(changes.stat())),

@@ -31,8 +31,8 @@ use ralph_core::history::clusters::{Cluster, clusters, message};
 use ralph_core::history::failure_key::FailureKey;
 use ralph_core::history::repeats;
 use ralph_core::record::{
-    Cost, Durations, Need, NotDone, Outcome, Session, SessionTotals, Status, Summary, TaskStates, Timestamp,
-    Tokens, Waiting,
+    AttemptId, Cost, Durations, Need, NotDone, Outcome, Session, SessionTotals, Status, Summary, TaskStates,
+    Timestamp, Tokens, Waiting,
 };
 use ralph_store::{Begin, RemoteRun};
 
@@ -150,20 +150,19 @@ impl Report {
             let last = last.filter(|iteration| iteration.record.outcome == Outcome::Failure);
             task.cause = task.cause.take().or_else(|| last.map(|iteration| message(&iteration.record)));
         }
-        let (mut counts, mut totals) = (Outcomes::default(), Totals::default());
-        for ReportIteration { record, .. } in &iterations {
-            match record.outcome {
-                Outcome::Success => counts.success += 1,
-                Outcome::Failure => counts.failure += 1,
-                Outcome::Skipped => counts.skipped += 1,
-                Outcome::Interrupted => counts.interrupted += 1,
-                Outcome::Checked | Outcome::Reopened | Outcome::Later(_) => {}
-            }
-            totals.closed += record.closed.len();
-            totals.duration_ms = totals.duration_ms.plus(&record.duration_ms);
-            totals.tokens = totals.tokens.plus(&record.tokens);
-            totals.cost = totals.cost.plus(record.cost());
-        }
+        let all = &session.totals;
+        let counts = Outcomes {
+            success: all.succeeded,
+            failure: all.failed,
+            skipped: all.skipped,
+            interrupted: all.cut_short.len(),
+        };
+        let totals = Totals {
+            closed: all.closed.len(),
+            duration_ms: all.took,
+            tokens: all.tokens,
+            cost: all.cost.total(),
+        };
         let mut report = Self {
             schema: REPORT_SCHEMA,
             made_by: MADE_BY,
@@ -210,7 +209,7 @@ impl Report {
 
     /// Returns true if an attempt failed, and its task was done later.
     fn is_solved(&self, iteration: u32) -> bool {
-        self.summary.solved_attempts.binary_search(&(self.session.id.clone(), iteration)).is_ok()
+        self.summary.is_solved(&AttemptId { session: self.session.id.clone(), number: iteration })
     }
 
     /// Returns the open tasks that were tried and have no answer for their next prompt.

@@ -6,8 +6,9 @@ use tasklist::TaskList;
 use ralph_core::history::clusters::clusters;
 use ralph_core::record::samples::{entry_of, log_entries, session};
 use ralph_core::record::{
-    DiffStat, Field, Iteration, NotDone, Outcome, SessionPart, SessionTotals, Summary, Timestamp,
+    AttemptId, DiffStat, Field, Iteration, NotDone, Outcome, SessionPart, Summary, Timestamp,
 };
+use ralph_core::view::SessionView;
 
 use super::{Diff, RecordedSession, Report, ReportIteration, Running, Text};
 
@@ -98,15 +99,15 @@ pub fn report(iterations: Vec<ReportIteration>, tasks: &str) -> Report {
             });
         }
     }
-    let session = session("failed", Some("stuck"), (1, 2));
-    let mut totals = SessionTotals::default();
+    let mut session = session("failed", Some("stuck"), (1, 2));
     for ReportIteration { record, .. } in &iterations {
-        totals.count(&session.id, &entry_of(record));
+        session.totals.count(&session.id, &entry_of(record));
     }
-    let part = SessionPart { id: session.id.clone(), totals };
+    let part = SessionPart { id: session.id.clone(), totals: session.totals.clone() };
     let causes = clusters(iterations.iter().map(|iteration| &iteration.record));
     let solved = causes.iter().flat_map(|cause| cause.solved.keys());
-    let mut solved_attempts: Vec<_> = solved.map(|number| (session.id.clone(), *number)).collect();
+    let mut solved_attempts: Vec<_> =
+        solved.map(|number| AttemptId { session: session.id.clone(), number: *number }).collect();
     solved_attempts.sort_unstable();
     let summary = Summary { session: Some(part), solved_attempts, ..Summary::default() };
     let tasks = TaskList::parse(tasks.as_bytes()).unwrap();
@@ -129,8 +130,9 @@ pub fn recorded(number: u32, words: &str, usd: Option<f64>) -> RecordedSession {
             entry.set(Field::Cause, format!("FAILED {print}"));
         }
     }
-    session.tasks_completed = iterations.iter().map(|entry| entry.closed().len()).sum();
-    session.cost_usd = usd.map(|usd| usd * f64::from(u32::try_from(iterations.len()).unwrap()));
+    let view = SessionView::of(&session.id, iterations);
+    session.set_totals(view.totals().clone());
+    session.cost_is_partial = false;
     let changes = Some(DiffStat { files: 3, added: 40, removed: 2 });
-    RecordedSession { session, iterations, is_whole: true, changes, uncommitted_files: Some(1) }
+    RecordedSession { session, view, is_whole: true, changes, uncommitted_files: Some(1) }
 }

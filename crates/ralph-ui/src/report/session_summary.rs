@@ -1,7 +1,5 @@
 //! One session in figures, for pages that show several.
 
-use std::collections::BTreeSet;
-
 use indexmap::IndexSet;
 use serde::Serialize;
 
@@ -12,12 +10,12 @@ use ralph_core::record::{
     Cost, DiffStat, EndedBy, LogEntry, Session, SessionId, SessionTotals, Status, StopReason, Timestamp,
     Tokens,
 };
+use ralph_core::view::SessionView;
 
 /// What was read of a session.
 pub struct RecordedSession {
     pub session: Session,
-    /// Its iterations, oldest first.
-    pub iterations: Vec<LogEntry>,
+    pub view: SessionView,
     /// False if this clone lacks its first records.
     pub is_whole: bool,
     /// `None` without snapshots, and of older sessions.
@@ -76,23 +74,20 @@ pub struct SessionSummary {
 
 impl SessionSummary {
     pub fn new(recorded: &RecordedSession) -> Self {
-        let RecordedSession { session, iterations, is_whole, changes, uncommitted_files } = recorded;
-        let totals = SessionTotals::fold(&session.id, iterations);
+        let RecordedSession { session, view, is_whole, changes, uncommitted_files } = recorded;
         let end = End {
             status: session.status,
             reason: session.stop_reason,
             limit: session.limit,
             by: session.ended_by,
         };
-        let ended = ended(&end, &totals);
-        let SessionTotals { attempts, succeeded, given_up, .. } = totals;
+        let ended = ended(&end, &session.totals);
+        let SessionTotals { attempts, succeeded, given_up, closed, .. } = &session.totals;
         let agents: IndexSet<String> =
-            iterations.iter().filter_map(|entry| Some(entry.agent()?.to_owned())).collect();
-        let models = iterations.iter().filter_map(|entry| Some(entry.model()?.to_owned()));
-        let last = iterations.last().map_or(session.started_at, LogEntry::ended_at);
+            view.iterations().filter_map(|entry| Some(entry.agent()?.to_owned())).collect();
+        let models = view.iterations().filter_map(|entry| Some(entry.model()?.to_owned()));
+        let last = view.iterations().next_back().map_or(session.started_at, LogEntry::ended_at);
         let last_at = session.ended_at.unwrap_or(last);
-        // A task that was opened again and done again is one task.
-        let closed: BTreeSet<_> = iterations.iter().flat_map(LogEntry::closed).collect();
         let completed = if *is_whole { closed.len() } else { session.tasks_completed };
         let cost = session.cost();
         let known = cost.usd.filter(|_| !cost.is_partial && completed > 0);
@@ -105,7 +100,7 @@ impl SessionSummary {
             stop_reason: session.stop_reason,
             ended_by: session.ended_by,
             ended,
-            state: ending::state(session.status, session.stop_reason, session.ended_by, &given_up),
+            state: ending::state(session.status, session.stop_reason, session.ended_by, given_up),
             is_whole: *is_whole,
             changes: *changes,
             uncommitted_files: *uncommitted_files,
@@ -114,9 +109,9 @@ impl SessionSummary {
             tasks_completed: completed,
             tasks_done: session.tasks_done,
             tasks_remaining: session.tasks_remaining,
-            attempts,
-            succeeded,
-            success_rate: rate(succeeded, attempts),
+            attempts: *attempts,
+            succeeded: *succeeded,
+            success_rate: rate(*succeeded, *attempts),
             cost,
             cost_per_task: known.map(|usd| usd / f64::from(u32::try_from(completed).unwrap_or(u32::MAX))),
             span_ms: session.started_at.ms_until(last_at),

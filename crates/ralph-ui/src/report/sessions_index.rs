@@ -13,8 +13,10 @@ use crate::nights::verdict;
 use crate::style::{counted, dollars, grouped, joined};
 use ralph_core::history::stats::{OfTask, Stats};
 use ralph_core::record::{
-    Changes, Cost, LogEntry, NeedKind, RALPH_ELSEWHERE, Status, Summary, Timestamp, hint_command_of,
+    Changes, Cost, NeedKind, RALPH_ELSEWHERE, Status, Summary, Timestamp, hint_command_of,
 };
+
+use ralph_core::view::{FeatureView, SessionView};
 
 use super::environment::{Medium, environment, render};
 use super::harmless::one_line;
@@ -71,10 +73,14 @@ impl SessionsIndex {
     ) -> Self {
         // What needs somebody comes first.
         features.sort_by_key(|feature| feature.needs_you.is_empty());
-        let entries: Vec<&LogEntry> = recorded.iter().flat_map(|session| &session.iterations).collect();
-        let titles: HashMap<_, _> =
-            entries.iter().map(|entry| ((entry.feature(), entry.task()), entry.title())).collect();
-        let mut tasks: Vec<CostlyTask> = Stats::of(entries.iter().copied())
+        let views: Vec<SessionView> = recorded.iter().map(|session| session.view.clone()).collect();
+        let view = FeatureView::of(&views);
+        let titles: HashMap<_, _> = view
+            .iterations
+            .iter()
+            .map(|(_, entry)| ((entry.feature(), entry.task()), entry.title()))
+            .collect();
+        let mut tasks: Vec<CostlyTask> = Stats::of(&view)
             .tasks
             .into_iter()
             .filter(|task| task.counts.runs > 0)
@@ -211,7 +217,7 @@ mod tests {
     fn index(sessions: &[RecordedSession]) -> SessionsIndex {
         let mut totals = SessionTotals::default();
         for session in sessions {
-            totals.add(&SessionTotals::fold(&session.session.id, &session.iterations));
+            totals.add(&session.session.totals);
         }
         let need = |session: &RecordedSession| Need {
             why: NeedKind::Asks,
@@ -313,12 +319,14 @@ mod tests {
         let mut sessions = [recorded(1, "T1-a T2+", Some(1.0)), recorded(2, "T1-a", None)];
         for one in &mut sessions {
             one.session.feature = format!("specs/{BAD}");
-            for entry in &mut one.iterations {
+            let mut entries = one.view.entries.to_vec();
+            for entry in &mut entries {
                 entry.set(Field::Feature, format!("specs/{BAD}"));
                 for field in [Field::Task, Field::Title, Field::Cause, Field::Agent] {
                     entry.set(field, BAD);
                 }
             }
+            one.view = SessionView::of(&one.session.id, entries);
         }
         let mut index = index(&sessions);
         index.features[0].needs_you[0].cause = Some(BAD.to_owned());

@@ -24,7 +24,7 @@ pub struct SharedCause {
 /// Returns all causes, those of most sessions first, then the most frequent. Failures without a known cause are left out.
 pub fn causes(sessions: &[RecordedSession]) -> Vec<SharedCause> {
     let mut found: IndexMap<FailureKey, SharedCause> = IndexMap::new();
-    for entry in sessions.iter().flat_map(|recorded| &recorded.iterations) {
+    for entry in sessions.iter().flat_map(|recorded| recorded.view.iterations()) {
         let Some(key) = FailureKey::of_entry(entry) else { continue };
         let fingerprint = key.fingerprint(entry.fingerprint());
         let (tasks, sessions) = (Vec::new(), Vec::new());

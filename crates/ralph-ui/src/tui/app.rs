@@ -282,8 +282,8 @@ impl App {
     fn followed(&self) -> Option<SessionId> {
         self.own_session().or_else(|| {
             let nights = self.overview.nights();
-            let live = nights.iter().find(|(_, night)| self.overview.live.contains_key(&night.id));
-            live.or(nights.first()).map(|(_, night)| night.id.clone())
+            let live = nights.iter().find(|(_, night)| self.overview.live.contains_key(&night.view.id));
+            live.or(nights.first()).map(|(_, night)| night.view.id.clone())
         })
     }
 

@@ -10,8 +10,9 @@ use tasklist::{Item, TaskList};
 use ralph_core::history::failure_key::FailureKey;
 use ralph_core::record::{
     AnsweredTask, DiffStat, Exits, FailureClass, FlaggedTask, Iteration, LogEntry, ObjectId, Outcome,
-    Session, SessionId, SessionTotals, Status, Summary, Task, TaskCounts, TaskName, Timestamp, Waiting,
+    Session, SessionId, Status, Summary, Task, TaskName, Timestamp, Waiting,
 };
+use ralph_core::view::SessionView;
 use ralph_store::{RemoteRun, names};
 
 use crate::nights::End;
@@ -192,51 +193,24 @@ pub struct Feature {
 /// A session of a feature.
 #[derive(Debug, Clone)]
 pub struct Night {
-    pub id: SessionId,
-    pub totals: SessionTotals,
+    pub view: SessionView,
     /// Oldest first, iterations alone.
     pub attempts: Vec<Attempt>,
-    pub started_at: Timestamp,
-    /// When its newest record was written.
-    pub last_at: Timestamp,
-    /// How long no loop was at work on it, in milliseconds.
-    pub away_ms: u64,
-    /// How often it was started or resumed.
-    pub runs: usize,
     /// Of the newest record, as if nobody ran it.
     pub end: End,
-    /// Those of the list at that time.
-    pub tasks: TaskCounts,
     /// Set if it runs on another machine.
     pub elsewhere: Option<RemoteRun>,
 }
 
 impl Night {
-    /// `first` is the oldest record and `tip` the newest, `elsewhere` what is known of it on another machine.
-    pub fn new(
-        first: &LogEntry,
-        tip: &LogEntry,
-        attempts: Vec<Attempt>,
-        totals: SessionTotals,
-        elsewhere: Option<RemoteRun>,
-    ) -> Self {
+    /// `tip` is its newest record, `elsewhere` what is known of it on another machine.
+    pub fn new(view: &SessionView, tip: &LogEntry, elsewhere: Option<RemoteRun>) -> Self {
         Self {
-            id: first.session(),
-            totals,
-            attempts,
-            started_at: first.started_at(),
-            last_at: tip.ended_at(),
-            away_ms: 0,
-            runs: 1,
+            view: view.clone(),
+            attempts: view.iterations().filter_map(Attempt::of).collect(),
             end: End::of(tip, tip.status().unwrap_or(Status::Interrupted)),
-            tasks: tip.tasks(),
             elsewhere,
         }
-    }
-
-    /// Returns how long the loop was at work on it until `until`, waits included, in milliseconds.
-    pub fn worked_ms(&self, until: Timestamp) -> u64 {
-        self.started_at.ms_until(until).saturating_sub(self.away_ms)
     }
 }
 
@@ -348,8 +322,7 @@ impl Feature {
     pub fn new(path: String, mut nights: Vec<Night>, list: TaskList, summary: Summary) -> Self {
         for night in &mut nights {
             for attempt in &mut night.attempts {
-                let name = (night.id.clone(), attempt.number);
-                attempt.is_solved = summary.solved_attempts.binary_search(&name).is_ok();
+                attempt.is_solved = summary.is_solved(&(&night.view.id, &attempt.entry).into());
             }
         }
         Self { path, nights, list, summary }
@@ -430,7 +403,7 @@ impl Night {
 impl Overview {
     /// Returns a session with its feature.
     pub fn night(&self, id: &SessionId) -> Option<(&Arc<Feature>, &Night)> {
-        self.all_nights().find(|(_, night)| night.id == *id)
+        self.all_nights().find(|(_, night)| night.view.id == *id)
     }
 
     fn all_nights(&self) -> impl Iterator<Item = (&Arc<Feature>, &Night)> {
@@ -440,7 +413,7 @@ impl Overview {
     /// Returns all sessions, newest first.
     pub fn nights(&self) -> Vec<(&Arc<Feature>, &Night)> {
         let mut nights: Vec<_> = self.all_nights().collect();
-        nights.sort_by(|(_, one), (_, other)| other.id.as_str().cmp(one.id.as_str()));
+        nights.sort_by(|(_, one), (_, other)| other.view.id.cmp(&one.view.id));
         nights
     }
 }

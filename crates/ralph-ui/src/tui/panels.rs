@@ -235,7 +235,10 @@ pub fn summary(frame: &mut Frame<'_>, app: &App, scene: &Scene<'_>, area: Rect) 
 pub fn night(frame: &mut Frame<'_>, app: &App, scene: &Scene<'_>, area: Rect) {
     let night = scene.night;
     let nights = app.overview.nights();
-    let place = nights.iter().position(|(_, one)| one.id == night.id).map_or(0, |place| nights.len() - place);
+    let place = nights
+        .iter()
+        .position(|(_, one)| one.view.id == night.view.id)
+        .map_or(0, |place| nights.len() - place);
     let title = Row::of(Look::Bold, "Night ").and(Look::Dim, span(scene));
     let right = match nights.len() {
         0 | 1 => Row::new(),
@@ -250,8 +253,8 @@ pub fn night(frame: &mut Frame<'_>, app: &App, scene: &Scene<'_>, area: Rect) {
 
 /// `22:41 – 04:31`
 fn span(scene: &Scene<'_>) -> String {
-    let until = if scene.live.is_some() { "now".to_owned() } else { clock(scene.night.last_at) };
-    format!("{} – {until}", clock(scene.night.started_at))
+    let until = if scene.live.is_some() { "now".to_owned() } else { clock(scene.night.view.last_at()) };
+    format!("{} – {until}", clock(scene.night.view.started_at()))
 }
 
 fn lines_of_night(scene: &Scene<'_>, width: usize, app: &App, is_brief: bool) -> Vec<Row> {
@@ -262,7 +265,7 @@ fn lines_of_night(scene: &Scene<'_>, width: usize, app: &App, is_brief: bool) ->
         _ => None,
     };
     let mut words = attempts_of(night);
-    let cost = night.totals.cost.failed_usd.filter(|_| night.totals.failed > 0);
+    let cost = night.view.totals().cost.failed_usd.filter(|_| night.view.totals().failed > 0);
     if is_brief {
         let times = format!(" {}", span(scene));
         let [line, _] = strip::rows(night, width.saturating_sub(columns(&times)), now, chosen);
@@ -286,7 +289,7 @@ fn pauses(night: &Night) -> Option<String> {
     let words: Vec<String> = kinds
         .into_iter()
         .filter_map(|(kind, word)| {
-            let cuts = night.totals.cut_short.iter().filter(|cut| cut.by == kind);
+            let cuts = night.view.totals().cut_short.iter().filter(|cut| cut.by == kind);
             let ms: u64 = cuts.filter_map(|cut| Some(cut.ended_at.ms_until(cut.resumed_at?))).sum();
             (ms >= 60_000).then(|| format!("{word} {}", minutes(ms)))
         })

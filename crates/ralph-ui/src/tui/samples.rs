@@ -11,17 +11,16 @@ use tasklist::TaskList;
 use ralph_core::record::samples::{iteration, log_entries, session};
 use ralph_core::record::{
     AgentEvent, Claim, DiffStat, Evidence, Facts, FailureClass, Field, FileChange, FlagCode, FlaggedTask,
-    Iteration, LogEntry, ObjectId, Outcome, RecordKind, SessionFacts, SessionId, SessionTotals, Status,
-    StopReason, Task, TestCounts, Timestamp, ToolCall, ToolKind,
+    Iteration, LogEntry, ObjectId, Outcome, RecordKind, SessionId, Status, StopReason, Task, TestCounts,
+    Timestamp, ToolCall, ToolKind,
 };
-use ralph_core::summary::summarize;
+use ralph_core::view::{FeatureView, SessionView};
 
 use crate::review::Review;
 
 use super::contents::rows_of_text;
 use super::model::{
-    Answer, Attempt, Backend, Feature, File, InFlight, Live, Night, Overview, Place, Request, SessionDetail,
-    Stream,
+    Answer, Backend, Feature, File, InFlight, Live, Night, Overview, Place, Request, SessionDetail, Stream,
 };
 
 /// 2026-11-21T22:41:00Z
@@ -149,13 +148,10 @@ fn title(task: &str) -> &'static str {
 
 pub fn feature(path: &str, sessions: &[Vec<LogEntry>], list: &str) -> Arc<Feature> {
     let list = TaskList::parse(list.as_bytes()).unwrap();
-    let facts: Vec<_> = sessions.iter().filter_map(|one| SessionFacts::of_entries(one)).collect();
-    let summary = summarize(path, &facts, &list, &[], None, None);
-    let nights = sessions.iter().zip(&facts).map(|(entries, facts)| {
-        let attempts = entries.iter().filter_map(Attempt::of).collect();
-        let totals = SessionTotals::fold(&facts.id, entries);
-        Night::new(&entries[0], entries.last().unwrap(), attempts, totals, None)
-    });
+    let views = sessions.iter().map(|entries| SessionView::of(&entries[0].session(), entries.as_slice()));
+    let views: Vec<SessionView> = views.collect();
+    let summary = FeatureView::of(&views).summary(path, &list, &[], None, None);
+    let nights = views.iter().map(|view| Night::new(view, view.tip().unwrap(), None));
     Arc::new(Feature::new(path.to_owned(), nights.collect(), list, summary))
 }
 

@@ -40,7 +40,7 @@ impl Cell {
 /// Returns the line, with the columns of `chosen` marked, and the hours below it. `now` is the end of what runs.
 pub fn rows(night: &Night, width: usize, now: Option<Timestamp>, chosen: Option<u32>) -> [Row; 2] {
     let mut pieces: Vec<(Cell, Timestamp, u64, Option<u32>)> = Vec::new();
-    let mut at = night.started_at;
+    let mut at = night.view.started_at();
     for one in night.attempts.iter().filter(|one| one.has_run()) {
         if at.ms_until(one.started_at) > MIN_PAUSE_MS {
             pieces.push((Cell::Pause, at, 0, None));

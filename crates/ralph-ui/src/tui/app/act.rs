@@ -131,7 +131,7 @@ impl App {
             Act::Restore => self.mode = Mode::Question(self.restore()?),
             Act::Accept => self.mode = Mode::Question(self.accept()?),
             Act::Report => {
-                let session = self.known_scene()?.night.id.as_str();
+                let session = self.known_scene()?.night.view.id.as_str();
                 let arguments = ["report", "--open", "--session", session];
                 return Ok(Some(Effect::run(arguments, Some("the page is open in the browser"))));
             }
@@ -326,13 +326,13 @@ impl App {
         ensure!(!is_running, "it runs already");
         ensure!(night.end.status != Status::Completed, "nothing to resume: the session is completed");
         let yes = "start the loop; it goes on when the screen is left";
-        let start = Effect::Start(vec!["resume".to_owned(), night.id.to_string()]);
+        let start = Effect::Start(vec!["resume".to_owned(), night.view.id.to_string()]);
         Ok(Question::confirm("Resume this session?".to_owned(), yes, start))
     }
 
     fn stop(&self) -> Result<Question> {
         let scene = self.scene().filter(|scene| scene.live.is_some()).context("no session runs there")?;
-        let answers = ways_to_stop(&scene.night.id).to_vec();
+        let answers = ways_to_stop(&scene.night.view.id).to_vec();
         Ok(Question { title: "Stop this session?".to_owned(), answers, otherwise: "let it run" })
     }
 
@@ -382,7 +382,7 @@ impl App {
         };
         let attempt = scene.attempt(&self.subject).filter(|_| is_meant);
         let undid = attempt.and_then(|(night, one)| {
-            let (state, files) = undone_state(&scene.record(one)?.undone, Some(&night.id))?;
+            let (state, files) = undone_state(&scene.record(one)?.undone, Some(&night.view.id))?;
             Some((one.number, state, files))
         });
         let title = match (&self.subject, scene.unfinished(&self.subject), undid) {

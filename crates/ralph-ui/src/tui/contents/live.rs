@@ -39,9 +39,9 @@ pub fn streams(scene: &Scene<'_>, running: &InFlight) -> impl Iterator<Item = Se
     let streams = Stream::OF_A_RUN.into_iter().zip(running.lengths).filter(|(_, length)| length.is_some());
     streams.map(|(stream, _)| {
         let file = File {
-            place: Place::Spool(scene.night.id.clone(), running.number),
+            place: Place::Spool(scene.night.view.id.clone(), running.number),
             stream,
-            author: Some((scene.night.id.clone(), running.agent.clone())),
+            author: Some((scene.night.view.id.clone(), running.agent.clone())),
         };
         let section = of_file(scene, file);
         // What the agent does needs no title.

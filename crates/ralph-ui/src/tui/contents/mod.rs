@@ -156,7 +156,7 @@ impl<'a> Scene<'a> {
     }
 
     pub fn detail(&self) -> Option<&'a SessionDetail> {
-        match self.cache.get(Request::Session(self.night.id.clone()))? {
+        match self.cache.get(Request::Session(self.night.view.id.clone()))? {
             Ok(Answer::Session(detail)) => Some(detail),
             _ => None,
         }
@@ -197,7 +197,7 @@ impl<'a> Scene<'a> {
             Subject::Attempt(number) => Some((self.night, self.night.attempt(*number)?)),
             Subject::Need(place) => {
                 let need = self.feature.summary.needs_you.get(*place)?;
-                let night = self.feature.nights.iter().find(|night| night.id == need.session)?;
+                let night = self.feature.nights.iter().find(|night| night.view.id == need.session)?;
                 Some((night, night.attempt(need.iteration?)?))
             }
             Subject::Task(task) => {
@@ -271,7 +271,10 @@ impl<'a> Scene<'a> {
             (Subject::Running, Some(running)) => Some((self.night, running.number)),
             _ => self.attempt(subject).map(|(night, attempt)| (night, attempt.number)),
         };
-        place.map_or_else(|| self.night.id.to_string(), |(night, number)| format!("{}:{number}", night.id))
+        place.map_or_else(
+            || self.night.view.id.to_string(),
+            |(night, number)| format!("{}:{number}", night.view.id),
+        )
     }
 
     /// Returns the title of the detail.
@@ -356,7 +359,7 @@ fn diff_target_of(
         }
         is_open = is_wanted(&attempts[0]);
     }
-    (!runs.is_empty()).then(|| DiffTarget { session: night.id.clone(), runs })
+    (!runs.is_empty()).then(|| DiffTarget { session: night.view.id.clone(), runs })
 }
 
 /// Makes the page of a subject in a view; `old` is the last one of the same.
@@ -383,7 +386,7 @@ fn sections(scene: &Scene<'_>, subject: &Subject, view: View, old: Option<&Page>
             None => nothing("no output: nothing ran yet"),
         },
         (View::Prompt, Some(running)) => {
-            output::prompt(scene, Place::Spool(scene.night.id.clone(), running.number))
+            output::prompt(scene, Place::Spool(scene.night.view.id.clone(), running.number))
         }
         (View::Prompt, None) => match attempt {
             Some((_, attempt)) => output::prompt(scene, Place::Record(attempt.entry.commit())),

@@ -31,7 +31,7 @@ pub const MAX_CROSSES: usize = 5;
 
 pub fn sections(scene: &Scene<'_>) -> Vec<Section> {
     let summary = &scene.feature.summary;
-    let id = Row::of(Look::Dim, scene.night.id.to_string());
+    let id = Row::of(Look::Dim, scene.night.view.id.to_string());
     let head = vec![
         state_of(scene.night, scene.live).with_right(id),
         Row::of(Look::Bold, ending::tasks(summary.tasks)),
@@ -68,7 +68,7 @@ fn review(scene: &Scene<'_>) -> Vec<Row> {
     let settings = review.settings_words().map(|words| fact("Settings", brief(&words)));
     let tests =
         stat(review.tests).map(|words| fact("Tests", format!("{words} by agents: review them first")));
-    let claims = false_claims(&scene.night.totals.false_claims);
+    let claims = false_claims(&scene.night.view.totals().false_claims);
     let claims = claims.map(|words| fact("Claims", Row::of(Look::Claim, words)));
     let code = fact("All", changes).with_right(Row::of(Look::Accent, "d").and(Look::Dim, " diff"));
     let page = fact("Next", format!("{RALPH} report --markdown"))
@@ -98,8 +98,8 @@ fn cause(cause: &FailureCause, needs: &[Need]) -> Row {
 fn facts(scene: &Scene<'_>, is_reviewed: bool) -> Vec<Row> {
     let (night, detail) = (scene.night, scene.detail());
     let session = detail.map(|detail| &detail.session);
-    let totals = &night.totals;
-    let until = if scene.live.is_some() { scene.now } else { night.last_at };
+    let totals = night.view.totals();
+    let until = if scene.live.is_some() { scene.now } else { night.view.last_at() };
     let cost = totals.cost.failed_usd.filter(|_| totals.failed > 0);
     let cost = cost.map_or(String::new(), |cost| format!(", {} in failed attempts", usd(Some(cost))));
     let tokens = &totals.tokens;
@@ -112,7 +112,7 @@ fn facts(scene: &Scene<'_>, is_reviewed: bool) -> Vec<Row> {
         ("Attempts", Some(attempts_of(night).into())),
         ("Cut short", (!cuts.is_empty()).then(|| cuts.join("; ").into())),
         ("Claims", false_claims(&totals.false_claims).map(|words| Row::of(Look::Claim, words))),
-        ("Time", Some((duration(night.worked_ms(until)) + &in_runs(night.runs)).into())),
+        ("Time", Some((duration(night.view.worked_ms(until)) + &in_runs(night.view.totals().runs)).into())),
         ("Cost", ending::cost(&totals.cost).map(|words| (words + &cost).into())),
         ("Tokens", (!tokens.is_unknown()).then(|| tokens_told(tokens).into())),
         ("Changed", detail.and_then(|detail| detail.changes).map(|stat| files_and_lines(stat).into())),
@@ -171,7 +171,10 @@ pub fn need(scene: &Scene<'_>, place: usize) -> Vec<Section> {
     };
     let mut help = Vec::from_iter(no_task_to_blame(summary, need).map(|words| Row::of(Look::Plain, words)));
     if need.why == NeedKind::Validation {
-        help.push(Row::of(Look::Accent, format!("{RALPH} resume {}{ANOTHER_VALIDATION}", scene.night.id)));
+        help.push(Row::of(
+            Look::Accent,
+            format!("{RALPH} resume {}{ANOTHER_VALIDATION}", scene.night.view.id),
+        ));
     }
     let doctor = lacking.map(|what| format!("{RALPH} doctor says what the {what} lacks; then r resumes"));
     help.extend(doctor.map(|words| Row::of(Look::Dim, words).indented(2)));
@@ -210,13 +213,13 @@ pub fn list(scene: &Scene<'_>) -> Vec<Section> {
 }
 
 fn night_row(scene: &Scene<'_>, feature: &Feature, night: &Night) -> NightRow {
-    let is_live = scene.overview.live.contains_key(&night.id);
+    let is_live = scene.overview.live.contains_key(&night.view.id);
     let status = if is_live { Status::Running } else { night.end.status };
     let ended = match &night.elsewhere {
         Some(_) => "running elsewhere".to_owned(),
-        None => ended(&End { status, ..night.end }, &night.totals),
+        None => ended(&End { status, ..night.end }, night.view.totals()),
     };
-    NightRow::new(&night.id, &feature.path, night.started_at, status, &night.totals, night.tasks, ended)
+    NightRow::new(&night.view, &feature.path, status, ended)
 }
 
 /// What is said below the needs of a task that is answered.

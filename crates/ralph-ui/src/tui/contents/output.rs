@@ -37,7 +37,7 @@ pub fn sections(scene: &Scene<'_>, night: &Night, attempt: &Attempt) -> Vec<Sect
         }
     });
     let mut sections = vec![Section::plain(vec![head])];
-    let author = entry.agent().map(|agent| (night.id.clone(), agent.to_owned()));
+    let author = entry.agent().map(|agent| (night.view.id.clone(), agent.to_owned()));
     let of_agent = [Stream::AgentStdout, Stream::AgentStderr];
     let of_validation = [Stream::ValidationStdout, Stream::ValidationStderr];
     let streams = if attempt.is_failed() { [of_validation, of_agent] } else { [of_agent, of_validation] };

@@ -29,7 +29,7 @@ pub fn sections(scene: &Scene<'_>, item: &Item) -> Vec<Section> {
     let times = attempts.filter(|one| one.is_attempt).count();
     let mut rows = head(scene, item, state);
     if times > 0 {
-        let (own, all) = (&scene.night.totals, &feature.summary.totals);
+        let (own, all) = (scene.night.view.totals(), &feature.summary.totals);
         let own_attempts = own.task_attempts.get(task).copied().unwrap_or_default();
         let (times, cost) = scoped(task, own_attempts, own.task_costs.get(task).copied(), all);
         let cost = if cost.is_empty() { cost } else { format!(", {cost}") };
@@ -223,7 +223,7 @@ fn list_of_attempts(scene: &Scene<'_>, tried: &[(&Night, Vec<&Attempt>)]) -> Vec
     let mut rows = vec![Row::of(Look::Bold, "Attempts")];
     for (night, attempts) in tried {
         if tried.len() > 1 {
-            rows.push(Row::of(Look::Dim, format!("  {}", local_minute(night.started_at))));
+            rows.push(Row::of(Look::Dim, format!("  {}", local_minute(night.view.started_at()))));
         }
         let before = [None].into_iter().chain(attempts.iter().map(Some));
         for (attempt, before) in attempts.iter().zip(before) {

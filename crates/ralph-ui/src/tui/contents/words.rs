@@ -50,7 +50,7 @@ pub fn state_of(night: &Night, live: Option<&Live>) -> Row {
 /// `47 attempts, 15 failed, 9 of them solved later`
 pub fn attempts_of(night: &Night) -> String {
     let solved = night.attempts.iter().filter(|one| one.is_failed() && one.is_solved);
-    attempts_and_failed(&night.totals, solved.count())
+    attempts_and_failed(night.view.totals(), solved.count())
 }
 
 /// Returns what became of an attempt, in a word or few, and the look of it.

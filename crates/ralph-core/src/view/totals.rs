@@ -5,18 +5,9 @@ use tasklist::TaskList;
 use crate::record::{CutShort, FailureClass, Interruption, LogEntry, Outcome, SessionId, SessionTotals};
 
 impl SessionTotals {
-    /// Counts the iterations among the entries of a session, oldest first.
-    pub fn fold<'a>(session: &SessionId, entries: impl IntoIterator<Item = &'a LogEntry>) -> Self {
-        let mut totals = Self::default();
-        for entry in entries {
-            totals.count(session, entry);
-        }
-        totals
-    }
-
     /// Takes in the next iteration of `session`.
     pub fn count(&mut self, session: &SessionId, facts: &LogEntry) {
-        let Some(outcome) = facts.outcome().filter(|_| facts.is_iteration()) else { return };
+        let Some(outcome) = facts.outcome() else { return };
         let (is_attempt, class, usd) = (facts.is_attempt(), facts.failure_class(), facts.cost_usd());
         if let Some(last) = self.cut_short.last_mut()
             && last.resumed_at.is_none()
@@ -27,7 +18,8 @@ impl SessionTotals {
         self.succeeded += usize::from(outcome == Outcome::Success && is_attempt);
         self.failed += usize::from(is_failure);
         self.attempts += usize::from(is_attempt);
-        let interruption = Interruption::of(outcome, class, facts.exit().agent);
+        self.skipped += usize::from(outcome == Outcome::Skipped);
+        let interruption = Interruption::of_entry(facts);
         if let Some(by) = interruption {
             self.cut_short.push(CutShort {
                 session: session.clone(),
@@ -81,6 +73,7 @@ impl SessionTotals {
         self.attempts += later.attempts;
         self.succeeded += later.succeeded;
         self.failed += later.failed;
+        self.skipped += later.skipped;
         self.cut_short.extend_from_slice(&later.cut_short);
         self.tokens = self.tokens.plus(&later.tokens);
         self.took = self.took.plus(&later.took);

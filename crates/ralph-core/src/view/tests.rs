@@ -1,10 +1,11 @@
 use tasklist::TaskList;
 
-use super::summarize;
+use super::session::away_ms;
+use super::{FeatureView, SessionView};
 use crate::record::samples::log_entries;
 use crate::record::{
     FailureClass, Field, FlagCode, GitState, GitStateKind, GoneHow, Hint, Interrupter, LogEntry, NeedKind,
-    Outcome, RecordKind, Remains, SessionFacts, SessionId, Status, StopReason, Summary, Timestamp, UserFile,
+    Outcome, RecordKind, Remains, SessionId, Status, StopReason, Summary, Timestamp, UserFile,
     UserFileChange,
 };
 
@@ -41,8 +42,18 @@ fn sessions(words: &str) -> Vec<Vec<LogEntry>> {
     words.split('|').enumerate().map(session).collect()
 }
 
-fn facts(sessions: &[Vec<LogEntry>]) -> Vec<SessionFacts<'_>> {
-    sessions.iter().filter_map(|entries| SessionFacts::of_entries(entries)).collect()
+fn views(sessions: &[Vec<LogEntry>]) -> Vec<SessionView> {
+    let sessions = sessions.iter().filter(|entries| !entries.is_empty());
+    sessions.map(|entries| SessionView::of(&entries[0].session(), entries.as_slice())).collect()
+}
+
+fn summarize(
+    sessions: &[Vec<LogEntry>],
+    list: &TaskList,
+    hints: &[Hint],
+    remains: Option<&Remains>,
+) -> Summary {
+    FeatureView::of(&views(sessions)).summary("specs/001-login", list, hints, remains, Some(&id(0)))
 }
 
 fn entry(word: &str) -> LogEntry {
@@ -74,7 +85,7 @@ fn entry(word: &str) -> LogEntry {
 
 fn of(words: &str, list: &str) -> Summary {
     let list = TaskList::parse(list.as_bytes()).unwrap();
-    summarize("specs/001-login", &facts(&sessions(words)), &list, &[], None, Some(&id(0)))
+    summarize(&sessions(words), &list, &[], None)
 }
 
 #[test]
@@ -212,7 +223,8 @@ fn the_session_that_is_shown_is_a_part_of_the_whole() {
     assert_eq!((summary.totals.cost.usd, part.totals.cost.usd), (Some(3.0), Some(2.0)));
     assert_eq!(part.totals.cost.not_done_usd, Some(1.0));
     let list = TaskList::parse(LIST.as_bytes()).unwrap();
-    assert_eq!(summarize("x", &facts(&sessions("T1+")), &list, &[], None, None).session, None);
+    let views = views(&sessions("T1+"));
+    assert_eq!(FeatureView::of(&views).summary("x", &list, &[], None, None).session, None);
 }
 
 #[test]
@@ -234,7 +246,7 @@ fn a_hint_that_came_after_the_question_answers_it() {
             added_at: Timestamp::from_seconds(added_at),
             session: None,
         };
-        let summary = summarize("x", &facts(&sessions(words)), &list, &[hint], None, None);
+        let summary = summarize(&sessions(words), &list, &[hint], None);
         assert_eq!((summary.tasks.asks, summary.needs_you.len()), (asks, asks), "{words} {tasks:?}");
     }
 }
@@ -248,7 +260,7 @@ fn a_task_is_flagged_by_the_attempt_that_did_it() {
         let mut sessions = sessions(words);
         sessions[0][flagged_at].set(Field::Flags, FlagCode::NoTests);
         sessions[0][flagged_at].set(Field::FirstFlag, "no test ran");
-        let flagged = summarize("x", &facts(&sessions), &list, &[], None, None).flagged;
+        let flagged = summarize(&sessions, &list, &[], None).flagged;
         let names: Vec<&str> = flagged.iter().map(|task| task.task.as_str()).collect();
         assert_eq!(names.join(" "), expected, "{words}");
         assert!(flagged.iter().all(|task| task.text.as_deref() == Some("no test ran")));
@@ -288,7 +300,7 @@ fn what_an_attempt_left_behind_needs_somebody_until_it_is_ended_or_brought_back(
     ] {
         let remains = Remains { session: id(0), iteration: 3, git_state, user_files };
         let list = TaskList::parse(LIST.as_bytes()).unwrap();
-        let needs = summarize("x", &facts(&sessions("T1+")), &list, &[], Some(&remains), None).needs_you;
+        let needs = summarize(&sessions("T1+"), &list, &[], Some(&remains)).needs_you;
         let found: Vec<_> = needs
             .iter()
             .map(|need| (need.why, need.cause.as_deref().unwrap(), need.iteration.unwrap()))
@@ -322,7 +334,7 @@ fn away_minutes(words: &str) -> u64 {
         }
         entry
     });
-    LogEntry::away_ms(&entries.collect::<Vec<_>>()) / 60_000
+    away_ms(&entries.collect::<Vec<_>>()) / 60_000
 }
 
 #[test]
@@ -378,14 +390,13 @@ fn a_flag_is_silent_once_its_reason_is_gone() {
                 entry.set(Field::Tests, format!("passed={passed}"));
             }
         }
-        let facts = facts(&sessions);
-        let flagged = summarize("specs/001-login", &facts, &list, &[], None, None).flagged;
+        let flagged = summarize(&sessions, &list, &[], None).flagged;
         let found = flagged.iter().map(|one| {
             let codes = one.flags.iter().map(FlagCode::as_str).collect::<Vec<_>>().join(", ");
             format!("{} {}", one.task, one.text.clone().unwrap_or(codes))
         });
         assert_eq!(found.collect::<Vec<_>>().join("; "), shown, "{words} {flags:?}");
-        assert_eq!(super::moot(&facts).len(), moot, "{words} {flags:?}");
+        assert_eq!(FeatureView::of(&views(&sessions)).moot_flags().len(), moot, "{words} {flags:?}");
     }
 }
 
@@ -413,7 +424,7 @@ fn work_that_is_gone_needs_a_person_unless_a_task_asked_for_that() {
         }
         let last = sessions.last_mut().unwrap();
         last[1].set(Field::Gone, format!("T1={how},T4={how}"));
-        let summary = summarize("specs/001-login", &facts(&sessions), &list, &[], None, None);
+        let summary = summarize(&sessions, &list, &[], None);
         let causes: Vec<_> = summary.needs_you.iter().filter_map(|need| need.cause.clone()).collect();
         assert_eq!(causes.join("; "), needs, "{words} {how}");
         let texts: Vec<_> = summary.flagged.iter().filter_map(|task| task.text.clone()).collect();
@@ -426,9 +437,7 @@ fn work_that_is_gone_needs_a_person_unless_a_task_asked_for_that() {
     let mut sessions = sessions("T1+ T2+ T1+>completed");
     sessions[0][1].set(Field::Gone, format!("T1={Ordered}"));
     sessions[0][2].clear(&[Field::Tasks]);
-    let shown = |sessions: &[Vec<LogEntry>]| {
-        summarize("specs/001-login", &facts(sessions), &list, &[], None, None).flagged.len()
-    };
+    let shown = |sessions: &[Vec<LogEntry>]| summarize(sessions, &list, &[], None).flagged.len();
     assert_eq!(shown(&sessions), 1);
     sessions[0][2].set(Field::Flags, FlagCode::Accepted);
     assert_eq!(shown(&sessions), 0);
@@ -438,7 +447,62 @@ fn work_that_is_gone_needs_a_person_unless_a_task_asked_for_that() {
 fn what_keeps_all_from_working_is_before_what_asks_and_what_fails() {
     let list = TaskList::parse(LIST.as_bytes()).unwrap();
     let sessions = sessions("T2- T2! T1?>agent_unusable");
-    let needs = summarize("specs/001-login", &facts(&sessions), &list, &[], None, None).needs_you;
+    let needs = summarize(&sessions, &list, &[], None).needs_you;
     let kinds: Vec<_> = needs.iter().map(|need| need.why).collect();
     assert_eq!(kinds, [NeedKind::Agent, NeedKind::Asks, NeedKind::Fails]);
+}
+
+/// As [`sessions`], whose records ended at these minutes.
+fn ended_at(words: &str, minutes: &[&[i64]]) -> Vec<Vec<LogEntry>> {
+    let mut sessions = sessions(words);
+    for (session, minutes) in sessions.iter_mut().zip(minutes) {
+        for (entry, minute) in session.iter_mut().zip(*minutes) {
+            entry.set(Field::Ended, minute * 60_000);
+        }
+    }
+    sessions
+}
+
+#[test]
+fn sessions_that_overlap_are_counted_in_the_order_of_time() {
+    const BEFORE: [&[i64]; 2] = [&[1, 2, 3, 4], &[5, 6, 7, 8]];
+    const BESIDE: [&[i64]; 2] = [&[1, 6, 7, 8], &[2, 3, 4, 5]];
+    let list = TaskList::parse(LIST.as_bytes()).unwrap();
+    // What needs a person, and how many failures are solved.
+    for (words, minutes, needs, solved) in [
+        // T1 was done beside the second session's failure, after it.
+        ("T2- T1+ | T1-", BEFORE, "", 0),
+        ("T2- T1+ | T1-", BESIDE, "", 1),
+        ("T2- T1? | T1-", BEFORE, "", 0),
+        ("T2- T1? | T1-", BESIDE, "Asks 0", 0),
+        ("T2- T1! | T1-", BEFORE, "", 0),
+        ("T2- T1! | T1-", BESIDE, "Fails 1", 0),
+        ("T2- T2->agent_unusable | T1->completed", BEFORE, "", 0),
+        ("T2- T2->agent_unusable | T1->completed", BESIDE, "Agent 0", 0),
+    ] {
+        let summary = summarize(&ended_at(words, &minutes), &list, &[], None);
+        let found = summary.needs_you.iter().map(|need| {
+            let place = usize::from(need.session == id(1));
+            format!("{:?} {place}", need.why)
+        });
+        assert_eq!(found.collect::<Vec<_>>().join(", "), needs, "{words}");
+        assert_eq!(summary.solved_attempts.len(), solved, "{words}");
+    }
+    // A clock that goes back changes no order within a session, and at one moment the earlier session comes first.
+    let sessions = ended_at("T1- T2- T3- | T4- T0-", &[&[5, 2, 6], &[5, 6]]);
+    let views = views(&sessions);
+    let order = FeatureView::of(&views).iterations;
+    let order: Vec<&str> = order.iter().filter_map(|(_, entry)| entry.task()).collect();
+    assert_eq!(order, ["T1", "T2", "T4", "T3", "T0"]);
+}
+
+#[test]
+fn work_that_came_back_in_a_session_beside_is_not_gone() {
+    let list = TaskList::parse(LIST.replace("[ ]", "[x]").as_bytes()).unwrap();
+    for (minutes, gone) in [([&[1, 2][..], &[3, 4]], 1), ([&[1, 6], &[3, 4]], 0)] {
+        let mut sessions = ended_at("T1+ T2+ | T3+ T4+", &minutes);
+        sessions[1][0].set(Field::Gone, format!("T1={}", GoneHow::Attempt));
+        sessions[0][1].set(Field::Gone, format!("T1={}", GoneHow::Back));
+        assert_eq!(summarize(&sessions, &list, &[], None).work_gone.len(), gone, "{minutes:?}");
+    }
 }

@@ -3,16 +3,17 @@
 use std::cmp::Reverse;
 
 use crate::history::causes::{CauseRecord, all_solved, solutions, tasks_at};
-use crate::record::{CauseTotals, FailureCause, SessionFacts, SessionId};
+use crate::record::{AttemptId, CauseTotals, FailureCause};
+
+use super::FeatureView;
 
 /// Maximum number of causes that are listed.
 const MAX_CAUSES: usize = 20;
 
 /// Returns the causes, and the failed attempts that are solved.
-pub(super) fn of(sessions: &[SessionFacts<'_>]) -> (CauseTotals, Vec<(SessionId, u32)>) {
-    let all =
-        super::records(sessions).filter_map(|(id, facts)| Some((id, facts, CauseRecord::of_entry(facts)?)));
-    let (all, records): (Vec<_>, Vec<_>) = all.map(|(id, facts, record)| ((id, facts), record)).unzip();
+pub(super) fn of(view: &FeatureView<'_>) -> (CauseTotals, Vec<AttemptId>) {
+    let all = view.iterations.iter().filter_map(|it| Some((*it, CauseRecord::of_entry(it.1)?)));
+    let (all, records): (Vec<_>, Vec<_>) = all.unzip();
     let (mut list, mut attempts) = (Vec::new(), Vec::new());
     for (cause, failures) in solutions(&records) {
         let solved = all_solved(&failures).map(|place| all[place]);
@@ -23,10 +24,10 @@ pub(super) fn of(sessions: &[SessionFacts<'_>]) -> (CauseTotals, Vec<(SessionId,
             times: failures.len(),
             tasks: tasks_at(&records, &failures),
             is_solved: solved.is_some(),
-            solved_in: solved.map(|(session, facts)| format!("{session}:{}", facts.number())),
+            solved_in: solved.map(|of| AttemptId::from(of).to_string()),
         });
         let solved = failures.iter().filter(|(_, solved)| solved.is_some()).map(|(place, _)| all[*place]);
-        attempts.extend(solved.map(|(session, facts)| (session.clone(), facts.number())));
+        attempts.extend(solved.map(AttemptId::from));
     }
     let solved = list.iter().filter(|cause| cause.is_solved).count();
     let solved_attempts = attempts.len();

@@ -5,9 +5,11 @@ use std::collections::{BTreeMap, HashMap};
 use tasklist::{Item, TaskList};
 
 use crate::record::{
-    AnsweredTask, FailureClass, FlagCode, Hint, LogEntry, Need, NeedKind, Outcome, SessionFacts, SessionId,
-    TaskName, TaskStates, Timestamp, WaitingTask,
+    AnsweredTask, FailureClass, FlagCode, Hint, LogEntry, Need, NeedKind, Outcome, SessionId, TaskName,
+    TaskStates, Timestamp, WaitingTask,
 };
+
+use super::FeatureView;
 
 /// What the records say of the tasks of a list.
 pub(super) struct TaskRecords<'a> {
@@ -27,9 +29,10 @@ pub(super) struct TaskRecords<'a> {
 type Record<'a> = (&'a SessionId, &'a LogEntry);
 
 impl<'a> TaskRecords<'a> {
-    pub fn of(sessions: &'a [SessionFacts<'a>], list: &'a TaskList, hints: &'a [Hint]) -> Self {
+    pub fn of(view: &FeatureView<'a>, list: &'a TaskList, hints: &'a [Hint]) -> Self {
         let (mut failures, mut verdicts, mut tried) = (HashMap::new(), HashMap::new(), HashMap::new());
-        for record @ (_, facts) in super::records(sessions) {
+        for &record in &view.iterations {
+            let facts = record.1;
             let Some(item) = facts.task().and_then(|task| list.find(task)) else { continue };
             let name = item.name.as_str();
             let Some(outcome) = facts.outcome() else { continue };

@@ -4,11 +4,13 @@ use std::collections::HashMap;
 
 use tasklist::TaskList;
 
-use crate::record::{FlagCode, FlaggedTask, GoneWork, LogEntry, Outcome, SessionFacts, SessionId};
+use crate::record::{AttemptId, FlagCode, FlaggedTask, GoneWork, LogEntry, Outcome, SessionId};
+
+use super::FeatureView;
 
 /// The records of a feature in their order, and what of them takes away the reasons of flags.
 struct Reasons<'a> {
-    records: Vec<(&'a SessionId, &'a LogEntry)>,
+    records: &'a [(&'a SessionId, &'a LogEntry)],
     /// The place of the last success of each task, accepted ones among them.
     successes: HashMap<&'a str, usize>,
     /// The place of the last record in which a person settled the flags of a task.
@@ -18,8 +20,8 @@ struct Reasons<'a> {
 }
 
 impl<'a> Reasons<'a> {
-    fn of(sessions: &'a [SessionFacts<'a>]) -> Self {
-        let records: Vec<_> = super::records(sessions).collect();
+    fn of(view: &'a FeatureView<'_>) -> Self {
+        let records = view.iterations.as_slice();
         let (mut successes, mut settled) = (HashMap::new(), HashMap::new());
         for (place, (_, facts)) in records.iter().enumerate() {
             let Some(task) = facts.task() else { continue };
@@ -36,7 +38,7 @@ impl<'a> Reasons<'a> {
     }
 
     /// Returns the flags of a record that still have their reason, and that no person settled.
-    fn standing(&self, place: usize) -> Vec<FlagCode> {
+    fn valid_flags(&self, place: usize) -> Vec<FlagCode> {
         let facts = self.records[place].1;
         let settled = facts.task().and_then(|task| self.settled.get(task));
         if settled.is_some_and(|settled| *settled >= place) {
@@ -74,8 +76,8 @@ fn named(text: &str) -> Vec<&str> {
 
 /// Returns the tasks that are done by an attempt whose flags have their reason, the gravest first and then in the order of the
 /// list; also while a branch that is not merged has what runs by itself.
-pub(super) fn flagged(sessions: &[SessionFacts<'_>], list: &TaskList) -> Vec<FlaggedTask> {
-    let reasons = Reasons::of(sessions);
+pub(super) fn flagged(view: &FeatureView<'_>, list: &TaskList) -> Vec<FlaggedTask> {
+    let reasons = Reasons::of(view);
     let done = reasons.successes.iter().filter_map(|(task, place)| Some((list.find(task)?, *place)));
     // A task has one success that counts, whatever its name was at the time.
     let mut newest: HashMap<&str, usize> = HashMap::new();
@@ -86,7 +88,7 @@ pub(super) fn flagged(sessions: &[SessionFacts<'_>], list: &TaskList) -> Vec<Fla
     let flagged = list.tasks().filter_map(|item| {
         let place = *newest.get(item.name.as_str())?;
         let (session, facts) = reasons.records[place];
-        let flags = reasons.standing(place);
+        let flags = reasons.valid_flags(place);
         let is_shown = !flags.is_empty() && item.done || flags.contains(&FlagCode::RunsByItself);
         // The text is of the first one.
         let is_first = flags.first() == facts.flags().first();
@@ -110,14 +112,16 @@ pub(super) fn is_said(flagged: &FlaggedTask, work_gone: &[GoneWork]) -> bool {
     flagged.flags == [FlagCode::Undid] && !undone.is_empty() && undone.iter().all(is_gone)
 }
 
-/// Returns the attempts all of whose flags have lost their reason, in order.
-pub fn moot(sessions: &[SessionFacts<'_>]) -> Vec<(SessionId, u32)> {
-    let reasons = Reasons::of(sessions);
-    let records = reasons.records.iter().enumerate().filter(|(_, (_, facts))| facts.is_flagged());
-    let moot = records.filter(|(place, _)| reasons.standing(*place).is_empty());
-    let mut moot: Vec<_> = moot.map(|(_, (session, facts))| ((*session).clone(), facts.number())).collect();
-    moot.sort_unstable();
-    moot
+impl FeatureView<'_> {
+    /// Returns the attempts all of whose flags have lost their reason, in order.
+    pub fn moot_flags(&self) -> Vec<AttemptId> {
+        let reasons = Reasons::of(self);
+        let records = self.iterations.iter().enumerate().filter(|(_, (_, facts))| facts.is_flagged());
+        let moot = records.filter(|(place, _)| reasons.valid_flags(*place).is_empty());
+        let mut moot: Vec<_> = moot.map(|(_, of)| AttemptId::from(*of)).collect();
+        moot.sort_unstable();
+        moot
+    }
 }
 
 /// Returns how grave a flag is: the gravest are 0.

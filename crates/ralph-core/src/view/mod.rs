@@ -1,0 +1,16 @@
+//! One count of everything, for every screen and every JSON: a session, and a feature over all of its sessions.
+
+mod causes;
+mod feature;
+mod flags;
+mod gone;
+mod not_done;
+mod session;
+mod states;
+#[cfg(test)]
+mod tests;
+mod totals;
+
+pub use feature::FeatureView;
+pub use not_done::not_done;
+pub use session::SessionView;

@@ -19,7 +19,7 @@ use ralph_store::{ListedSession, Listing, RecordReader, SessionQuery, Store};
 use ralph_ui::json::{write_line, write_pretty};
 use ralph_ui::log::{Listed, attempts_of, flagged_of, names, write_json};
 use ralph_ui::needs::needs_you;
-use ralph_ui::nights::{self, End};
+use ralph_ui::session_table::{self, End};
 
 use super::filter::{Filter, FilterArgs};
 use super::grep::{Grep, regex};
@@ -189,8 +189,8 @@ fn show_sessions(
     let features: BTreeSet<&str> = listed.iter().map(|one| one.feature).collect();
     let features = features.into_iter().map(|feature| summary::of_rows(context, listing, feature, None));
     let features = features.collect::<Result<Vec<_>>>()?;
-    let rows = listed.iter().map(Listed::night);
-    let lines = nights::lines(
+    let rows = listed.iter().map(Listed::table_row);
+    let lines = session_table::lines(
         &features.iter().collect::<Vec<_>>(),
         &rows.collect::<Vec<_>>(),
         pager::screen(context),
@@ -292,7 +292,7 @@ fn listed<'a>(
         let elsewhere =
             open_tip.and_then(|tip| store.elsewhere_since(&session.refs, session.view().last_begin()?, tip));
         let status = tip.and_then(LogEntry::status).unwrap_or(present);
-        let ended = |tip| nights::ended(&End::of(tip, status), session.view().totals());
+        let ended = |tip| session_table::ended(&End::of(tip, status), session.view().totals());
         listed.push(Listed {
             session: session.view(),
             feature: &session.feature,

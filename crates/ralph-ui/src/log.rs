@@ -16,7 +16,7 @@ use super::evidence::FLAG;
 use super::json::write_pretty;
 use super::local_time::{day, day_and_clock, describe_remote_run, span_of};
 use super::needs::{diff_command, false_claims, files_and_lines, rows};
-use super::nights::NightRow;
+use super::session_table::SessionRow;
 use super::style::{
     Look, Paint, Screen, brief_duration, columns, cut, one_line, padded, phase_name, sign_by_now,
 };
@@ -83,9 +83,9 @@ struct ListRow {
 
 impl Listed<'_> {
     /// Returns it as a row of the table of sessions.
-    pub fn night(&self) -> NightRow {
+    pub fn table_row(&self) -> SessionRow {
         let ended = if self.elsewhere.is_some() { "running elsewhere" } else { &self.ended };
-        NightRow::new(self.session, self.feature, self.status, ended.to_owned())
+        SessionRow::new(self.session, self.feature, self.status, ended.to_owned())
     }
 }
 

@@ -16,12 +16,13 @@ use ralph_core::view::{FeatureView, SessionView};
 use ralph_git::worktree::ChangedFile;
 use ralph_os::process::Tool;
 use ralph_store::{
-    Ask, Control, FilePart, Holder, ListedSession, LoopLock, SessionQuery, SessionRefs, Spool, Store,
+    Ask, Control, FilePart, Holder, ListedSession, LoopLock, RemoteRun, SessionQuery, SessionRefs, Spool,
+    Store,
 };
 use ralph_ui::review::Review;
 use ralph_ui::tui::{
-    Answer, Backend, DiffTarget, Feature, File, InFlight, Live, Night, Overview, Place, Request,
-    SessionDetail, Stream, rows_of_text,
+    Answer, Backend, DiffTarget, Feature, File, InFlight, Live, Overview, Place, Request, SessionDetail,
+    Stream, rows_of_text,
 };
 
 use crate::cli::iterations::{FeatureFiles, files_of};
@@ -72,6 +73,7 @@ struct Seen {
     inputs: Vec<(Option<Stamp>, Vec<Hint>)>,
     /// The first and the newest record of each session.
     ends: HashMap<SessionId, (LogEntry, LogEntry)>,
+    elsewhere: HashMap<SessionId, RemoteRun>,
     warnings: Vec<String>,
 }
 
@@ -192,26 +194,27 @@ impl Records {
             }
         }
         seen.ends.clear();
+        seen.elsewhere.clear();
         (seen.features, seen.inputs) = (Vec::new(), Vec::new());
         for (path, sessions) in by_feature {
             let stamp = self.list_stamp(&path);
-            let views: Vec<SessionView> = sessions.iter().map(|session| session.view().clone()).collect();
+            let views = sessions.iter().map(|session| session.view().clone());
+            let views: Vec<SessionView> = views.filter(|view| !view.entries.is_empty()).collect();
             let list = summary::list(&self.context, &self.store, &path, &views);
             let hints = summary::hints(&self.store, &path);
-            let mut nights = Vec::new();
             for session in sessions {
                 let view = session.view();
                 let ([first, .., tip] | [first @ tip]) = &*view.entries else { continue };
                 let begin = view.last_begin();
                 let elsewhere = begin.and_then(|begin| self.store.elsewhere_since(&session.refs, begin, tip));
+                seen.elsewhere.extend(elsewhere.map(|run| (view.id.clone(), run)));
                 seen.ends.insert(view.id.clone(), (first.clone(), tip.clone()));
-                nights.push(Night::new(view, tip, elsewhere));
             }
             let view = FeatureView::of(&views);
             let summary = summary::of_view(&self.context, &path, &view, &list, &hints, None)?;
             let validation = summary::validation_now(&self.context, &listing, &path, None);
             let summary = Summary { validation, ..summary };
-            seen.features.push(Arc::new(Feature::new(path, nights, list, summary)));
+            seen.features.push(Arc::new(Feature { path, sessions: views, list, summary }));
             seen.inputs.push((stamp, hints));
         }
         seen.warnings =
@@ -259,33 +262,33 @@ impl Records {
         let session = self.session(id)?;
         let feature = self.seen().features.iter().find(|feature| feature.path == session.feature).cloned();
         let mut learnings = Vec::new();
-        let night = feature.iter().flat_map(|feature| &feature.nights).find(|night| night.view.id == *id);
-        let attempts = night.iter().flat_map(|night| night.attempts.iter().rev());
-        for one in attempts.filter(|one| one.outcome != Outcome::Skipped).take(MAX_READ) {
+        let view = feature.iter().flat_map(|feature| &feature.sessions).find(|view| view.id == *id);
+        let attempts = view.iter().flat_map(|view| view.iterations().rev());
+        for one in attempts.filter(|one| one.outcome() != Some(Outcome::Skipped)).take(MAX_READ) {
             // One that cannot be read is passed over.
-            let record = self.iteration(&one.entry.commit()).ok();
+            let record = self.iteration(&one.commit()).ok();
             for words in record.map(|record| record.learnings).unwrap_or_default() {
                 if learnings.len() < MAX_LEARNINGS && !learnings.iter().any(|(_, known)| *known == words) {
-                    learnings.push((one.number, words));
+                    learnings.push((one.number(), words));
                 }
             }
         }
         let top = self.context.work_tree().ok().map(|work_tree| work_tree.top().to_string());
-        let changed = night.map(|night| self.changed_files(night)).transpose().unwrap_or_default().flatten();
+        let changed = view.map(|view| self.changed_files(view)).transpose().unwrap_or_default().flatten();
         let changes = changed.as_deref().map(stat);
         let files: Vec<_> = changed.iter().flatten().map(ChangedFile::to_record).collect();
         Ok(SessionDetail { changes, review: Review::of(files.iter()), session, learnings, top })
     }
 
-    fn changed_files(&self, night: &Night) -> Result<Option<Vec<ChangedFile>>> {
-        let ends = self.seen().ends.get(&night.view.id).cloned();
-        let Some((first, _)) = ends.filter(|(first, _)| first.iteration().is_none()) else { return Ok(None) };
-        let oldest = night.attempts.iter().find_map(|one| one.entry.snapshot());
-        let newest = night.attempts.iter().rev().find_map(|one| one.entry.snapshot());
+    fn changed_files(&self, view: &SessionView) -> Result<Option<Vec<ChangedFile>>> {
+        let first = view.entries.first().filter(|first| !first.is_iteration());
+        let Some(first) = first else { return Ok(None) };
+        let oldest = view.iterations().find_map(LogEntry::snapshot);
+        let newest = view.iterations().rev().find_map(LogEntry::snapshot);
         files_between(
             &self.store,
-            &SessionRefs::new(first.feature(), night.view.id.clone()),
-            &first,
+            &SessionRefs::new(first.feature(), view.id.clone()),
+            first,
             [oldest, newest],
         )
     }
@@ -418,15 +421,20 @@ impl Backend for Records {
         for (id, live) in &mut live {
             let number = live.in_flight.as_ref().map(|running| running.number);
             let is_recorded = seen.features.iter().any(|feature| {
-                let night = feature.nights.iter().find(|night| night.view.id == *id);
-                night.is_some_and(|night| number.is_some_and(|number| night.attempt(number).is_some()))
+                let view = feature.sessions.iter().find(|view| view.id == *id);
+                view.is_some_and(|view| number.is_some_and(|number| view.iteration(number).is_some()))
             });
             // Its spool is just being removed.
             if is_recorded {
                 live.in_flight = None;
             }
         }
-        Ok(Some(Overview { features: seen.features.clone(), live, warnings: seen.warnings.clone() }))
+        Ok(Some(Overview {
+            features: seen.features.clone(),
+            live,
+            elsewhere: seen.elsewhere.clone(),
+            warnings: seen.warnings.clone(),
+        }))
     }
 
     fn read(&self, request: &Request) -> Result<Answer> {
@@ -513,7 +521,7 @@ mod tests {
         let records = records(path);
 
         let overview = records.look().unwrap().unwrap();
-        let shown: Vec<u32> = overview.features[0].nights[0].attempts.iter().map(|one| one.number).collect();
+        let shown: Vec<u32> = overview.features[0].sessions[0].iterations().map(LogEntry::number).collect();
         assert_eq!(shown, [2, 3]);
         let gone = "only the newest 2 records are readable, what is older is gone";
         assert!(overview.warnings[0].contains(gone), "{:?}", overview.warnings);

@@ -14,8 +14,8 @@ use strum::{EnumString, IntoStaticStr};
 use super::fields::{self, Field, PARTS, TRAILERS};
 use super::trailers::{escape, field, names, numbers, trailers_of, unescape};
 use super::{
-    Claim, Cost, Durations, EndedBy, Exits, FLAG_SEPARATOR, FLAGS_LINE, FailureClass, FlagCode, GoneHow,
-    Iteration, Limit, ObjectId, Outcome, SCHEMA, SessionId, Status, StopReason, Subject, TaskCounts,
+    AttemptId, Claim, Cost, Durations, EndedBy, Exits, FLAG_SEPARATOR, FLAGS_LINE, FailureClass, FlagCode,
+    GoneHow, Iteration, Limit, ObjectId, Outcome, SCHEMA, SessionId, Status, StopReason, Subject, TaskCounts,
     TaskName, Timestamp, Tokens,
 };
 
@@ -435,6 +435,29 @@ impl LogEntry {
     /// Returns what its agent cost.
     pub fn cost(&self) -> Cost {
         Cost::of_run(self.exit().agent, self.cost_usd())
+    }
+
+    /// Returns its name among all iterations.
+    pub fn id(&self) -> AttemptId {
+        AttemptId { session: self.session(), number: self.number() }
+    }
+
+    pub fn is_failure(&self) -> bool {
+        self.outcome() == Some(Outcome::Failure)
+    }
+
+    pub fn is_question(&self) -> bool {
+        self.failure_class().is_some_and(FailureClass::is_question)
+    }
+
+    /// Returns true for a record for which no agent was started.
+    pub fn is_without_run(&self) -> bool {
+        self.outcome().is_some_and(Outcome::is_without_run)
+    }
+
+    /// Returns true if an agent had its turn in it: the files are as it left them, and not as a check or a person did.
+    pub fn is_attempt_or_cut_short(&self) -> bool {
+        self.is_attempt() || self.outcome() == Some(Outcome::Interrupted)
     }
 
     /// Returns true if an agent ran in it.

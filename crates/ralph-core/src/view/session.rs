@@ -28,7 +28,7 @@ impl SessionView {
     }
 
     /// Returns its iterations, oldest first.
-    pub fn iterations(&self) -> impl DoubleEndedIterator<Item = &LogEntry> {
+    pub fn iterations(&self) -> impl DoubleEndedIterator<Item = &LogEntry> + Clone {
         self.entries.iter().filter(|entry| entry.is_iteration())
     }
 

@@ -14,11 +14,10 @@ use crate::left_behind;
 use crate::local_time::clock;
 use crate::sgr::without_colors;
 use crate::style::{brief_duration, counted, cut, grouped, joined, one_line as plain};
+use crate::time_line::Fate;
 use ralph_core::history::clusters::message;
 use ralph_core::progress::first_sentence;
-use ralph_core::record::{
-    FailureClass, Iteration, Outcome, RALPH_ELSEWHERE, StreamCounts, TaskName, join_truncated,
-};
+use ralph_core::record::{Iteration, Outcome, RALPH_ELSEWHERE, StreamCounts, TaskName, join_truncated};
 
 use super::environment::render;
 use super::harmless::{escape, one_line};
@@ -36,21 +35,9 @@ const MAX_FILES: usize = 50;
 /// What stands around a part, and the note where it is cut, in bytes of the page.
 pub(super) const PART_FRAME: usize = 300;
 
-/// How an agent run ended, as it is seen by now. What is worse is greater.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Kind {
-    Done,
-    CutShort,
-    /// It failed, and that was solved later.
-    Solved,
-    /// It asked what is not answered.
-    Asks,
-    Fails,
-}
-
-impl Kind {
+impl Fate {
     /// Class of the style in the list, sign, class in the strip, and words.
-    pub fn look(self) -> [&'static str; 4] {
+    pub(super) fn look(self) -> [&'static str; 4] {
         match self {
             Self::Done => ["done", "✔", "g", "done"],
             Self::CutShort => ["cut", "‖", "g", "cut short"],
@@ -62,34 +49,22 @@ impl Kind {
 }
 
 /// Returns how an iteration ended; `None` for one in which no agent ran.
-pub(super) fn kind_of(report: &Report, iteration: &ReportIteration) -> Option<Kind> {
+pub(super) fn fate_of(report: &Report, iteration: &ReportIteration) -> Option<Fate> {
     let record = &iteration.record;
-    match record.outcome {
-        Outcome::Success => Some(Kind::Done),
-        Outcome::Interrupted => Some(Kind::CutShort),
-        Outcome::Failure => {
-            let is_question = record.failure_class.is_some_and(FailureClass::is_question);
-            Some(match report.is_solved(record.iteration) {
-                true => Kind::Solved,
-                false if is_question => Kind::Asks,
-                false => Kind::Fails,
-            })
-        }
-        Outcome::Skipped | Outcome::Checked | Outcome::Reopened | Outcome::Later(_) => None,
-    }
+    Fate::of(Some(record.outcome), record.failure_class, report.is_solved(record.iteration))
 }
 
 /// An attempt, or an agent run that was cut short.
 pub(super) struct Attempt<'a> {
     iteration: &'a ReportIteration,
-    kind: Kind,
+    kind: Fate,
     pub parts: Vec<Part<'a>>,
 }
 
 /// Returns what the page shows of a session, with at most so many bytes of each text.
 pub(super) fn attempts(report: &Report, most: usize) -> Vec<Attempt<'_>> {
     let attempts = report.iterations.iter().filter_map(|iteration| {
-        let kind = kind_of(report, iteration)?;
+        let kind = fate_of(report, iteration)?;
         let mut parts = parts(iteration, kind);
         for part in &mut parts {
             part.lay_out(most);
@@ -110,7 +85,7 @@ impl Attempt<'_> {
     ) -> Result<String> {
         let (iteration, record) = (self.iteration, &self.iteration.record);
         let [class, mark, ..] = self.kind.look();
-        let mut solved = report.clusters.iter().filter(|_| self.kind == Kind::Solved);
+        let mut solved = report.clusters.iter().filter(|_| self.kind == Fate::Solved);
         let solved_in = solved.find_map(|cause| cause.solved.get(&record.iteration));
         let values = context! {
             class, mark,
@@ -174,21 +149,21 @@ fn title(record: &Iteration) -> String {
 }
 
 /// What a row says: of a failure the cause, of a success what it did.
-fn what(report: &Report, iteration: &ReportIteration, kind: Kind, is_lone: bool) -> String {
+fn what(report: &Report, iteration: &ReportIteration, kind: Fate, is_lone: bool) -> String {
     let record = &iteration.record;
     let words = match kind {
-        Kind::Done if is_lone => title(record),
-        Kind::Done => {
+        Fate::Done if is_lone => title(record),
+        Fate::Done => {
             let said = first_sentence(&record.facts.final_message);
             if said.is_empty() { title(record) } else { said }
         }
-        Kind::CutShort => {
+        Fate::CutShort => {
             let totals = report.session_totals();
             let found = totals.cut_short.iter().find(|one| one.iteration == record.iteration);
             found.map_or_else(|| "cut short".to_owned(), cut_short_words)
         }
-        Kind::Asks => format!("asks: {}", record.cause()),
-        Kind::Solved | Kind::Fails => match iteration.repeated {
+        Fate::Asks => format!("asks: {}", record.cause()),
+        Fate::Solved | Fate::Fails => match iteration.repeated {
             Some(first) => format!("same as #{first}"),
             None => message(record),
         },
@@ -307,7 +282,7 @@ impl Part<'_> {
     }
 }
 
-fn parts(iteration: &ReportIteration, kind: Kind) -> Vec<Part<'_>> {
+fn parts(iteration: &ReportIteration, kind: Fate) -> Vec<Part<'_>> {
     let record = &iteration.record;
     let mut parts = Vec::new();
     if let Some(text) = &iteration.answer {
@@ -352,11 +327,11 @@ fn parts(iteration: &ReportIteration, kind: Kind) -> Vec<Part<'_>> {
         title,
         note,
         command: format!("{RALPH_ELSEWHERE} show {} {flag}", iteration.name),
-        is_open: class == "answer" || class == "validation" && kind != Kind::Done,
+        is_open: class == "answer" || class == "validation" && kind != Fate::Done,
         text,
         was_cut,
         html: String::new(),
-        is_packed: class == "prompt" || kind == Kind::Done && matches!(class, "changes" | "tools"),
+        is_packed: class == "prompt" || kind == Fate::Done && matches!(class, "changes" | "tools"),
         place: None,
         is_cut: false,
     });

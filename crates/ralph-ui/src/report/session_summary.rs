@@ -4,7 +4,7 @@ use indexmap::IndexSet;
 use serde::Serialize;
 
 use crate::ending;
-use crate::nights::{End, ended};
+use crate::session_table::{End, ended};
 use ralph_core::history::stats::rate;
 use ralph_core::record::{
     Cost, DiffStat, EndedBy, LogEntry, Session, SessionId, SessionTotals, Status, StopReason, Timestamp,

@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::local_time::{day_minute, local};
 
 use crate::needs::{changed_and_committed, files_and_lines, subject};
-use crate::nights::verdict;
+use crate::session_table::verdict;
 use crate::style::{counted, dollars, grouped, joined};
 use ralph_core::history::stats::{OfTask, Stats};
 use ralph_core::record::{

@@ -5,9 +5,10 @@ use minijinja::{Value, context};
 
 use crate::local_time::clock;
 use crate::style::{brief_duration, duration};
+use crate::time_line::{Fate, cells};
 use ralph_core::record::{FailureClass, Outcome, Timestamp};
 
-use super::attempts::{Kind, kind_of};
+use super::attempts::fate_of;
 use super::headline::time;
 use super::{Report, ReportIteration};
 
@@ -54,14 +55,13 @@ pub(super) fn strip(report: &Report) -> Option<Value> {
     let mut drawn = gaps(report);
     drawn.sort_by_key(|(.., ms)| std::cmp::Reverse(*ms));
     drawn.truncate(MAX_GAPS);
-    let attempts: Vec<(&ReportIteration, Kind)> = report
+    let attempts: Vec<(&ReportIteration, Fate)> = report
         .iterations
         .iter()
-        .filter_map(|iteration| Some((iteration, kind_of(report, iteration)?)))
-        .filter(|(_, kind)| *kind != Kind::CutShort)
+        .filter_map(|iteration| Some((iteration, fate_of(report, iteration)?)))
+        .filter(|(_, kind)| *kind != Fate::CutShort)
         .collect();
-    let chunks: Vec<&[(&ReportIteration, Kind)]> =
-        attempts.chunks(attempts.len().div_ceil(MAX_CELLS).max(1)).collect();
+    let chunks: Vec<&[(&ReportIteration, Fate)]> = cells(&attempts, MAX_CELLS).collect();
     let room =
         WIDTH - GAP_WIDTH * float(drawn.len() as u64) - (BETWEEN + MIN_WIDTH) * float(chunks.len() as u64);
     let scale = room.max(0.0) / chunks.iter().map(|chunk| took(chunk)).sum::<f64>().max(1.0);
@@ -76,11 +76,11 @@ pub(super) fn strip(report: &Report) -> Option<Value> {
         last = first.iteration;
         picture.hour(first.started_at);
         // What is worst is seen.
-        let kind = chunk.iter().map(|(_, kind)| *kind).max().unwrap_or(Kind::Done);
+        let kind = chunk.iter().map(|(_, kind)| *kind).max().unwrap_or(Fate::Done);
         picture.cell(kind, first.iteration, (took(chunk) * scale + MIN_WIDTH).min(MAX_WIDTH));
     }
     picture.end(report.ended_at());
-    let legend = [Kind::Done, Kind::Solved, Kind::Asks, Kind::Fails].into_iter();
+    let legend = [Fate::Done, Fate::Solved, Fate::Asks, Fate::Fails].into_iter();
     let legend = legend
         .filter(|kind| attempts.iter().any(|(_, one)| one == kind))
         .map(|kind| (kind.look()[2], kind.look()[3]));
@@ -92,7 +92,7 @@ pub(super) fn strip(report: &Report) -> Option<Value> {
 }
 
 /// In milliseconds.
-fn took(chunk: &[(&ReportIteration, Kind)]) -> f64 {
+fn took(chunk: &[(&ReportIteration, Fate)]) -> f64 {
     float(chunk.iter().map(|(one, _)| time(one)).sum())
 }
 
@@ -111,13 +111,13 @@ impl Picture {
         ));
     }
 
-    fn cell(&mut self, kind: Kind, n: u32, width: f64) {
+    fn cell(&mut self, kind: Fate, n: u32, width: f64) {
         let (x, class) = (self.x, kind.look()[2]);
         match kind {
-            Kind::Solved => self.rect(class, n, [x, 24.0, width, 12.0]),
-            Kind::Asks => self.rect(class, n, [x + 1.0, 5.0, (width - 2.0).max(1.0), 30.0]),
-            Kind::Done | Kind::CutShort => self.rect(class, n, [x, 4.0, width, 32.0]),
-            Kind::Fails => {
+            Fate::Solved => self.rect(class, n, [x, 24.0, width, 12.0]),
+            Fate::Asks => self.rect(class, n, [x + 1.0, 5.0, (width - 2.0).max(1.0), 30.0]),
+            Fate::Done | Fate::CutShort => self.rect(class, n, [x, 4.0, width, 32.0]),
+            Fate::Fails => {
                 self.rect(class, n, [x, 4.0, width, 32.0]);
                 let notch = (width / 2.0).min(8.0);
                 self.rect("notch", n, [x + (width - notch) / 2.0, 18.0, notch, 3.0]);

@@ -9,11 +9,13 @@ use crossterm::event::{Event, KeyEventKind};
 use ratatui::layout::Rect;
 
 use crate::needs::count_words;
+use crate::session_table::End;
 use ralph_core::record::{FlaggedTask, Need, NeedKind, SessionId, Status, TaskName, Timestamp};
+use ralph_core::view::SessionView;
 
 use super::contents::{self, Cache, Scene, Subject, View, answered_row, need_rows};
 use super::layout::{Areas, Panel, Shape};
-use super::model::{Answer, DiffTarget, Feature, File, InFlight, Live, Night, Overview, Request};
+use super::model::{Answer, DiffTarget, Feature, File, InFlight, Live, Overview, Request};
 use super::page::{Page, top_to_show};
 use super::row::{Look, Row, shown};
 use super::tree::{Line, Tree};
@@ -153,7 +155,7 @@ impl App {
             panel: Panel::Needs,
             left: Panel::Needs,
             view: View::Detail,
-            subject: Subject::Night,
+            subject: Subject::Session,
             need: 0,
             need_rows: Vec::new(),
             flag: 0,
@@ -177,8 +179,8 @@ impl App {
     }
 
     /// The session that is shown, with its feature.
-    pub fn night(&self) -> Option<(&Arc<Feature>, &Night)> {
-        self.overview.night(self.session.as_ref()?)
+    pub fn shown_session(&self) -> Option<(&Arc<Feature>, &SessionView)> {
+        self.overview.session(self.session.as_ref()?)
     }
 
     pub fn live(&self) -> Option<&Live> {
@@ -195,7 +197,10 @@ impl App {
     }
 
     pub fn is_completed(&self) -> bool {
-        self.live().is_none() && self.night().is_some_and(|(_, night)| night.end.status == Status::Completed)
+        self.live().is_none()
+            && self
+                .shown_session()
+                .is_some_and(|(_, session)| End::of_session(session).status == Status::Completed)
     }
 
     /// Returns what the log is filtered by.
@@ -207,11 +212,11 @@ impl App {
     }
 
     pub fn needs(&self) -> &[Need] {
-        self.night().map_or(&[], |(feature, _)| &feature.summary.needs_you)
+        self.shown_session().map_or(&[], |(feature, _)| &feature.summary.needs_you)
     }
 
     pub fn flagged(&self) -> &[FlaggedTask] {
-        self.night().map_or(&[], |(feature, _)| &feature.summary.flagged)
+        self.shown_session().map_or(&[], |(feature, _)| &feature.summary.flagged)
     }
 
     /// Returns the panels that are there.
@@ -220,11 +225,11 @@ impl App {
     }
 
     pub fn scene(&self) -> Option<Scene<'_>> {
-        let (feature, night) = self.night()?;
+        let (feature, session) = self.shown_session()?;
         Some(Scene {
             overview: &self.overview,
             feature,
-            night,
+            session,
             live: self.live(),
             cache: &self.cache,
             now: self.now,
@@ -252,7 +257,7 @@ impl App {
             // Where nothing runs there is nothing to follow until it is asked for.
             self.follows = self.own_loop != OwnLoop::None || !self.overview.live.is_empty();
         }
-        let is_gone = self.session.as_ref().is_none_or(|id| self.overview.night(id).is_none());
+        let is_gone = self.session.as_ref().is_none_or(|id| self.overview.session(id).is_none());
         if is_gone || self.follows {
             let followed = self.followed();
             if followed != self.session {
@@ -281,16 +286,16 @@ impl App {
     /// The session to follow: of the loop that was started here, else one that runs, else the newest.
     fn followed(&self) -> Option<SessionId> {
         self.own_session().or_else(|| {
-            let nights = self.overview.nights();
-            let live = nights.iter().find(|(_, night)| self.overview.live.contains_key(&night.view.id));
-            live.or(nights.first()).map(|(_, night)| night.view.id.clone())
+            let sessions = self.overview.sessions();
+            let live = sessions.iter().find(|(_, session)| self.overview.live.contains_key(&session.id));
+            live.or(sessions.first()).map(|(_, session)| session.id.clone())
         })
     }
 
     /// Goes to what is to be seen first: what runs, else what needs the user, else the session.
     fn arrive(&mut self) {
         (self.view, self.need, self.flag) = (View::Detail, 0, 0);
-        self.subject = Subject::Night;
+        self.subject = Subject::Session;
         self.focus(if self.live().is_some() {
             Panel::Now
         } else if !self.need_rows.is_empty() {
@@ -300,7 +305,7 @@ impl App {
         } else if self.is_completed() {
             Panel::Needs
         } else {
-            Panel::Night
+            Panel::Session
         });
         // What to review is in the detail, which has no room beside others there.
         if self.is_completed() && self.panel == Panel::Needs && Shape::of(self.size) == Shape::Narrow {
@@ -311,7 +316,7 @@ impl App {
     /// Makes the lists anew.
     fn renew(&mut self) {
         let running = self.in_flight().map(|running| running.task.name.clone());
-        if let Some((feature, _)) = self.night() {
+        if let Some((feature, _)) = self.shown_session() {
             let feature = Arc::clone(feature);
             self.tree.renew(&feature, running.as_deref());
         }
@@ -348,23 +353,24 @@ impl App {
                 }) => Subject::Task(task.clone()),
                 Some(_) => Subject::Need(self.need),
                 None => {
-                    let answered = self.night().map_or(&[][..], |(feature, _)| &feature.summary.answered);
+                    let answered =
+                        self.shown_session().map_or(&[][..], |(feature, _)| &feature.summary.answered);
                     let answered = answered.get(self.need.saturating_sub(self.needs().len()));
-                    answered.map_or(Subject::Night, |answered| Subject::Task(answered.task.clone()))
+                    answered.map_or(Subject::Session, |answered| Subject::Task(answered.task.clone()))
                 }
             },
             Panel::Look => {
                 let flagged = self.flagged().get(self.flag);
-                flagged.map_or(Subject::Night, |flagged| Subject::Task(flagged.task.clone()))
+                flagged.map_or(Subject::Session, |flagged| Subject::Task(flagged.task.clone()))
             }
-            Panel::Tasks => match (self.tree.selected(), self.night()) {
+            Panel::Tasks => match (self.tree.selected(), self.shown_session()) {
                 (Some(Line::Task(place)), Some((feature, _))) => {
                     Subject::Task(feature.list.items[place].name.clone())
                 }
-                _ => Subject::Night,
+                _ => Subject::Session,
             },
-            Panel::Night if matches!(self.subject, Subject::Attempt(_)) => return,
-            Panel::Night => Subject::Night,
+            Panel::Session if matches!(self.subject, Subject::Attempt(_)) => return,
+            Panel::Session => Subject::Session,
             Panel::Detail => return,
         };
         self.subject = chosen;
@@ -441,7 +447,7 @@ impl App {
     pub fn areas(&self) -> Areas {
         let lines = (self.need_rows.iter().map(Vec::len).sum(), self.flagged().len());
         // Rows of attempts and sessions have more to say than fits beside the lists.
-        let is_full = matches!(self.view, View::Log | View::Nights);
+        let is_full = matches!(self.view, View::Log | View::Sessions);
         let panels = (self.panel, self.left);
         Areas::of(self.size, panels, self.live().is_some(), lines, is_full)
     }

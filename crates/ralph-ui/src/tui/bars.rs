@@ -29,15 +29,15 @@ pub fn header(frame: &mut Frame<'_>, app: &App, scene: Option<&Scene<'_>>, area:
 }
 
 fn line(scene: &Scene<'_>) -> Row {
-    let (night, summary, live) = (scene.night, &scene.feature.summary, scene.live);
+    let (session, summary, live) = (scene.session, &scene.feature.summary, scene.live);
     let is_wide = scene.shape == Shape::Wide;
     let gap = if is_wide { "   " } else { "  " };
-    let until = if live.is_some() { scene.now } else { night.view.last_at() };
-    let time = brief_duration(night.view.worked_ms(until));
+    let until = if live.is_some() { scene.now } else { session.last_at() };
+    let time = brief_duration(session.worked_ms(until));
     let states = summary.tasks;
     let mut row = Row::of(Look::Bold, brief(feature_name(&scene.feature.path)))
         .and(Look::Plain, "  ")
-        .then(state_of(night, live));
+        .then(state_of(scene));
     if live.is_some_and(|live| live.waiting.is_none()) {
         row = row.and(Look::Bold, format!(" {time}"));
     }
@@ -45,12 +45,12 @@ fn line(scene: &Scene<'_>) -> Row {
         .and(Look::Plain, gap)
         .and(Look::Bold, states.done.to_string())
         .and(Look::Dim, format!("/{}{}", states.total(), if is_wide { " done" } else { "" }));
-    let took = night.view.totals().took.total().unwrap_or_default();
-    let left = time_left(took, night.view.totals().closed.len(), states.open + states.waits);
+    let took = session.totals().took.total().unwrap_or_default();
+    let left = time_left(took, session.totals().closed.len(), states.open + states.waits);
     if let Some(left) = left.filter(|_| live.is_some() && is_wide) {
         row = row.and(Look::Dim, format!(", about {} left", rough(left)));
     }
-    if scene.detail().is_some_and(|detail| detail.session.began_red(night.view.totals().succeeded)) {
+    if scene.detail().is_some_and(|detail| detail.session.began_red(session.totals().succeeded)) {
         row = row.and(Look::Warn, format!("{gap}{BEGAN_RED}"));
     }
     if let Some(words) = count_words(&summary.needs_you) {
@@ -65,11 +65,11 @@ fn line(scene: &Scene<'_>) -> Row {
     let limit =
         scene.detail().filter(|_| live.is_some()).and_then(|detail| detail.setting("max-cost")?.as_f64());
     let limit = limit.map_or(String::new(), |limit| format!(" of ${limit:.0}"));
-    let cost = night.view.totals().cost.usd;
+    let cost = session.totals().cost.usd;
     let cost = cost.map(|cost| fact(scene, "cost", usd(Some(cost))).and(Look::Dim, limit));
     let mut facts: Vec<Row> = cost.into_iter().collect();
     if let Some(running) = scene.in_flight() {
-        let (number, failed) = (running.number, night.view.totals().failed);
+        let (number, failed) = (running.number, session.totals().failed);
         if is_wide {
             facts.push(fact(scene, "attempt", number.to_string()));
             facts.push(fact(scene, "failed", failed.to_string()));
@@ -184,7 +184,7 @@ fn key_hints(app: &App) -> Vec<(&'static str, String)> {
         (Mode::Help(_), ..) => &[("any key", "back")],
         (Mode::Question(_), ..) => &[],
         (Mode::Browse, Panel::Detail, View::Log) => LOG_KEYS,
-        (Mode::Browse, Panel::Detail, View::Nights) => &[("⏎", "open"), ("Esc", "back")],
+        (Mode::Browse, Panel::Detail, View::Sessions) => &[("⏎", "open"), ("Esc", "back")],
         (Mode::Browse, Panel::Detail, _) => DETAIL_KEYS,
         (Mode::Browse, ..) if is_live => LIVE_KEYS,
         (Mode::Browse, ..) => LIST_KEYS,

@@ -35,7 +35,7 @@ pub fn draw(frame: &mut Frame<'_>, app: &App, paint: Paint) {
                     Panel::Look => panels::look(frame, app, scene, area),
                     Panel::Tasks if areas.is_summary => panels::summary(frame, app, scene, area),
                     Panel::Tasks => panels::tasks(frame, app, scene, area),
-                    Panel::Night => panels::night(frame, app, scene, area),
+                    Panel::Session => panels::session(frame, app, scene, area),
                     Panel::Detail => detail(frame, app, scene, area),
                 }
             }

@@ -125,7 +125,7 @@ const KEYS: &[(KeyCode, bool, Act)] = &[
     (KeyCode::Char('p'), false, Act::Show(View::Prompt)),
     (KeyCode::Char('m'), false, Act::Show(View::Memory)),
     (KeyCode::Char('L'), false, Act::Show(View::Log)),
-    (KeyCode::Char('S'), false, Act::Show(View::Nights)),
+    (KeyCode::Char('S'), false, Act::Show(View::Sessions)),
     (KeyCode::Char('?'), false, Act::Help),
     (KeyCode::F(1), false, Act::Help),
     (KeyCode::Char('q'), false, Act::Quit),

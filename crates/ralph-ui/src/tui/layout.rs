@@ -19,12 +19,12 @@ pub enum Panel {
     /// The tasks that are done and flagged.
     Look,
     Tasks,
-    Night,
+    Session,
     Detail,
 }
 
 impl Panel {
-    const ALL: [Self; 6] = [Self::Now, Self::Needs, Self::Look, Self::Tasks, Self::Night, Self::Detail];
+    const ALL: [Self; 6] = [Self::Now, Self::Needs, Self::Look, Self::Tasks, Self::Session, Self::Detail];
 
     /// Returns the panels that are there, in their order. All but the last have numbers.
     pub fn all(is_live: bool, has_flags: bool) -> Vec<Self> {
@@ -122,23 +122,23 @@ fn wide(body: Rect, left: Panel, is_live: bool, needs: u16, look: u16) -> Panels
     let now = if is_live { NOW } else { 0 };
     let needs = needs.min((body.height / 3).max(3));
     let rest = body.height.saturating_sub(now + needs + look);
-    let night = match rest {
+    let session = match rest {
         18.. => NIGHT,
         12.. => 5,
-        _ if left == Panel::Night => rest.min(5),
+        _ if left == Panel::Session => rest.min(5),
         _ => 0,
     };
-    let lines = [Some(now), Some(needs), Some(look), None, Some(night)];
-    let [now, needs, look, tasks, night] = column(list, lines);
-    [now, needs, look, tasks, night, detail]
+    let lines = [Some(now), Some(needs), Some(look), None, Some(session)];
+    let [now, needs, look, tasks, session] = column(list, lines);
+    [now, needs, look, tasks, session, detail]
 }
 
 fn stacked(body: Rect, panel: Panel, is_live: bool, needs: u16, look: u16) -> Panels {
     match panel {
-        Panel::Tasks | Panel::Night if body.height >= 14 => {
-            let night = if panel == Panel::Night { 8 } else { 0 };
-            let [tasks, night, detail] = column(body, [None, Some(night), None]);
-            [Rect::ZERO, Rect::ZERO, Rect::ZERO, tasks, night, detail]
+        Panel::Tasks | Panel::Session if body.height >= 14 => {
+            let session = if panel == Panel::Session { 8 } else { 0 };
+            let [tasks, session, detail] = column(body, [None, Some(session), None]);
+            [Rect::ZERO, Rect::ZERO, Rect::ZERO, tasks, session, detail]
         }
         panel if panel.is_first() && body.height >= 14 => {
             let needs = needs.min((body.height / 4).max(3));

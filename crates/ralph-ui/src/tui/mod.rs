@@ -27,7 +27,7 @@ pub use app::{Opened, OwnLoop, Program};
 pub use contents::rows_of_text;
 pub use keys::KEY_HELP;
 pub use model::{
-    Answer, Attempt, Backend, DiffTarget, Feature, File, InFlight, Live, Night, Overview, Place, Request,
-    SessionDetail, Stream,
+    Answer, Backend, DiffTarget, Feature, File, InFlight, Live, Overview, Place, Request, SessionDetail,
+    Stream,
 };
 pub use terminal::{Host, Left, run};

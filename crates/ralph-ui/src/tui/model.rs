@@ -9,13 +9,12 @@ use tasklist::{Item, TaskList};
 
 use ralph_core::history::failure_key::FailureKey;
 use ralph_core::record::{
-    AnsweredTask, DiffStat, Exits, FailureClass, FlaggedTask, Iteration, LogEntry, ObjectId, Outcome,
-    Session, SessionId, Status, Summary, Task, TaskName, Timestamp, Waiting,
+    AnsweredTask, DiffStat, FlaggedTask, Iteration, LogEntry, ObjectId, Outcome, Session, SessionId, Summary,
+    Task, TaskName, Timestamp, Waiting,
 };
 use ralph_core::view::SessionView;
 use ralph_store::{RemoteRun, names};
 
-use crate::nights::End;
 use crate::review::Review;
 
 use super::row::Row;
@@ -175,6 +174,8 @@ pub struct Overview {
     pub features: Vec<Arc<Feature>>,
     /// What runs.
     pub live: HashMap<SessionId, Live>,
+    /// What runs on other machines.
+    pub elsewhere: HashMap<SessionId, RemoteRun>,
     /// What could not be read.
     pub warnings: Vec<String>,
 }
@@ -184,94 +185,10 @@ pub struct Overview {
 pub struct Feature {
     pub path: String,
     /// Oldest first.
-    pub nights: Vec<Night>,
+    pub sessions: Vec<SessionView>,
     /// The task list as it stands.
     pub list: TaskList,
     pub summary: Summary,
-}
-
-/// A session of a feature.
-#[derive(Debug, Clone)]
-pub struct Night {
-    pub view: SessionView,
-    /// Oldest first, iterations alone.
-    pub attempts: Vec<Attempt>,
-    /// Of the newest record, as if nobody ran it.
-    pub end: End,
-    /// Set if it runs on another machine.
-    pub elsewhere: Option<RemoteRun>,
-}
-
-impl Night {
-    /// `tip` is its newest record, `elsewhere` what is known of it on another machine.
-    pub fn new(view: &SessionView, tip: &LogEntry, elsewhere: Option<RemoteRun>) -> Self {
-        Self {
-            view: view.clone(),
-            attempts: view.iterations().filter_map(Attempt::of).collect(),
-            end: End::of(tip, tip.status().unwrap_or(Status::Interrupted)),
-            elsewhere,
-        }
-    }
-}
-
-/// The record of an iteration: what lists need of all of them, and its entry for the rest.
-#[derive(Debug, Clone)]
-pub struct Attempt {
-    pub number: u32,
-    pub task: Option<TaskName>,
-    pub outcome: Outcome,
-    /// False of what is listed beside the attempts: a task that was given up, accepted or sent back.
-    pub is_attempt: bool,
-    pub failure_class: Option<FailureClass>,
-    pub exit: Exits,
-    pub cost_usd: Option<f64>,
-    pub started_at: Timestamp,
-    pub ended_at: Timestamp,
-    /// True if it failed, and its task was done since.
-    pub is_solved: bool,
-    pub entry: LogEntry,
-}
-
-impl Attempt {
-    /// Whether it is solved is found out with the others of its feature. Returns `None` if the entry is not of an iteration.
-    pub fn of(entry: &LogEntry) -> Option<Self> {
-        Some(Self {
-            number: entry.iteration()?,
-            task: entry.task().map(str::to_owned),
-            outcome: entry.outcome()?,
-            is_attempt: entry.is_attempt(),
-            failure_class: entry.failure_class(),
-            exit: entry.exit(),
-            cost_usd: entry.cost_usd(),
-            started_at: entry.started_at(),
-            ended_at: entry.ended_at(),
-            is_solved: false,
-            entry: entry.clone(),
-        })
-    }
-
-    /// Returns true if an agent had its turn in it: the files are as it left them, and not as a check or a person did.
-    pub fn has_run(&self) -> bool {
-        self.is_attempt || self.outcome == Outcome::Interrupted
-    }
-
-    pub fn is_failed(&self) -> bool {
-        self.outcome == Outcome::Failure
-    }
-
-    pub fn is_question(&self) -> bool {
-        self.failure_class.is_some_and(FailureClass::is_question)
-    }
-
-    /// Returns true if both failed alike.
-    pub fn is_same_failure(&self, other: &Self) -> bool {
-        let [one, other] = [self, other].map(|it| FailureKey::of_entry(&it.entry));
-        one.is_some() && one == other
-    }
-
-    pub fn is_of(&self, task: &str) -> bool {
-        self.task.as_deref() == Some(task)
-    }
 }
 
 /// What is known of a session that runs.
@@ -318,16 +235,6 @@ pub enum TaskState<'a> {
 }
 
 impl Feature {
-    /// Puts together what the records of a feature say; sessions are oldest first.
-    pub fn new(path: String, mut nights: Vec<Night>, list: TaskList, summary: Summary) -> Self {
-        for night in &mut nights {
-            for attempt in &mut night.attempts {
-                attempt.is_solved = summary.is_solved(&(&night.view.id, &attempt.entry).into());
-            }
-        }
-        Self { path, nights, list, summary }
-    }
-
     /// Returns true if it is a task list that is named by itself.
     pub fn is_file(&self) -> bool {
         Utf8Path::new(&self.path).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("md"))
@@ -363,23 +270,36 @@ impl Feature {
         self.summary.flagged.iter().find(|flagged| flagged.task == task)
     }
 
+    /// Returns true if an attempt failed, and its task was done since.
+    pub fn is_solved(&self, attempt: &LogEntry) -> bool {
+        attempt.is_failure() && self.summary.is_solved(&attempt.id())
+    }
+
     /// Returns the sessions in which a task was tried, newest first, each with its attempts at it, oldest first.
-    pub fn attempts_at<'a>(&'a self, task: &'a str) -> impl Iterator<Item = (&'a Night, Vec<&'a Attempt>)> {
-        self.nights
+    pub fn attempts_at<'a>(
+        &'a self,
+        task: &'a str,
+    ) -> impl Iterator<Item = (&'a SessionView, Vec<&'a LogEntry>)> {
+        self.sessions
             .iter()
             .rev()
-            .map(move |night| {
-                let attempts = night.attempts.iter();
-                (night, attempts.filter(|one| one.is_of(task) && one.outcome != Outcome::Skipped).collect())
+            .map(move |session| {
+                let attempts = session.iterations();
+                let is_tried = |one: &&LogEntry| one.is_of(task) && one.outcome() != Some(Outcome::Skipped);
+                (session, attempts.filter(is_tried).collect())
             })
             .filter(|(_, attempts): &(_, Vec<_>)| !attempts.is_empty())
     }
 
+    /// Returns all iterations, newest first.
+    pub fn newest_first(&self) -> impl Iterator<Item = &LogEntry> {
+        self.sessions.iter().rev().flat_map(|session| session.iterations().rev())
+    }
+
     /// Returns how often a task failed since it last succeeded.
     pub fn failures_of(&self, task: &str) -> usize {
-        let all = self.nights.iter().rev().flat_map(|night| night.attempts.iter().rev());
-        let of_task = all.filter(|one| one.is_of(task) && one.is_attempt);
-        of_task.take_while(|one| one.is_failed()).count()
+        let of_task = self.newest_first().filter(|one| one.is_of(task) && one.is_attempt());
+        of_task.take_while(|one| one.is_failure()).count()
     }
 
     /// Returns the names of the open tasks that wait for one.
@@ -388,32 +308,26 @@ impl Feature {
     }
 }
 
-impl Night {
-    /// Returns the newest attempt that is wanted; none was made by a skip, a check or an acceptance.
-    pub fn last_run(&self, is_wanted: impl Fn(&Attempt) -> bool) -> Option<&Attempt> {
-        self.attempts.iter().rfind(|one| one.has_run() && is_wanted(one))
-    }
-
-    pub fn attempt(&self, number: u32) -> Option<&Attempt> {
-        let found = self.attempts.binary_search_by_key(&number, |one| one.number);
-        found.ok().map(|place| &self.attempts[place])
-    }
-}
-
 impl Overview {
     /// Returns a session with its feature.
-    pub fn night(&self, id: &SessionId) -> Option<(&Arc<Feature>, &Night)> {
-        self.all_nights().find(|(_, night)| night.view.id == *id)
+    pub fn session(&self, id: &SessionId) -> Option<(&Arc<Feature>, &SessionView)> {
+        self.all_sessions().find(|(_, session)| session.id == *id)
     }
 
-    fn all_nights(&self) -> impl Iterator<Item = (&Arc<Feature>, &Night)> {
-        self.features.iter().flat_map(|feature| feature.nights.iter().map(move |night| (feature, night)))
+    fn all_sessions(&self) -> impl Iterator<Item = (&Arc<Feature>, &SessionView)> {
+        self.features.iter().flat_map(|feature| feature.sessions.iter().map(move |one| (feature, one)))
     }
 
     /// Returns all sessions, newest first.
-    pub fn nights(&self) -> Vec<(&Arc<Feature>, &Night)> {
-        let mut nights: Vec<_> = self.all_nights().collect();
-        nights.sort_by(|(_, one), (_, other)| other.view.id.cmp(&one.view.id));
-        nights
+    pub fn sessions(&self) -> Vec<(&Arc<Feature>, &SessionView)> {
+        let mut sessions: Vec<_> = self.all_sessions().collect();
+        sessions.sort_by(|(_, one), (_, other)| other.id.cmp(&one.id));
+        sessions
     }
+}
+
+/// Returns true if two attempts failed alike.
+pub fn is_same_failure(one: &LogEntry, other: &LogEntry) -> bool {
+    let [one, other] = [one, other].map(FailureKey::of_entry);
+    one.is_some() && one == other
 }

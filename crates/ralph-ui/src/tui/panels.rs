@@ -10,11 +10,12 @@ use crate::needs::need_sign;
 use crate::status::waiting_words;
 use crate::style::{bar, brief_duration, columns, cut, duration, minutes, task_title};
 use ralph_core::record::{Interruption, NeedKind};
+use ralph_core::view::SessionView;
 
 use super::app::App;
 use super::contents::{MAX_CROSSES, Scene, Subject, attempts_of, brief, flag_row};
 use super::layout::Panel;
-use super::model::{Feature, Live, Night, TaskState};
+use super::model::{Feature, Live, TaskState};
 use super::row::{Look, Row};
 use super::strip;
 use super::tree::{Line, Phase};
@@ -55,7 +56,7 @@ fn now_rows(app: &App, scene: &Scene<'_>, live: &Live, width: usize) -> Vec<Row>
         .and(Look::Plain, format!("  {}", brief(task_title(&running.task.text))))
         .with_right(Row::of(Look::Plain, attempt).and(Look::Bold, time));
     let command = scene.detail().and_then(|detail| detail.validation()).map(brief);
-    let took = scene.night.attempts.iter().rev().find_map(|one| one.entry.duration_ms().validation);
+    let took = scene.session.iterations().rev().find_map(|one| one.duration_ms().validation);
     let took = took.map_or(String::new(), |ms| format!(", about {}", duration(ms)));
     let below = if running.is_validating() {
         vec![("tests", command.unwrap_or_else(|| "the validation".to_owned()) + &took)]
@@ -207,7 +208,7 @@ fn phase_cells(scene: &Scene<'_>, phase: &Phase) -> Row {
 pub fn summary(frame: &mut Frame<'_>, app: &App, scene: &Scene<'_>, area: Rect) {
     let inner = panel(frame, area, false, [Row::of(Look::Bold, "Tasks"), done(scene.feature)]);
     let width = usize::from(inner.width.saturating_sub(2));
-    let night = lines_of_night(scene, width, app, true);
+    let session = lines_of_session(scene, width, app, true);
     let half = width / 2;
     // Phases beside each other where there is room for two.
     let (columns, room) = if width >= 64 { (2, half.saturating_sub(2)) } else { (1, width) };
@@ -222,65 +223,63 @@ pub fn summary(frame: &mut Frame<'_>, app: &App, scene: &Scene<'_>, area: Rect) 
             phases.reduce(|left, right| left.padded(half).then(right)).unwrap_or_default()
         })
         .collect();
-    let room = usize::from(inner.height).saturating_sub(night.len());
+    let room = usize::from(inner.height).saturating_sub(session.len());
     if rows.len() < room && !rows.is_empty() {
         rows.push(Row::new());
     }
     rows.truncate(room);
-    let rows = rows.into_iter().chain(night).map(|row| Row::of(Look::Plain, " ").then(row)).collect();
+    let rows = rows.into_iter().chain(session).map(|row| Row::of(Look::Plain, " ").then(row)).collect();
     frame.render_widget(Paragraph::new(text(rows)), inner);
 }
 
 /// The session in time.
-pub fn night(frame: &mut Frame<'_>, app: &App, scene: &Scene<'_>, area: Rect) {
-    let night = scene.night;
-    let nights = app.overview.nights();
-    let place = nights
-        .iter()
-        .position(|(_, one)| one.view.id == night.view.id)
-        .map_or(0, |place| nights.len() - place);
+pub fn session(frame: &mut Frame<'_>, app: &App, scene: &Scene<'_>, area: Rect) {
+    let session = scene.session;
+    let sessions = app.overview.sessions();
+    let place =
+        sessions.iter().position(|(_, one)| one.id == session.id).map_or(0, |place| sessions.len() - place);
     let title = Row::of(Look::Bold, "Night ").and(Look::Dim, span(scene));
-    let right = match nights.len() {
+    let right = match sessions.len() {
         0 | 1 => Row::new(),
         count => {
             Row::of(Look::Dim, format!("{place} of {count}, ")).and(Look::Accent, "S").and(Look::Dim, " all")
         }
     };
-    let inner = panel(frame, area, app.panel == Panel::Night, [title, right]);
-    let rows = lines_of_night(scene, usize::from(inner.width), app, false);
+    let inner = panel(frame, area, app.panel == Panel::Session, [title, right]);
+    let rows = lines_of_session(scene, usize::from(inner.width), app, false);
     frame.render_widget(Paragraph::new(text(rows)), inner);
 }
 
 /// `22:41 – 04:31`
 fn span(scene: &Scene<'_>) -> String {
-    let until = if scene.live.is_some() { "now".to_owned() } else { clock(scene.night.view.last_at()) };
-    format!("{} – {until}", clock(scene.night.view.started_at()))
+    let until = if scene.live.is_some() { "now".to_owned() } else { clock(scene.session.last_at()) };
+    format!("{} – {until}", clock(scene.session.started_at()))
 }
 
-fn lines_of_night(scene: &Scene<'_>, width: usize, app: &App, is_brief: bool) -> Vec<Row> {
-    let night = scene.night;
+fn lines_of_session(scene: &Scene<'_>, width: usize, app: &App, is_brief: bool) -> Vec<Row> {
+    let session = scene.session;
     let now = scene.in_flight().map(|_| scene.now);
     let chosen = match &app.subject {
         Subject::Attempt(number) => Some(*number),
         _ => None,
     };
-    let mut words = attempts_of(night);
-    let cost = night.view.totals().cost.failed_usd.filter(|_| night.view.totals().failed > 0);
+    let mut words = attempts_of(scene);
+    let cost = session.totals().cost.failed_usd.filter(|_| session.totals().failed > 0);
     if is_brief {
         let times = format!(" {}", span(scene));
-        let [line, _] = strip::rows(night, width.saturating_sub(columns(&times)), now, chosen);
+        let [line, _] = strip::rows(scene, width.saturating_sub(columns(&times)), now, chosen);
         words.push_str(&cost.map_or(String::new(), |cost| format!("; ${cost:.2} in failed ones")));
         return vec![line.and(Look::Dim, times), Row::of(Look::Dim, cut(&words, width))];
     }
-    let [line, hours] = strip::rows(night, width, now, chosen);
+    let [line, hours] = strip::rows(scene, width, now, chosen);
     let cost = cost.map(|cost| format!("${cost:.2} went into failed attempts"));
-    let words = [words].into_iter().chain(cost).chain(pauses(night));
+    let words = [words].into_iter().chain(cost).chain(pauses(session));
     let words = words.map(|words| Row::of(Look::Dim, format!(" {words}")).cut(width));
     [line, hours, Row::new()].into_iter().chain(words).collect()
 }
 
 /// `usage limit 42 min, down 20 min`: how long the session waited for a limit, and for somebody to resume it.
-fn pauses(night: &Night) -> Option<String> {
+fn pauses(session: &SessionView) -> Option<String> {
     let kinds = [
         (Interruption::Limit, "usage limit"),
         (Interruption::Crash, "down"),
@@ -289,7 +288,7 @@ fn pauses(night: &Night) -> Option<String> {
     let words: Vec<String> = kinds
         .into_iter()
         .filter_map(|(kind, word)| {
-            let cuts = night.view.totals().cut_short.iter().filter(|cut| cut.by == kind);
+            let cuts = session.totals().cut_short.iter().filter(|cut| cut.by == kind);
             let ms: u64 = cuts.filter_map(|cut| Some(cut.ended_at.ms_until(cut.resumed_at?))).sum();
             (ms >= 60_000).then(|| format!("{word} {}", minutes(ms)))
         })

@@ -20,7 +20,7 @@ use crate::review::Review;
 
 use super::contents::rows_of_text;
 use super::model::{
-    Answer, Backend, Feature, File, InFlight, Live, Night, Overview, Place, Request, SessionDetail, Stream,
+    Answer, Backend, Feature, File, InFlight, Live, Overview, Place, Request, SessionDetail, Stream,
 };
 
 /// 2026-11-21T22:41:00Z
@@ -151,8 +151,7 @@ pub fn feature(path: &str, sessions: &[Vec<LogEntry>], list: &str) -> Arc<Featur
     let views = sessions.iter().map(|entries| SessionView::of(&entries[0].session(), entries.as_slice()));
     let views: Vec<SessionView> = views.collect();
     let summary = FeatureView::of(&views).summary(path, &list, &[], None, None);
-    let nights = views.iter().map(|view| Night::new(view, view.tip().unwrap(), None));
-    Arc::new(Feature::new(path.to_owned(), nights.collect(), list, summary))
+    Arc::new(Feature { path: path.to_owned(), sessions: views, list, summary })
 }
 
 const MORNING: &str = "T001+ T002+ T003+ T004-a T004-a T004+ T005+ T006+ T017+ T018= T018+ T019-b:3.34 T019-b:4.20 T019-b:1.25 T019! \
@@ -234,8 +233,7 @@ impl Sample {
     }
 
     fn record(&self, commit: &ObjectId) -> Result<Iteration> {
-        let nights = self.overview.features.iter().flat_map(|feature| &feature.nights);
-        let mut all = nights.flat_map(|night| &night.attempts).map(|one| &one.entry);
+        let mut all = self.overview.features.iter().flat_map(|feature| feature.newest_first());
         let entry = all.find(|entry| entry.commit() == *commit).context("no such record")?;
         Ok(whole(entry))
     }

@@ -1,10 +1,11 @@
 //! A session as a time line: at least a column for each attempt, low where a failure was solved later.
 
-use ralph_core::record::{Outcome, Timestamp};
+use ralph_core::record::Timestamp;
 
 use crate::local_time::clock;
+use crate::time_line::{Fate, cells};
 
-use super::model::Night;
+use super::contents::Scene;
 use super::row::{Look, Row};
 
 /// A shorter pause has no column, and others have one.
@@ -14,11 +15,7 @@ const MIN_PAUSE_MS: u64 = 15 * 60_000;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Cell {
     Pause,
-    CutShort,
-    Done,
-    Solved,
-    Asks,
-    Failed,
+    Attempt(Fate),
     Runs,
 }
 
@@ -27,40 +24,31 @@ impl Cell {
     fn sign(self) -> (Look, &'static str) {
         match self {
             Self::Pause => (Look::Dim, "┄"),
-            Self::Solved => (Look::Dim, "▂"),
-            Self::Done => (Look::Good, "█"),
-            Self::CutShort => (Look::Warn, "┄"),
-            Self::Asks => (Look::Warn, "?"),
-            Self::Failed => (Look::Bad, "▙"),
+            Self::Attempt(Fate::Solved) => (Look::Dim, "▂"),
+            Self::Attempt(Fate::Done) => (Look::Good, "█"),
+            Self::Attempt(Fate::CutShort) => (Look::Warn, "┄"),
+            Self::Attempt(Fate::Asks) => (Look::Warn, "?"),
+            Self::Attempt(Fate::Fails) => (Look::Bad, "▙"),
             Self::Runs => (Look::Accent, "▌"),
         }
     }
 }
 
 /// Returns the line, with the columns of `chosen` marked, and the hours below it. `now` is the end of what runs.
-pub fn rows(night: &Night, width: usize, now: Option<Timestamp>, chosen: Option<u32>) -> [Row; 2] {
+pub fn rows(scene: &Scene<'_>, width: usize, now: Option<Timestamp>, chosen: Option<u32>) -> [Row; 2] {
     let mut pieces: Vec<(Cell, Timestamp, u64, Option<u32>)> = Vec::new();
-    let mut at = night.view.started_at();
-    for one in night.attempts.iter().filter(|one| one.has_run()) {
-        if at.ms_until(one.started_at) > MIN_PAUSE_MS {
+    let mut at = scene.session.started_at();
+    for one in scene.session.iterations().filter(|one| one.is_attempt_or_cut_short()) {
+        if at.ms_until(one.started_at()) > MIN_PAUSE_MS {
             pieces.push((Cell::Pause, at, 0, None));
         }
-        let cell = match one.outcome {
-            Outcome::Success => Cell::Done,
-            Outcome::Failure if one.is_solved => Cell::Solved,
-            Outcome::Failure if one.is_question() => Cell::Asks,
-            Outcome::Failure => Cell::Failed,
-            Outcome::Interrupted
-            | Outcome::Skipped
-            | Outcome::Checked
-            | Outcome::Reopened
-            | Outcome::Later(_) => Cell::CutShort,
-        };
-        pieces.push((cell, one.started_at, one.started_at.ms_until(one.ended_at), Some(one.number)));
-        at = one.ended_at;
+        let fate = Fate::of(one.outcome(), one.failure_class(), scene.feature.is_solved(one));
+        let cell = Cell::Attempt(fate.unwrap_or(Fate::CutShort));
+        pieces.push((cell, one.started_at(), one.started_at().ms_until(one.ended_at()), Some(one.number())));
+        at = one.ended_at();
     }
     pieces.extend(now.map(|now| (Cell::Runs, at, at.ms_until(now), None)));
-    let chunks: Vec<_> = pieces.chunks(pieces.len().div_ceil(width.max(1)).max(1)).collect();
+    let chunks: Vec<_> = cells(&pieces, width).collect();
     let spare = width.saturating_sub(chunks.len()) as u64;
     let total = pieces.iter().map(|(_, _, ms, _)| ms).sum::<u64>().max(1);
     let (mut line, mut clocks, mut before) = (Row::new(), Vec::new(), 0_u64);

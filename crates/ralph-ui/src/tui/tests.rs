@@ -192,7 +192,7 @@ fn what_is_flagged_has_a_panel_of_its_own() {
     scene.keys("<Esc><Enter>").shows("changed jest.config.js, which decides what runs");
     assert_eq!(scene.app.panel, Panel::Detail);
     assert_eq!(scene.keys("3").app.panel, Panel::Tasks);
-    assert_eq!(scene.keys("4").app.panel, Panel::Night);
+    assert_eq!(scene.keys("4").app.panel, Panel::Session);
     // Once all is settled, the panel is gone, and so is its number.
     scene.keys("2").backend = morning();
     scene.look();
@@ -272,22 +272,22 @@ fn keys_lead_to_states() {
         ("jjjk", Panel::Needs, View::Detail, task("T034")),
         ("<Enter>", Panel::Detail, View::Detail, task("T034")),
         ("<Enter><Esc>", Panel::Needs, View::Detail, task("T034")),
-        ("2", Panel::Tasks, View::Detail, Subject::Night),
+        ("2", Panel::Tasks, View::Detail, Subject::Session),
         // Phases are open as far as there is room: the first has none.
         ("2jjj", Panel::Tasks, View::Detail, task("T005")),
         // Enter opens a phase, and the next leads into it; it never folds.
         ("2<Enter><Enter>", Panel::Tasks, View::Detail, task("T001")),
         ("2<Space><Enter>", Panel::Tasks, View::Detail, task("T001")),
         ("2G", Panel::Tasks, View::Detail, task("T035")),
-        ("3", Panel::Night, View::Detail, Subject::Night),
-        ("3<Up>", Panel::Night, View::Detail, Subject::Attempt(20)),
-        ("3<Left><Left>", Panel::Night, View::Detail, Subject::Attempt(19)),
-        ("3<Up><Up><Down>", Panel::Night, View::Detail, Subject::Attempt(20)),
-        ("3]", Panel::Night, View::Detail, Subject::Attempt(4)),
-        ("3]]]", Panel::Night, View::Detail, Subject::Attempt(12)),
-        ("3][", Panel::Night, View::Detail, Subject::Attempt(4)),
-        ("<Tab>", Panel::Tasks, View::Detail, Subject::Night),
-        ("<Tab><Tab><Tab>", Panel::Detail, View::Detail, Subject::Night),
+        ("3", Panel::Session, View::Detail, Subject::Session),
+        ("3<Up>", Panel::Session, View::Detail, Subject::Attempt(20)),
+        ("3<Left><Left>", Panel::Session, View::Detail, Subject::Attempt(19)),
+        ("3<Up><Up><Down>", Panel::Session, View::Detail, Subject::Attempt(20)),
+        ("3]", Panel::Session, View::Detail, Subject::Attempt(4)),
+        ("3]]]", Panel::Session, View::Detail, Subject::Attempt(12)),
+        ("3][", Panel::Session, View::Detail, Subject::Attempt(4)),
+        ("<Tab>", Panel::Tasks, View::Detail, Subject::Session),
+        ("<Tab><Tab><Tab>", Panel::Detail, View::Detail, Subject::Session),
         ("d", Panel::Detail, View::Diff, task("T034")),
         ("dd", Panel::Detail, View::Detail, task("T034")),
         ("d<Esc>", Panel::Needs, View::Detail, task("T034")),
@@ -492,7 +492,7 @@ fn what_runs_is_followed_until_somebody_looks_elsewhere_and_its_end_leads_to_wha
 #[test]
 fn attempts_are_found_by_exit_code_task_outcome_and_words() {
     let sample = morning();
-    let night = &sample.overview.features[0].nights[0];
+    let feature = &sample.overview.features[0];
     for (filter, expected) in [
         ("exit:101", "4 5 12 13 14"),
         ("exit:validation=101 t019", "12 13 14"),
@@ -507,8 +507,8 @@ fn attempts_are_found_by_exit_code_task_outcome_and_words() {
         ("#7", "7"),
         ("nowhere", ""),
     ] {
-        let found =
-            night.attempts.iter().filter(|one| is_match(one, filter)).map(|one| one.number.to_string());
+        let found = feature.sessions[0].iterations().filter(|one| is_match(feature, one, filter));
+        let found = found.map(|one| one.number().to_string());
         assert_eq!(found.collect::<Vec<_>>().join(" "), expected, "{filter}");
     }
     let mut scene = Scene::new(morning(), (120, 36));

@@ -3,14 +3,14 @@
 use anyhow::{Context as _, Result, bail, ensure};
 use crossterm::event::{KeyCode, KeyEvent};
 
-use ralph_core::record::{SessionId, Status, join_truncated, undone_state};
+use ralph_core::record::{LogEntry, SessionId, Status, join_truncated, undone_state};
 
+use crate::session_table::End;
 use crate::style::counted;
 use crate::tui::contents::{Scene, Subject, View, attempt_of, brief};
 use crate::tui::help;
 use crate::tui::keys::{self, Act};
 use crate::tui::layout::{Panel, Shape};
-use crate::tui::model::Attempt;
 use crate::tui::page::{Section, Step};
 use crate::tui::row::{Look, Row};
 use crate::tui::tree::Line;
@@ -88,8 +88,8 @@ impl App {
     fn act(&mut self, act: Act) -> Result<Option<Effect>> {
         match act {
             Act::Move(step) => self.go(step),
-            Act::Left if self.panel == Panel::Night => self.step(-1),
-            Act::Right if self.panel == Panel::Night => self.step(1),
+            Act::Left if self.panel == Panel::Session => self.step(-1),
+            Act::Right if self.panel == Panel::Session => self.step(1),
             Act::Right | Act::Open => self.open_chosen(),
             Act::Left | Act::Back => self.back(),
             Act::OtherPanel(step) => {
@@ -121,7 +121,7 @@ impl App {
             }
             Act::Follow => self.follow(),
             Act::Failure(step) => {
-                let found = self.step_to(step, Attempt::is_failed);
+                let found = self.step_to(step, LogEntry::is_failure);
                 ensure!(found, "no {} failure", if step > 0 { "later" } else { "earlier" });
             }
             Act::Hit(step) => self.go_to_hit(step > 0)?,
@@ -131,7 +131,7 @@ impl App {
             Act::Restore => self.mode = Mode::Question(self.restore()?),
             Act::Accept => self.mode = Mode::Question(self.accept()?),
             Act::Report => {
-                let session = self.known_scene()?.night.view.id.as_str();
+                let session = self.known_scene()?.session.id.as_str();
                 let arguments = ["report", "--open", "--session", session];
                 return Ok(Some(Effect::run(arguments, Some("the page is open in the browser"))));
             }
@@ -196,15 +196,15 @@ impl App {
                 self.flag = self.flag.saturating_add_signed(lines).min(last);
             }
             Panel::Tasks => self.tree.move_to(self.tree.place.saturating_add_signed(lines)),
-            Panel::Night if step == Step::Start => {
-                (self.subject, self.follows) = (Subject::Night, false);
+            Panel::Session if step == Step::Start => {
+                (self.subject, self.follows) = (Subject::Session, false);
                 return;
             }
-            Panel::Night if step == Step::End => {
-                self.subject = Subject::Night;
+            Panel::Session if step == Step::End => {
+                self.subject = Subject::Session;
                 return self.step(-1);
             }
-            Panel::Night => return self.step(lines.signum()),
+            Panel::Session => return self.step(lines.signum()),
         }
         (self.follows, self.view) = (false, View::Detail);
         self.choose();
@@ -212,25 +212,27 @@ impl App {
 
     /// Shows the next attempt that is wanted, or the one before; `false` if there is none. Before the session as a whole is
     /// the last one.
-    fn step_to(&mut self, step: isize, is_wanted: impl Fn(&Attempt) -> bool) -> bool {
+    fn step_to(&mut self, step: isize, is_wanted: impl Fn(&LogEntry) -> bool) -> bool {
         let Some(scene) = self.scene() else { return false };
         let number = match &self.subject {
             Subject::Attempt(number) => Some(*number),
-            Subject::Night | Subject::Need(_) => None,
-            subject => scene.attempt(subject).map(|(_, one)| one.number),
+            Subject::Session | Subject::Need(_) => None,
+            subject => scene.attempt(subject).map(|(_, one)| one.number()),
         };
-        let all = scene.night.attempts.iter();
-        let mut all = all.filter(|one| !one.outcome.is_without_run() && is_wanted(one)).map(|one| one.number);
-        let found = if step > 0 {
-            all.find(|one| number.is_none_or(|number| *one > number))
-        } else {
-            all.rfind(|one| number.is_none_or(|number| *one < number))
+        let found = {
+            let all = scene.session.iterations();
+            let mut all = all.filter(|one| !one.is_without_run() && is_wanted(one)).map(LogEntry::number);
+            if step > 0 {
+                all.find(|one| number.is_none_or(|number| *one > number))
+            } else {
+                all.rfind(|one| number.is_none_or(|number| *one < number))
+            }
         };
         let Some(found) = found else { return false };
         self.subject = Subject::Attempt(found);
-        (self.left, self.follows) = (Panel::Night, false);
+        (self.left, self.follows) = (Panel::Session, false);
         if self.panel != Panel::Detail {
-            (self.panel, self.view) = (Panel::Night, View::Detail);
+            (self.panel, self.view) = (Panel::Session, View::Detail);
         }
         true
     }
@@ -238,7 +240,7 @@ impl App {
     /// The next attempt, or the one before; before the first is the session.
     fn step(&mut self, step: isize) {
         if !self.step_to(step, |_| true) && step < 0 {
-            self.subject = Subject::Night;
+            self.subject = Subject::Session;
         }
     }
 
@@ -257,10 +259,10 @@ impl App {
             (Panel::Detail, View::Log, _) => {
                 if let Some(number) = self.page.section().and_then(attempt_of) {
                     (self.subject, self.view, self.left) =
-                        (Subject::Attempt(number), View::Detail, Panel::Night);
+                        (Subject::Attempt(number), View::Detail, Panel::Session);
                 }
             }
-            (Panel::Detail, View::Nights, _) => {
+            (Panel::Detail, View::Sessions, _) => {
                 // Above the rows is what needs somebody: the newest is below it.
                 let id_of = |section: &Section| section.key.parse::<SessionId>().ok();
                 let mut all = self.page.sections.iter();
@@ -321,18 +323,21 @@ impl App {
     }
 
     fn resume(&self) -> Result<Question> {
-        let night = self.known_scene()?.night;
+        let session = self.known_scene()?.session;
         let is_running = self.live().is_some() || matches!(self.own_loop, OwnLoop::Runs { .. });
         ensure!(!is_running, "it runs already");
-        ensure!(night.end.status != Status::Completed, "nothing to resume: the session is completed");
+        ensure!(
+            End::of_session(session).status != Status::Completed,
+            "nothing to resume: the session is completed"
+        );
         let yes = "start the loop; it goes on when the screen is left";
-        let start = Effect::Start(vec!["resume".to_owned(), night.view.id.to_string()]);
+        let start = Effect::Start(vec!["resume".to_owned(), session.id.to_string()]);
         Ok(Question::confirm("Resume this session?".to_owned(), yes, start))
     }
 
     fn stop(&self) -> Result<Question> {
         let scene = self.scene().filter(|scene| scene.live.is_some()).context("no session runs there")?;
-        let answers = ways_to_stop(&scene.night.view.id).to_vec();
+        let answers = ways_to_stop(&scene.session.id).to_vec();
         Ok(Question { title: "Stop this session?".to_owned(), answers, otherwise: "let it run" })
     }
 
@@ -381,9 +386,9 @@ impl App {
             _ => false,
         };
         let attempt = scene.attempt(&self.subject).filter(|_| is_meant);
-        let undid = attempt.and_then(|(night, one)| {
-            let (state, files) = undone_state(&scene.record(one)?.undone, Some(&night.view.id))?;
-            Some((one.number, state, files))
+        let undid = attempt.and_then(|(session, one)| {
+            let (state, files) = undone_state(&scene.record(one)?.undone, Some(&session.id))?;
+            Some((one.number(), state, files))
         });
         let title = match (&self.subject, scene.unfinished(&self.subject), undid) {
             (_, _, Some((number, state, files))) => {
@@ -392,7 +397,7 @@ impl App {
                 format!("Bring back what attempt {number} undid: {}?", brief(&join_truncated(&files, 3)))
             }
             (Subject::Attempt(number), ..) => {
-                let has_run = scene.night.attempt(*number).is_some_and(Attempt::has_run);
+                let has_run = scene.session.iteration(*number).is_some_and(LogEntry::is_attempt_or_cut_short);
                 ensure!(has_run, "no agent ran in this: choose an attempt before or after it");
                 arguments.push(scene.name(&self.subject));
                 format!("Restore the files as they were after attempt {number}?")

@@ -35,7 +35,7 @@ impl App {
                 self.go_to_hit(true)?;
             }
             Field::Hint { task, .. } if !text.trim().is_empty() => {
-                let session = self.known_scene()?.night.view.id.as_str();
+                let session = self.known_scene()?.session.id.as_str();
                 let words = ["hint", "--session", session].into_iter();
                 let words = words.chain(task.iter().flat_map(|task| ["--task", task])).chain(["--", &text]);
                 let whose = task.as_ref().map_or("the".to_owned(), |task| format!("{}'s", shown(task)));

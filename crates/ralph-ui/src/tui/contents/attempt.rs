@@ -4,40 +4,42 @@ use crate::ending::capital;
 use crate::left_behind::commands;
 use crate::show::beside;
 use crate::style::duration;
-use crate::tui::model::{Attempt, Night};
+use crate::tui::model::is_same_failure;
 use crate::tui::page::Section;
 use crate::tui::row::{Look, Row};
-use ralph_core::record::{Iteration, Outcome, RALPH};
+use ralph_core::record::{Iteration, LogEntry, Outcome, RALPH};
+use ralph_core::view::SessionView;
 
 use super::Scene;
 use super::output::{call, markdown, result_of};
 use super::task::{changed_files, excerpt};
 use super::words::{brief, exit, fact, look_of_exit, outcome_of, took, validated};
 
-pub fn sections(scene: &Scene<'_>, night: &Night, attempt: &Attempt) -> Vec<Section> {
-    let entry = &attempt.entry;
-    let (look, mark, words) = outcome_of(attempt);
+pub fn sections(scene: &Scene<'_>, session: &SessionView, attempt: &LogEntry) -> Vec<Section> {
+    let entry = attempt;
+    let (look, mark, words) = outcome_of(scene, attempt);
     let of =
         entry.attempt().filter(|attempt| *attempt > 1).map_or(String::new(), |n| format!(", attempt {n}"));
-    let verdict = match attempt.outcome {
-        Outcome::Failure if attempt.is_question() => "asks",
-        Outcome::Failure => "failed",
-        Outcome::Success => "done",
+    let verdict = match attempt.outcome() {
+        Some(Outcome::Failure) if attempt.is_question() => "asks",
+        Some(Outcome::Failure) => "failed",
+        Some(Outcome::Success) => "done",
         _ => words.as_str(),
     };
     let mut rows = vec![Row::of(look, format!("{mark} {verdict}{of}")).with_right(took(attempt))];
-    if attempt.is_failed() {
+    if attempt.is_failure() {
         let cause = entry.cause().map(brief).filter(|_| attempt.is_question());
         let words = cause.map_or_else(|| words.clone(), |cause| format!("the agent asks: {cause}"));
         rows.push(Row::of(look, format!("  {words}")).indented(2));
-        let fate = fate(night, attempt);
-        rows.push(Row::of(if attempt.is_solved { Look::Good } else { look }, format!("  {fate}")));
+        let is_solved = scene.feature.is_solved(attempt);
+        let fate = fate(session, attempt, is_solved);
+        rows.push(Row::of(if is_solved { Look::Good } else { look }, format!("  {fate}")));
     }
-    if let Some(flag) = entry.first_flag().filter(|_| attempt.outcome == Outcome::Success) {
+    if let Some(flag) = entry.first_flag().filter(|_| attempt.outcome() == Some(Outcome::Success)) {
         rows.push(Row::of(Look::Claim, format!("  ⚑ {}", brief(flag))).indented(4));
     }
     let record = scene.record(attempt);
-    let excerpt = excerpt(scene, record.filter(|_| attempt.is_failed()));
+    let excerpt = excerpt(scene, record.filter(|_| attempt.is_failure()));
     let mut sections = vec![Section::plain(rows), Section::plain(excerpt)];
     let Some(record) = record else { return sections };
     sections.push(Section::plain(facts(record)));
@@ -59,15 +61,15 @@ pub fn sections(scene: &Scene<'_>, night: &Night, attempt: &Attempt) -> Vec<Sect
 }
 
 /// `same as #28; solved in #31`
-fn fate(night: &Night, attempt: &Attempt) -> String {
-    let before = night.attempts.iter().take_while(|one| one.number < attempt.number);
-    let same = before.into_iter().find(|one| one.is_same_failure(attempt));
-    let same = same.map(|first| format!("same failure as #{}", first.number));
-    let task = attempt.task.as_deref().unwrap_or_default();
-    let later = night.attempts.iter().filter(|one| one.number > attempt.number && one.is_of(task));
-    let done = later.into_iter().find(|one| one.outcome == Outcome::Success);
-    let end = match (done, attempt.is_solved) {
-        (Some(done), _) => format!("solved in #{}", done.number),
+fn fate(session: &SessionView, attempt: &LogEntry, is_solved: bool) -> String {
+    let before = session.iterations().take_while(|one| one.number() < attempt.number());
+    let same = before.into_iter().find(|one| is_same_failure(one, attempt));
+    let same = same.map(|first| format!("same failure as #{}", first.number()));
+    let task = attempt.task().unwrap_or_default();
+    let later = session.iterations().filter(|one| one.number() > attempt.number() && one.is_of(task));
+    let done = later.into_iter().find(|one| one.outcome() == Some(Outcome::Success));
+    let end = match (done, is_solved) {
+        (Some(done), _) => format!("solved in #{}", done.number()),
         (None, true) => "solved".to_owned(),
         (None, false) if attempt.is_question() => "not answered".to_owned(),
         (None, false) => "still fails".to_owned(),

@@ -1,9 +1,9 @@
 //! What runs.
 
-use crate::tui::model::{Attempt, File, InFlight, Place, Stream};
+use crate::tui::model::{File, InFlight, Place, Stream};
 use crate::tui::page::{Fold, Section};
 use crate::tui::row::{Look, Row};
-use ralph_core::record::Outcome;
+use ralph_core::record::{LogEntry, Outcome};
 
 use super::Scene;
 use super::output::of_file;
@@ -16,8 +16,8 @@ const MAX_EARLIER: usize = 3;
 pub fn detail(scene: &Scene<'_>, running: &InFlight) -> Vec<Section> {
     let earlier = scene.feature.attempts_at(&running.task.name);
     let earlier = earlier.flat_map(|(_, tried)| tried.into_iter().rev());
-    let failed = earlier.take_while(|one| one.outcome != Outcome::Success).take(MAX_EARLIER);
-    let failed: Vec<&Attempt> = failed.collect();
+    let failed = earlier.take_while(|one| one.outcome() != Some(Outcome::Success)).take(MAX_EARLIER);
+    let failed: Vec<&LogEntry> = failed.collect();
     let mut rows: Vec<Row> = failed.iter().rev().map(|one| before(scene, one)).collect();
     if !rows.is_empty() {
         rows.insert(0, Row::of(Look::Dim, "Before"));
@@ -25,8 +25,8 @@ pub fn detail(scene: &Scene<'_>, running: &InFlight) -> Vec<Section> {
     [Section::plain(rows)].into_iter().chain(streams(scene, running)).collect()
 }
 
-fn before(scene: &Scene<'_>, attempt: &Attempt) -> Row {
-    let (look, _, words) = outcome_of(attempt);
+fn before(scene: &Scene<'_>, attempt: &LogEntry) -> Row {
+    let (look, _, words) = outcome_of(scene, attempt);
     let number = Row::of(Look::Dim, format!("{:>5}", number_of(attempt)));
     match approach(scene, attempt) {
         Some(approach) => number.and(Look::Plain, approach).with_right(Row::of(look, words)),
@@ -39,9 +39,9 @@ pub fn streams(scene: &Scene<'_>, running: &InFlight) -> impl Iterator<Item = Se
     let streams = Stream::OF_A_RUN.into_iter().zip(running.lengths).filter(|(_, length)| length.is_some());
     streams.map(|(stream, _)| {
         let file = File {
-            place: Place::Spool(scene.night.view.id.clone(), running.number),
+            place: Place::Spool(scene.session.id.clone(), running.number),
             stream,
-            author: Some((scene.night.view.id.clone(), running.agent.clone())),
+            author: Some((scene.session.id.clone(), running.agent.clone())),
         };
         let section = of_file(scene, file);
         // What the agent does needs no title.

@@ -6,11 +6,11 @@ use std::collections::HashSet;
 use crate::evidence::FLAG;
 use crate::local_time::clock;
 use crate::style::{columns, task_title};
-use crate::tui::model::Attempt;
+use crate::tui::model::Feature;
 use crate::tui::page::{Fold, Page, Section, reading};
 use crate::tui::row::{Look, Row};
 use ralph_core::progress::first_sentence;
-use ralph_core::record::{FailureClass, Iteration, Outcome};
+use ralph_core::record::{FailureClass, Iteration, LogEntry, Outcome};
 
 use super::Scene;
 use super::attempt::tool_calls;
@@ -31,14 +31,16 @@ const MIN_TO_SAY: usize = 160;
 pub fn sections(scene: &Scene<'_>, old: Option<&Page>) -> Vec<Section> {
     let open = old.into_iter().flat_map(|old| &old.sections).filter(|section| section.fold == Fold::Open);
     let open: HashSet<u32> = open.filter_map(attempt_of).collect();
-    let all = scene.night.attempts.iter().rev();
-    let passed: Vec<&Attempt> =
-        all.filter(|one| one.outcome != Outcome::Skipped && is_match(one, scene.filter)).collect();
+    let all = scene.session.iterations().rev();
+    let passed: Vec<&LogEntry> = all
+        .filter(|one| one.outcome() != Some(Outcome::Skipped) && is_match(scene.feature, one, scene.filter))
+        .collect();
     let layout = Columns::of(scene);
     // The last attempts at tasks that were given up then.
-    let pairs = scene.night.attempts.windows(2);
-    let given_up = pairs.filter(|pair| pair[1].outcome == Outcome::Skipped && pair[0].task == pair[1].task);
-    let given_up: HashSet<u32> = given_up.map(|pair| pair[0].number).collect();
+    let pairs = scene.session.iterations().zip(scene.session.iterations().skip(1));
+    let given_up =
+        pairs.filter(|(one, next)| next.outcome() == Some(Outcome::Skipped) && one.task() == next.task());
+    let given_up: HashSet<u32> = given_up.map(|(one, _)| one.number()).collect();
     let mut sections = Vec::new();
     if let Some(running) = scene.in_flight().filter(|_| scene.filter.is_empty()) {
         let lead = Row::of(Look::Accent, format!("{:>4} ● ", running.number));
@@ -48,7 +50,7 @@ pub fn sections(scene: &Scene<'_>, old: Option<&Page>) -> Vec<Section> {
         sections.push(Section::folded(key(running.number), row, Vec::new()));
     }
     for (place, attempt) in passed.iter().enumerate() {
-        let is_read = place < READ_AHEAD || open.contains(&attempt.number);
+        let is_read = place < READ_AHEAD || open.contains(&attempt.number());
         let record = if is_read { scene.record(attempt) } else { None };
         let mut rows = excerpt(scene, record);
         let calls = record.into_iter().flat_map(|record| tool_calls(scene, record).rows);
@@ -56,8 +58,8 @@ pub fn sections(scene: &Scene<'_>, old: Option<&Page>) -> Vec<Section> {
         if rows.is_empty() {
             rows.push(record.map_or_else(reading, |_| Row::of(Look::Dim, "    no tool calls")));
         }
-        let title = line(scene, attempt, record, &layout, given_up.contains(&attempt.number));
-        sections.push(Section::folded(key(attempt.number), title, rows));
+        let title = line(scene, attempt, record, &layout, given_up.contains(&attempt.number()));
+        sections.push(Section::folded(key(attempt.number()), title, rows));
     }
     if sections.is_empty() {
         let words = if scene.filter.is_empty() {
@@ -82,7 +84,7 @@ struct Columns {
 
 impl Columns {
     fn of(scene: &Scene<'_>) -> Self {
-        let all = scene.night.attempts.iter();
+        let all = scene.session.iterations();
         let task = all.map(|one| columns(&task_of(one))).max().unwrap_or(0).clamp(4, MAX_TASK);
         // The border and the cursor, the number and the mark, and what stands at the right.
         let beside = 13 + task + columns(&cells(scene, [""; 5]));
@@ -120,32 +122,32 @@ fn cells(scene: &Scene<'_>, [files, calls, time, cost, end]: [&str; 5]) -> Strin
 }
 
 /// `T006 3`
-fn task_of(attempt: &Attempt) -> String {
-    let is_check = attempt.outcome == Outcome::Checked;
-    let task = brief(attempt.task.as_deref().unwrap_or(if is_check { "check" } else { "-" }));
-    let number = attempt.entry.attempt().filter(|one| attempt.is_attempt && *one > 1);
+fn task_of(attempt: &LogEntry) -> String {
+    let is_check = attempt.outcome() == Some(Outcome::Checked);
+    let task = brief(attempt.task().unwrap_or(if is_check { "check" } else { "-" }));
+    let number = attempt.attempt().filter(|one| attempt.is_attempt() && *one > 1);
     number.map_or_else(|| task.clone(), |number| format!("{task} {number}"))
 }
 
 fn line(
     scene: &Scene<'_>,
-    attempt: &Attempt,
+    attempt: &LogEntry,
     record: Option<&Iteration>,
     layout: &Columns,
     is_given_up: bool,
 ) -> Row {
-    let (look, mark, words) = outcome_of(attempt);
+    let (look, mark, words) = outcome_of(scene, attempt);
     // What became of it, if that is no success; else what is flagged, or what it was about.
-    let words = match (attempt.outcome, attempt.entry.first_flag(), attempt.entry.title()) {
-        (Outcome::Success, Some(flag), _) => (Look::Warn, brief(&format!("{FLAG} {flag}"))),
-        (Outcome::Success, None, Some(title)) => (Look::Plain, brief(task_title(title))),
-        _ => (if attempt.is_failed() { look } else { Look::Plain }, words),
+    let words = match (attempt.outcome(), attempt.first_flag(), attempt.title()) {
+        (Some(Outcome::Success), Some(flag), _) => (Look::Warn, brief(&format!("{FLAG} {flag}"))),
+        (Some(Outcome::Success), None, Some(title)) => (Look::Plain, brief(task_title(title))),
+        _ => (if attempt.is_failure() { look } else { Look::Plain }, words),
     };
     let said = record.map(|record| brief(&first_sentence(&record.facts.final_message))).unwrap_or_default();
     let lead = Row::of(Look::Dim, format!("{:>5}", number_of(attempt))).and(look, format!("{mark} "));
     let counts = record.map(|record| [record.files_changed.len(), record.tool_calls.len()]);
     let [files, calls] = counts.map_or_else(Default::default, |counts| counts.map(|count| count.to_string()));
-    let (time, cost, end) = (time_of(attempt), usd(attempt.cost_usd), clock(attempt.ended_at));
+    let (time, cost, end) = (time_of(attempt), usd(attempt.cost_usd()), clock(attempt.ended_at()));
     let right = Row::of(Look::Bad, if is_given_up { "  given up" } else { "" });
     let right = right.and(Look::Plain, cells(scene, [&files, &calls, &time, &cost, &end]));
     layout.left(lead, &task_of(attempt), words, &said).with_right(right)
@@ -162,22 +164,21 @@ pub fn attempt_of(section: &Section) -> Option<u32> {
 
 /// Returns true if an attempt has every word of a filter: in its task, title, cause, outcome, class, number, agent or
 /// exit codes. `exit:N` means either exit code, `exit:validation=N` and `exit:agent=N` one of them.
-pub fn is_match(attempt: &Attempt, filter: &str) -> bool {
-    let entry = &attempt.entry;
-    let outcome = match attempt.outcome {
-        Outcome::Success => "success done",
-        Outcome::Failure if attempt.is_question() => "failure failed asked asks",
-        Outcome::Failure if attempt.is_solved => "failure failed solved",
-        Outcome::Failure => "failure failed",
-        Outcome::Interrupted => "interrupted cut short",
-        Outcome::Skipped => "skipped given up",
-        Outcome::Checked => "checked sent back",
-        Outcome::Reopened => "opened again",
-        Outcome::Later(_) => "",
+pub fn is_match(feature: &Feature, entry: &LogEntry, filter: &str) -> bool {
+    let outcome = match entry.outcome() {
+        Some(Outcome::Success) => "success done",
+        Some(Outcome::Failure) if entry.is_question() => "failure failed asked asks",
+        Some(Outcome::Failure) if feature.is_solved(entry) => "failure failed solved",
+        Some(Outcome::Failure) => "failure failed",
+        Some(Outcome::Interrupted) => "interrupted cut short",
+        Some(Outcome::Skipped) => "skipped given up",
+        Some(Outcome::Checked) => "checked sent back",
+        Some(Outcome::Reopened) => "opened again",
+        Some(Outcome::Later(_)) | None => "",
     };
     let class = entry.failure_class();
     let class = class.as_ref().map_or("", FailureClass::as_str);
-    let number = format!("#{}", attempt.number);
+    let number = format!("#{}", entry.number());
     let texts = [entry.task(), entry.title(), entry.cause(), entry.phase(), entry.agent(), entry.model()];
     let texts = texts.into_iter().flatten().chain([outcome, class, &number]);
     // Without a word to look for, a list of thousands has no text to put together.

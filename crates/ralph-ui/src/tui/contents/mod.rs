@@ -4,8 +4,8 @@ mod attempt;
 mod diff;
 mod live;
 mod log;
-mod night;
 mod output;
+mod session;
 mod task;
 mod words;
 
@@ -14,25 +14,25 @@ use std::collections::{HashMap, HashSet};
 use std::ops::RangeInclusive;
 
 use crate::ending::feature_name;
-use ralph_core::record::{Iteration, ObjectId, Outcome, TaskName, Timestamp};
+use ralph_core::record::{Iteration, LogEntry, ObjectId, Outcome, TaskName, Timestamp};
+use ralph_core::view::SessionView;
 
 use super::layout::Shape;
 use super::model::{
-    Answer, Attempt, Changed, DiffTarget, Feature, InFlight, Live, Night, Overview, Place, Request,
-    SessionDetail, TaskState,
+    Answer, Changed, DiffTarget, Feature, InFlight, Live, Overview, Place, Request, SessionDetail, TaskState,
 };
 use super::page::{Page, Section};
 use super::row::{Look, Row};
 
 pub use log::{attempt_of, is_match};
-pub use night::{MAX_CROSSES, answered_row, flag_row, need_rows};
 pub use output::rows_of_text;
+pub use session::{MAX_CROSSES, answered_row, flag_row, need_rows};
 pub use words::{attempts_of, brief, state_of, usd};
 
 /// What the detail is about, of the session that is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Subject {
-    Night,
+    Session,
     Task(TaskName),
     Attempt(u32),
     /// The attempt that runs.
@@ -53,7 +53,7 @@ pub enum View {
     /// All attempts of the session.
     Log,
     /// All sessions.
-    Nights,
+    Sessions,
 }
 
 /// What was read so far, and what is wanted.
@@ -128,7 +128,7 @@ impl Cache {
 pub struct Scene<'a> {
     pub overview: &'a Overview,
     pub feature: &'a Feature,
-    pub night: &'a Night,
+    pub session: &'a SessionView,
     /// If it runs.
     pub live: Option<&'a Live>,
     pub cache: &'a Cache,
@@ -151,12 +151,12 @@ impl<'a> Scene<'a> {
     }
 
     /// Returns the whole record of an attempt, once it is read.
-    pub fn record(&self, attempt: &Attempt) -> Option<&'a Iteration> {
-        self.cache.iteration(&attempt.entry.commit())
+    pub fn record(&self, attempt: &LogEntry) -> Option<&'a Iteration> {
+        self.cache.iteration(&attempt.commit())
     }
 
     pub fn detail(&self) -> Option<&'a SessionDetail> {
-        match self.cache.get(Request::Session(self.night.view.id.clone()))? {
+        match self.cache.get(Request::Session(self.session.id.clone()))? {
             Ok(Answer::Session(detail)) => Some(detail),
             _ => None,
         }
@@ -185,24 +185,26 @@ impl<'a> Scene<'a> {
         match subject {
             Subject::Task(task) => Some(task),
             Subject::Running => self.running_task(),
-            Subject::Attempt(number) => self.night.attempt(*number)?.task.as_deref(),
-            Subject::Night | Subject::Need(_) => None,
+            Subject::Attempt(number) => self.session.iteration(*number)?.task(),
+            Subject::Session | Subject::Need(_) => None,
         }
     }
 
     /// Returns the attempt that a view of a subject shows: of a task the last one, of a session the newest.
-    pub fn attempt(&self, subject: &Subject) -> Option<(&'a Night, &'a Attempt)> {
+    pub fn attempt(&self, subject: &Subject) -> Option<(&'a SessionView, &'a LogEntry)> {
         match subject {
-            Subject::Night | Subject::Running => Some((self.night, self.night.last_run(|_| true)?)),
-            Subject::Attempt(number) => Some((self.night, self.night.attempt(*number)?)),
+            Subject::Session | Subject::Running => {
+                Some((self.session, last_attempt(self.session, |_| true)?))
+            }
+            Subject::Attempt(number) => Some((self.session, self.session.iteration(*number)?)),
             Subject::Need(place) => {
                 let need = self.feature.summary.needs_you.get(*place)?;
-                let night = self.feature.nights.iter().find(|night| night.view.id == need.session)?;
-                Some((night, night.attempt(need.iteration?)?))
+                let session = self.feature.sessions.iter().find(|session| session.id == need.session)?;
+                Some((session, session.iteration(need.iteration?)?))
             }
             Subject::Task(task) => {
-                let mut all = self.feature.nights.iter().rev();
-                all.find_map(|night| Some((night, night.last_run(|one| one.is_of(task))?)))
+                let mut all = self.feature.sessions.iter().rev();
+                all.find_map(|session| Some((session, last_attempt(session, |one| one.is_of(task))?)))
             }
         }
     }
@@ -214,44 +216,44 @@ impl<'a> Scene<'a> {
             Subject::Task(task) => self.running_task() == Some(task),
             Subject::Attempt(number) => {
                 self.in_flight().is_some_and(|running| running.number == *number)
-                    && self.night.attempt(*number).is_none()
+                    && self.session.iteration(*number).is_none()
             }
-            Subject::Night | Subject::Need(_) => false,
+            Subject::Session | Subject::Need(_) => false,
         }
     }
 
     /// Returns the attempts whose changes a diff of this shows: of a task all that came after its last success.
     pub fn diff_target(&self, subject: &Subject) -> Option<DiffTarget> {
         // Those with these numbers, of one task or of all.
-        let (night, numbers, task) = match subject {
-            Subject::Night | Subject::Running => (self.night, 0..=u32::MAX, None),
+        let (session, numbers, task) = match subject {
+            Subject::Session | Subject::Running => (self.session, 0..=u32::MAX, None),
             Subject::Attempt(_) => {
-                let (night, one) = self.attempt(subject)?;
-                (night, one.number..=one.number, None)
+                let (session, one) = self.attempt(subject)?;
+                (session, one.number()..=one.number(), None)
             }
             Subject::Need(_) => {
                 // The last attempt may have found all of it written by those before it.
-                let (night, one) = self.attempt(subject)?;
-                return match &one.task {
-                    Some(task) if one.is_failed() && !one.is_question() => {
-                        self.diff_target(&Subject::Task(task.clone()))
+                let (session, one) = self.attempt(subject)?;
+                return match one.task() {
+                    Some(task) if one.is_failure() && !one.is_question() => {
+                        self.diff_target(&Subject::Task(task.to_owned()))
                     }
-                    _ => diff_target_of(night, &(one.number..=one.number), None),
+                    _ => diff_target_of(session, &(one.number()..=one.number()), None),
                 };
             }
             Subject::Task(task) => {
-                let (night, last) = self.attempt(subject)?;
-                let mut tried = night.attempts.iter().filter(|one| one.is_of(task));
-                let numbers = if last.outcome == Outcome::Success {
-                    last.number..=last.number
+                let (session, last) = self.attempt(subject)?;
+                let mut tried = session.iterations().filter(|one| one.is_of(task));
+                let numbers = if last.outcome() == Some(Outcome::Success) {
+                    last.number()..=last.number()
                 } else {
-                    let done = tried.rfind(|one| one.outcome == Outcome::Success);
-                    done.map_or(0, |done| done.number + 1)..=u32::MAX
+                    let done = tried.rfind(|one| one.outcome() == Some(Outcome::Success));
+                    done.map_or(0, |done| done.number() + 1)..=u32::MAX
                 };
-                (night, numbers, Some(task))
+                (session, numbers, Some(task))
             }
         };
-        diff_target_of(night, &numbers, task)
+        diff_target_of(session, &numbers, task)
     }
 
     /// Returns the files that attempts at a task left unfinished in the work tree, if they left any, and the snapshot from
@@ -267,13 +269,13 @@ impl<'a> Scene<'a> {
     /// Returns the name of the subject for commands: `SESSION:5`, or the session.
     pub fn name(&self, subject: &Subject) -> String {
         let place = match (subject, self.in_flight()) {
-            (Subject::Night, _) => None,
-            (Subject::Running, Some(running)) => Some((self.night, running.number)),
-            _ => self.attempt(subject).map(|(night, attempt)| (night, attempt.number)),
+            (Subject::Session, _) => None,
+            (Subject::Running, Some(running)) => Some((self.session, running.number)),
+            _ => self.attempt(subject).map(|(session, attempt)| (session, attempt.number())),
         };
         place.map_or_else(
-            || self.night.view.id.to_string(),
-            |(night, number)| format!("{}:{number}", night.view.id),
+            || self.session.id.to_string(),
+            |(session, number)| format!("{}:{number}", session.id),
         )
     }
 
@@ -282,11 +284,11 @@ impl<'a> Scene<'a> {
         let task = self.task(subject).map(|task| self.task_title(task));
         let title = match (view, subject) {
             (View::Log, _) => Row::of(Look::Bold, "Log"),
-            (View::Nights, _) => Row::of(Look::Bold, "Nights"),
+            (View::Sessions, _) => Row::of(Look::Bold, "Nights"),
             (_, Subject::Attempt(number)) => {
                 Row::of(Look::Bold, format!("#{number} ")).then(task.unwrap_or_default())
             }
-            (_, Subject::Task(_) | Subject::Running | Subject::Night) => {
+            (_, Subject::Task(_) | Subject::Running | Subject::Session) => {
                 task.unwrap_or_else(|| Row::of(Look::Bold, brief(feature_name(&self.feature.path))))
             }
             (_, Subject::Need(place)) => {
@@ -297,7 +299,7 @@ impl<'a> Scene<'a> {
         let is_live = self.is_live(subject);
         let number = match self.attempt(subject) {
             _ if is_live => " now".to_owned(),
-            Some((_, one)) => format!(" #{}", one.number),
+            Some((_, one)) => format!(" #{}", one.number()),
             None => String::new(),
         };
         let title = title.and(
@@ -308,7 +310,7 @@ impl<'a> Scene<'a> {
                 View::Memory => "  memory of the next prompt".to_owned(),
                 View::Diff => "  diff".to_owned(),
                 View::Log if !self.filter.is_empty() => format!("  / {}", brief(self.filter)),
-                View::Log | View::Detail | View::Nights => String::new(),
+                View::Log | View::Detail | View::Sessions => String::new(),
             },
         );
         match self.in_flight().filter(|_| is_live && view != View::Log) {
@@ -324,8 +326,9 @@ impl<'a> Scene<'a> {
         if view != View::Log {
             return if self.is_live(subject) { Row::of(Look::Accent, "live") } else { Row::new() };
         }
-        let all = self.night.attempts.iter().filter(|one| one.is_attempt);
-        let (passed, all) = (all.clone().filter(|one| is_match(one, self.filter)).count(), all.count());
+        let all = self.session.iterations().filter(|one| one.is_attempt());
+        let (passed, all) =
+            (all.clone().filter(|one| is_match(self.feature, one, self.filter)).count(), all.count());
         Row::of(Look::Dim, if passed == all { all.to_string() } else { format!("{passed} of {all}") })
     }
 
@@ -335,31 +338,38 @@ impl<'a> Scene<'a> {
     }
 }
 
+/// Returns the newest attempt that is wanted; none was made by a skip, a check or an acceptance.
+fn last_attempt(session: &SessionView, is_wanted: impl Fn(&LogEntry) -> bool) -> Option<&LogEntry> {
+    session.iterations().rfind(|one| one.is_attempt_or_cut_short() && is_wanted(one))
+}
+
 /// Returns the attempts of a session with these numbers, of one task or of all.
 fn diff_target_of(
-    night: &Night,
+    session: &SessionView,
     numbers: &RangeInclusive<u32>,
     task: Option<&TaskName>,
 ) -> Option<DiffTarget> {
     // After a task was given up its changes are taken back: of those of its attempts, that is none.
-    let is_wanted = |one: &Attempt| {
-        numbers.contains(&one.number) && task.is_none_or(|task| one.is_of(task) && one.has_run())
+    let is_wanted = |one: &LogEntry| {
+        numbers.contains(&one.number())
+            && task.is_none_or(|task| one.is_of(task) && one.is_attempt_or_cut_short())
     };
     let mut runs: Vec<(ObjectId, ObjectId)> = Vec::new();
     let mut is_open = false;
-    for attempts in night.attempts.chunk_by(|one, next| is_wanted(one) == is_wanted(next)) {
+    let all: Vec<&LogEntry> = session.iterations().collect();
+    for attempts in all.chunk_by(|one, next| is_wanted(one) == is_wanted(next)) {
         // Those without a snapshot are not there.
-        let first = attempts.iter().find_map(|one| one.entry.snapshot());
-        let last = attempts.iter().rev().find_map(|one| one.entry.snapshot());
+        let first = attempts.iter().find_map(|one| one.snapshot());
+        let last = attempts.iter().rev().find_map(|one| one.snapshot());
         let Some((first, last)) = first.zip(last) else { continue };
-        match (is_wanted(&attempts[0]), runs.last_mut().filter(|_| is_open)) {
+        match (is_wanted(attempts[0]), runs.last_mut().filter(|_| is_open)) {
             (true, Some((_, end))) => *end = last,
             (true, None) => runs.push((first, last)),
             (false, _) => {}
         }
-        is_open = is_wanted(&attempts[0]);
+        is_open = is_wanted(attempts[0]);
     }
-    (!runs.is_empty()).then(|| DiffTarget { session: night.view.id.clone(), runs })
+    (!runs.is_empty()).then(|| DiffTarget { session: session.id.clone(), runs })
 }
 
 /// Makes the page of a subject in a view; `old` is the last one of the same.
@@ -379,17 +389,17 @@ fn sections(scene: &Scene<'_>, subject: &Subject, view: View, old: Option<&Page>
     let running = scene.in_flight().filter(|_| is_live);
     match (view, running) {
         (View::Log, _) => log::sections(scene, old),
-        (View::Nights, _) => night::list(scene),
+        (View::Sessions, _) => session::list(scene),
         (View::Output, Some(running)) => live::streams(scene, running).collect(),
         (View::Output, None) => match attempt {
-            Some((night, attempt)) => output::sections(scene, night, attempt),
+            Some((session, attempt)) => output::sections(scene, session, attempt),
             None => nothing("no output: nothing ran yet"),
         },
         (View::Prompt, Some(running)) => {
-            output::prompt(scene, Place::Spool(scene.night.view.id.clone(), running.number))
+            output::prompt(scene, Place::Spool(scene.session.id.clone(), running.number))
         }
         (View::Prompt, None) => match attempt {
-            Some((_, attempt)) => output::prompt(scene, Place::Record(attempt.entry.commit())),
+            Some((_, attempt)) => output::prompt(scene, Place::Record(attempt.commit())),
             None => nothing("no prompt was sent yet"),
         },
         (View::Memory, _) => {
@@ -398,8 +408,8 @@ fn sections(scene: &Scene<'_>, subject: &Subject, view: View, old: Option<&Page>
                 Subject::Need(place) => {
                     scene.feature.summary.needs_you.get(*place).and_then(|need| need.task.clone())
                 }
-                Subject::Attempt(_) => attempt.and_then(|(_, one)| one.task.clone()),
-                Subject::Night | Subject::Running => None,
+                Subject::Attempt(_) => attempt.and_then(|(_, one)| one.task().map(str::to_owned)),
+                Subject::Session | Subject::Running => None,
             };
             match scene.cache.get(Request::Memory { feature: scene.feature.path.clone(), task }) {
                 Some(Ok(Answer::Memory(text))) => vec![Section::plain(output::markdown(text))],
@@ -418,10 +428,10 @@ fn sections(scene: &Scene<'_>, subject: &Subject, view: View, old: Option<&Page>
         },
         (View::Detail, Some(running)) => live::detail(scene, running),
         (View::Detail, None) => match subject {
-            Subject::Need(place) => night::need(scene, *place),
-            Subject::Night | Subject::Running => night::sections(scene),
+            Subject::Need(place) => session::need(scene, *place),
+            Subject::Session | Subject::Running => session::sections(scene),
             Subject::Attempt(_) => match attempt {
-                Some((night, attempt)) => attempt::sections(scene, night, attempt),
+                Some((session, attempt)) => attempt::sections(scene, session, attempt),
                 None => nothing("this attempt is not recorded"),
             },
             Subject::Task(task) => match scene.feature.list.find(task) {

@@ -1,10 +1,11 @@
 //! What was printed and what was asked.
 
 use crate::style::{brief_duration, cut, size};
-use crate::tui::model::{Answer, Attempt, File, Night, Place, Request, Stream};
+use crate::tui::model::{Answer, File, Place, Request, Stream};
 use crate::tui::page::{Fold, Section, reading};
 use crate::tui::row::{Look, Row, shown};
-use ralph_core::record::AgentEvent;
+use ralph_core::record::{AgentEvent, LogEntry};
+use ralph_core::view::SessionView;
 
 use super::Scene;
 use super::words::{brief, exit, look_of_exit};
@@ -23,8 +24,8 @@ pub fn rows_of_text(file: &File, bytes: &[u8], events: Option<&[AgentEvent]>) ->
 }
 
 /// What an attempt printed, the validation first if that is what failed.
-pub fn sections(scene: &Scene<'_>, night: &Night, attempt: &Attempt) -> Vec<Section> {
-    let entry = &attempt.entry;
+pub fn sections(scene: &Scene<'_>, session: &SessionView, attempt: &LogEntry) -> Vec<Section> {
+    let entry = attempt;
     let took = &entry.duration_ms();
     let codes =
         [("validation", entry.exit().validation, took.validation), ("agent", entry.exit().agent, took.agent)];
@@ -37,10 +38,10 @@ pub fn sections(scene: &Scene<'_>, night: &Night, attempt: &Attempt) -> Vec<Sect
         }
     });
     let mut sections = vec![Section::plain(vec![head])];
-    let author = entry.agent().map(|agent| (night.view.id.clone(), agent.to_owned()));
+    let author = entry.agent().map(|agent| (session.id.clone(), agent.to_owned()));
     let of_agent = [Stream::AgentStdout, Stream::AgentStderr];
     let of_validation = [Stream::ValidationStdout, Stream::ValidationStderr];
-    let streams = if attempt.is_failed() { [of_validation, of_agent] } else { [of_agent, of_validation] };
+    let streams = if attempt.is_failure() { [of_validation, of_agent] } else { [of_agent, of_validation] };
     for stream in streams.into_iter().flatten() {
         let file = File { place: Place::Record(entry.commit()), stream, author: author.clone() };
         sections.push(of_file(scene, file));

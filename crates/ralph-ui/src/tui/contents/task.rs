@@ -6,10 +6,11 @@ use crate::evidence::decisive;
 use crate::local_time::local_minute;
 use crate::needs::{flag_words, scoped};
 use crate::style::{columns, counted};
-use crate::tui::model::{Attempt, Night, TaskState};
+use crate::tui::model::{TaskState, is_same_failure};
 use crate::tui::page::Section;
 use crate::tui::row::{Look, RULE, Row};
-use ralph_core::record::{Iteration, Outcome, join_truncated};
+use ralph_core::record::{Iteration, LogEntry, Outcome, join_truncated};
+use ralph_core::view::SessionView;
 
 use super::words::{approach, brief, fact, number_of, outcome_of, time_of, took, usd, validated, wait_for};
 use super::{Scene, Subject};
@@ -24,12 +25,12 @@ pub fn sections(scene: &Scene<'_>, item: &Item) -> Vec<Section> {
     let feature = scene.feature;
     let task = item.name.as_str();
     let state = feature.state(item, scene.running_task());
-    let tried: Vec<(&Night, Vec<&Attempt>)> = feature.attempts_at(task).collect();
+    let tried: Vec<(&SessionView, Vec<&LogEntry>)> = feature.attempts_at(task).collect();
     let attempts = tried.iter().flat_map(|(_, attempts)| attempts);
-    let times = attempts.filter(|one| one.is_attempt).count();
+    let times = attempts.filter(|one| one.is_attempt()).count();
     let mut rows = head(scene, item, state);
     if times > 0 {
-        let (own, all) = (scene.night.view.totals(), &feature.summary.totals);
+        let (own, all) = (scene.session.totals(), &feature.summary.totals);
         let own_attempts = own.task_attempts.get(task).copied().unwrap_or_default();
         let (times, cost) = scoped(task, own_attempts, own.task_costs.get(task).copied(), all);
         let cost = if cost.is_empty() { cost } else { format!(", {cost}") };
@@ -78,7 +79,7 @@ fn head(scene: &Scene<'_>, item: &Item, state: TaskState<'_>) -> Vec<Row> {
     let need = feature.summary.needs_you.iter().find(|need| need.task.as_deref() == Some(&item.name));
     let last = scene.attempt(&Subject::Task(item.name.clone())).map(|(_, last)| last);
     let failures = feature.failures_of(&item.name) as u64;
-    let cause = need.and_then(|need| need.cause.as_deref()).or_else(|| last?.entry.cause());
+    let cause = need.and_then(|need| need.cause.as_deref()).or_else(|| last?.cause());
     match state {
         TaskState::Asks => {
             let question = cause.unwrap_or_default();
@@ -107,8 +108,9 @@ fn head(scene: &Scene<'_>, item: &Item, state: TaskState<'_>) -> Vec<Row> {
             [Row::of(Look::Accent, waits), Row::new()].into_iter().chain(rows).collect()
         }
         TaskState::Fails => {
-            let mut all = feature.nights.iter().rev().flat_map(|night| night.attempts.iter().rev());
-            let skip = all.find(|one| one.is_of(&item.name) && one.outcome == Outcome::Skipped);
+            let skip = feature
+                .newest_first()
+                .find(|one| one.is_of(&item.name) && one.outcome() == Some(Outcome::Skipped));
             let record = skip.and_then(|skip| scene.record(skip));
             let undone = record.is_some_and(|record| record.restored_to.is_some());
             let words = format!("Given up after {}", counted(failures, "attempt"));
@@ -117,8 +119,8 @@ fn head(scene: &Scene<'_>, item: &Item, state: TaskState<'_>) -> Vec<Row> {
             rows.chain(failure(scene, cause, last)).collect()
         }
         TaskState::Done => {
-            let done = last.filter(|last| last.outcome == Outcome::Success);
-            let words = done.map_or_else(|| "Done".to_owned(), |last| format!("Done in #{}", last.number));
+            let done = last.filter(|last| last.outcome() == Some(Outcome::Success));
+            let words = done.map_or_else(|| "Done".to_owned(), |last| format!("Done in #{}", last.number()));
             let mut rows = vec![Row::of(Look::Good, words)];
             let text = feature.flagged(&item.name).map(flag_words);
             rows.extend(text.map(|text| Row::of(Look::Claim, format!("  ⚑ {}", brief(&text))).indented(4)));
@@ -132,7 +134,7 @@ fn head(scene: &Scene<'_>, item: &Item, state: TaskState<'_>) -> Vec<Row> {
             let why = if is_given_up { format!(", which failed {times}") } else { String::new() };
             vec![Row::of(Look::Dim, format!("Not tried: it waits for {}{why}", brief(other)))]
         }
-        TaskState::Open | TaskState::Runs if last.is_some_and(Attempt::is_failed) => {
+        TaskState::Open | TaskState::Runs if last.is_some_and(LogEntry::is_failure) => {
             let next = if scene.live.is_some() { "the loop" } else { "the next run" };
             let words = format!("Failed {}; {next} tries it again", counted(failures, "time"));
             [words.into()].into_iter().chain(failure(scene, cause, last)).collect()
@@ -142,7 +144,7 @@ fn head(scene: &Scene<'_>, item: &Item, state: TaskState<'_>) -> Vec<Row> {
 }
 
 /// Why an attempt failed.
-fn failure(scene: &Scene<'_>, cause: Option<&str>, attempt: Option<&Attempt>) -> Vec<Row> {
+fn failure(scene: &Scene<'_>, cause: Option<&str>, attempt: Option<&LogEntry>) -> Vec<Row> {
     let cause = brief(cause.unwrap_or_default());
     let mut rows = vec![Row::of(Look::Bad, format!("  {cause}")).indented(2)];
     let record = attempt.and_then(|attempt| scene.record(attempt));
@@ -151,7 +153,7 @@ fn failure(scene: &Scene<'_>, cause: Option<&str>, attempt: Option<&Attempt>) ->
 }
 
 /// The last words of the agent, without a line that says `known` already.
-pub fn said(scene: &Scene<'_>, attempt: Option<&Attempt>, known: Option<&str>) -> Vec<Row> {
+pub fn said(scene: &Scene<'_>, attempt: Option<&LogEntry>, known: Option<&str>) -> Vec<Row> {
     let record = attempt.and_then(|attempt| scene.record(attempt));
     let Some(record) = record else { return Vec::new() };
     let mut rows = Vec::new();
@@ -205,15 +207,15 @@ fn acts(scene: &Scene<'_>, task: &str, state: TaskState<'_>) -> Row {
 }
 
 /// The attempts of each session, oldest first.
-fn list_of_attempts(scene: &Scene<'_>, tried: &[(&Night, Vec<&Attempt>)]) -> Vec<Row> {
+fn list_of_attempts(scene: &Scene<'_>, tried: &[(&SessionView, Vec<&LogEntry>)]) -> Vec<Row> {
     if tried.is_empty() {
         return Vec::new();
     }
     if scene.is_compact() {
         let all = tried.iter().flat_map(|(_, attempts)| attempts);
         let row = all.fold(Row::of(Look::Bold, "Attempts  "), |row, attempt| {
-            let (look, mark, _) = outcome_of(attempt);
-            let (time, cost) = (time_of(attempt), usd(attempt.cost_usd));
+            let (look, mark, _) = outcome_of(scene, attempt);
+            let (time, cost) = (time_of(attempt), usd(attempt.cost_usd()));
             row.and(Look::Dim, number_of(attempt))
                 .and(look, mark)
                 .and(Look::Plain, format!(" {time} {cost}   "))
@@ -221,15 +223,15 @@ fn list_of_attempts(scene: &Scene<'_>, tried: &[(&Night, Vec<&Attempt>)]) -> Vec
         return vec![row.indented(10)];
     }
     let mut rows = vec![Row::of(Look::Bold, "Attempts")];
-    for (night, attempts) in tried {
+    for (session, attempts) in tried {
         if tried.len() > 1 {
-            rows.push(Row::of(Look::Dim, format!("  {}", local_minute(night.view.started_at()))));
+            rows.push(Row::of(Look::Dim, format!("  {}", local_minute(session.started_at()))));
         }
         let before = [None].into_iter().chain(attempts.iter().map(Some));
         for (attempt, before) in attempts.iter().zip(before) {
-            let (look, mark, words) = outcome_of(attempt);
-            let is_same = before.is_some_and(|before| before.is_same_failure(attempt));
-            let words = match approach(scene, attempt).filter(|_| attempt.is_failed()) {
+            let (look, mark, words) = outcome_of(scene, attempt);
+            let is_same = before.is_some_and(|before| is_same_failure(before, attempt));
+            let words = match approach(scene, attempt).filter(|_| attempt.is_failure()) {
                 Some(approach) => approach,
                 None if is_same => "the same".to_owned(),
                 None => words,
@@ -284,7 +286,7 @@ fn rows_of_files(files: &[(&str, u64, u64)]) -> Vec<Row> {
 }
 
 /// What a successful attempt changed.
-pub fn changed_files(scene: &Scene<'_>, attempt: &Attempt) -> Vec<Row> {
+pub fn changed_files(scene: &Scene<'_>, attempt: &LogEntry) -> Vec<Row> {
     let Some(record) = scene.record(attempt) else { return Vec::new() };
     let changes = &record.facts.changes;
     let names = record.files_changed.iter().filter(|_| changes.is_empty());

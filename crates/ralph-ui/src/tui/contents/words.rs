@@ -5,12 +5,12 @@ use crate::evidence::validation;
 use crate::local_time::{clock, describe_remote_run};
 use crate::log::story;
 use crate::needs::waiters;
-use crate::nights::End;
+use crate::session_table::End;
 use crate::status::how_it_ended;
 use crate::style::{brief_duration, cut, sign_by_now};
-use crate::tui::model::{Attempt, Feature, Live, Night};
+use crate::tui::model::Feature;
 use crate::tui::row::{Look, Row, shown};
-use ralph_core::record::{Iteration, Outcome, Status};
+use ralph_core::record::{Iteration, LogEntry, Outcome, Status};
 
 use super::Scene;
 
@@ -30,8 +30,9 @@ pub fn usd(cost: Option<f64>) -> String {
 }
 
 /// Returns where a session stands, in a word or few, and the look of it.
-pub fn state_of(night: &Night, live: Option<&Live>) -> Row {
-    if let Some(live) = live {
+pub fn state_of(scene: &Scene<'_>) -> Row {
+    let session = scene.session;
+    if let Some(live) = scene.live {
         let row = Row::of(Look::Accent, "● running");
         return match &live.waiting {
             _ if live.is_stopping => row.and(Look::Warn, "  stops after this attempt"),
@@ -39,66 +40,68 @@ pub fn state_of(night: &Night, live: Option<&Live>) -> Row {
             None => row,
         };
     }
-    if let Some(elsewhere) = &night.elsewhere {
+    if let Some(elsewhere) = scene.overview.elsewhere.get(&session.id) {
         return Row::of(Look::Accent, brief(&describe_remote_run(elsewhere)));
     }
-    let End { status, reason, by, .. } = night.end;
+    let End { status, reason, by, .. } = End::of_session(session);
     let look = if status == Status::Completed { Look::Good } else { Look::Warn };
     Row::of(look, how_it_ended(status, reason, by))
 }
 
 /// `47 attempts, 15 failed, 9 of them solved later`
-pub fn attempts_of(night: &Night) -> String {
-    let solved = night.attempts.iter().filter(|one| one.is_failed() && one.is_solved);
-    attempts_and_failed(night.view.totals(), solved.count())
+pub fn attempts_of(scene: &Scene<'_>) -> String {
+    let solved = scene.session.iterations().filter(|one| scene.feature.is_solved(one));
+    attempts_and_failed(scene.session.totals(), solved.count())
 }
 
 /// Returns what became of an attempt, in a word or few, and the look of it.
-pub fn outcome_of(attempt: &Attempt) -> (Look, &'static str, String) {
-    let (look, mark) = sign_by_now(attempt.outcome, attempt.failure_class, attempt.is_solved);
-    let words = match attempt.outcome {
-        Outcome::Success if attempt.exit.agent.is_none() => "accepted".to_owned(),
+pub fn outcome_of(scene: &Scene<'_>, attempt: &LogEntry) -> (Look, &'static str, String) {
+    let Some(outcome) = attempt.outcome() else { return (Look::Dim, " ", brief(story(attempt.subject()))) };
+    let is_solved = scene.feature.is_solved(attempt);
+    let (look, mark) = sign_by_now(outcome, attempt.failure_class(), is_solved);
+    let words = match outcome {
+        Outcome::Success if attempt.exit().agent.is_none() => "accepted".to_owned(),
         Outcome::Success => "done".to_owned(),
         Outcome::Failure => {
             let asks = if attempt.is_question() { "asks: " } else { "" };
-            brief(&format!("{asks}{}", attempt.entry.cause().unwrap_or("failed")))
+            brief(&format!("{asks}{}", attempt.cause().unwrap_or("failed")))
         }
         Outcome::Skipped => "given up".to_owned(),
         Outcome::Checked => {
-            let cause = attempt.entry.cause().filter(|_| attempt.task.is_some());
-            let words = || brief(story(attempt.entry.subject()));
+            let cause = attempt.cause().filter(|_| attempt.task().is_some());
+            let words = || brief(story(attempt.subject()));
             cause.map_or_else(words, |cause| format!("sent back: {}", brief(cause)))
         }
         Outcome::Reopened => "opened again".to_owned(),
-        Outcome::Interrupted => interruption(attempt.failure_class, attempt.exit.agent).to_owned(),
+        Outcome::Interrupted => interruption(attempt.failure_class(), attempt.exit().agent).to_owned(),
         Outcome::Later(word) => word.as_str().to_owned(),
     };
-    match attempt.outcome {
+    match outcome {
         // It sends no task back.
-        Outcome::Checked if attempt.task.is_none() => (Look::Dim, "·", words),
+        Outcome::Checked if attempt.task().is_none() => (Look::Dim, "·", words),
         _ => (look, mark, words),
     }
 }
 
 /// Returns the number of an attempt, with a blank; empty for a record that is none, as that of a check.
-pub fn number_of(attempt: &Attempt) -> String {
-    if attempt.has_run() { format!("{} ", attempt.number) } else { String::new() }
+pub fn number_of(attempt: &LogEntry) -> String {
+    if attempt.is_attempt_or_cut_short() { format!("{} ", attempt.number()) } else { String::new() }
 }
 
 /// Returns what an attempt tried, in the agent's words.
-pub fn approach(scene: &Scene<'_>, attempt: &Attempt) -> Option<String> {
+pub fn approach(scene: &Scene<'_>, attempt: &LogEntry) -> Option<String> {
     scene.record(attempt)?.approaches.first().map(|words| brief(words))
 }
 
 /// `4m37`; empty if it is not known.
-pub fn time_of(attempt: &Attempt) -> String {
-    attempt.entry.duration_ms().total().map_or(String::new(), brief_duration)
+pub fn time_of(attempt: &LogEntry) -> String {
+    attempt.duration_ms().total().map_or(String::new(), brief_duration)
 }
 
 /// Returns time, cost and the time of day, in columns: `4m37  $1.32  04:06–04:11`.
-pub fn took(attempt: &Attempt) -> Row {
-    let (time, cost) = (time_of(attempt), usd(attempt.cost_usd));
-    let when = format!("{}–{}", clock(attempt.started_at), clock(attempt.ended_at));
+pub fn took(attempt: &LogEntry) -> Row {
+    let (time, cost) = (time_of(attempt), usd(attempt.cost_usd()));
+    let when = format!("{}–{}", clock(attempt.started_at()), clock(attempt.ended_at()));
     Row::of(Look::Plain, format!("{time:>5}  {cost:>6}")).and(Look::Dim, format!("  {when}"))
 }
 

@@ -6,16 +6,17 @@ use crate::live::USUAL;
 use crate::needs::{
     ANOTHER_VALIDATION, false_claims, files_and_lines, flag_words, lead, need_sign, no_task_to_blame, waiters,
 };
-use crate::nights::{self, End, NightRow, aligned, ended, verdict, widths};
+use crate::session_table::{self, End, SessionRow, aligned, ended, verdict, widths};
 use crate::style::{duration, in_runs, task_title, times, tokens_told};
 use crate::tui::layout::Shape;
-use crate::tui::model::{Feature, Night};
+use crate::tui::model::Feature;
 use crate::tui::page::Section;
 use crate::tui::row::{Look, Row};
 use ralph_core::record::{
     AnsweredTask, Artifact, ArtifactStatus, DiffStat, FailureCause, FlaggedTask, Need, NeedKind, RALPH,
     Session, Status, ValidationNow, join_truncated,
 };
+use ralph_core::view::SessionView;
 
 use super::words::{attempts_of, brief, fact, state_of, usd, wait_for};
 use super::{Scene, Subject};
@@ -31,11 +32,8 @@ pub const MAX_CROSSES: usize = 5;
 
 pub fn sections(scene: &Scene<'_>) -> Vec<Section> {
     let summary = &scene.feature.summary;
-    let id = Row::of(Look::Dim, scene.night.view.id.to_string());
-    let head = vec![
-        state_of(scene.night, scene.live).with_right(id),
-        Row::of(Look::Bold, ending::tasks(summary.tasks)),
-    ];
+    let id = Row::of(Look::Dim, scene.session.id.to_string());
+    let head = vec![state_of(scene).with_right(id), Row::of(Look::Bold, ending::tasks(summary.tasks))];
     let causes = summary.causes.list.iter().filter(|cause| !cause.is_solved || cause.times > 1);
     let causes = causes.take(MAX_LISTED).map(|one| cause(one, &summary.needs_you));
     let learned = scene.detail().map(|detail| detail.learnings.as_slice()).unwrap_or_default();
@@ -68,7 +66,7 @@ fn review(scene: &Scene<'_>) -> Vec<Row> {
     let settings = review.settings_words().map(|words| fact("Settings", brief(&words)));
     let tests =
         stat(review.tests).map(|words| fact("Tests", format!("{words} by agents: review them first")));
-    let claims = false_claims(&scene.night.view.totals().false_claims);
+    let claims = false_claims(&scene.session.totals().false_claims);
     let claims = claims.map(|words| fact("Claims", Row::of(Look::Claim, words)));
     let code = fact("All", changes).with_right(Row::of(Look::Accent, "d").and(Look::Dim, " diff"));
     let page = fact("Next", format!("{RALPH} report --markdown"))
@@ -96,10 +94,10 @@ fn cause(cause: &FailureCause, needs: &[Need]) -> Row {
 }
 
 fn facts(scene: &Scene<'_>, is_reviewed: bool) -> Vec<Row> {
-    let (night, detail) = (scene.night, scene.detail());
+    let (view, detail) = (scene.session, scene.detail());
     let session = detail.map(|detail| &detail.session);
-    let totals = night.view.totals();
-    let until = if scene.live.is_some() { scene.now } else { night.view.last_at() };
+    let totals = view.totals();
+    let until = if scene.live.is_some() { scene.now } else { view.last_at() };
     let cost = totals.cost.failed_usd.filter(|_| totals.failed > 0);
     let cost = cost.map_or(String::new(), |cost| format!(", {} in failed attempts", usd(Some(cost))));
     let tokens = &totals.tokens;
@@ -109,10 +107,10 @@ fn facts(scene: &Scene<'_>, is_reviewed: bool) -> Vec<Row> {
         // Of the usual loop it is the task list, which is done or not as its tasks are.
         ("Artifact", session.filter(|session| session.loop_type != USUAL).map(|one| artifact(&one.artifact))),
         ("Validation", scene.feature.summary.validation.as_deref().map(validation)),
-        ("Attempts", Some(attempts_of(night).into())),
+        ("Attempts", Some(attempts_of(scene).into())),
         ("Cut short", (!cuts.is_empty()).then(|| cuts.join("; ").into())),
         ("Claims", false_claims(&totals.false_claims).map(|words| Row::of(Look::Claim, words))),
-        ("Time", Some((duration(night.view.worked_ms(until)) + &in_runs(night.view.totals().runs)).into())),
+        ("Time", Some((duration(view.worked_ms(until)) + &in_runs(totals.runs)).into())),
         ("Cost", ending::cost(&totals.cost).map(|words| (words + &cost).into())),
         ("Tokens", (!tokens.is_unknown()).then(|| tokens_told(tokens).into())),
         ("Changed", detail.and_then(|detail| detail.changes).map(|stat| files_and_lines(stat).into())),
@@ -171,16 +169,13 @@ pub fn need(scene: &Scene<'_>, place: usize) -> Vec<Section> {
     };
     let mut help = Vec::from_iter(no_task_to_blame(summary, need).map(|words| Row::of(Look::Plain, words)));
     if need.why == NeedKind::Validation {
-        help.push(Row::of(
-            Look::Accent,
-            format!("{RALPH} resume {}{ANOTHER_VALIDATION}", scene.night.view.id),
-        ));
+        help.push(Row::of(Look::Accent, format!("{RALPH} resume {}{ANOTHER_VALIDATION}", scene.session.id)));
     }
     let doctor = lacking.map(|what| format!("{RALPH} doctor says what the {what} lacks; then r resumes"));
     help.extend(doctor.map(|words| Row::of(Look::Dim, words).indented(2)));
     let mut sections = vec![Section::plain(rows), Section::plain(help)];
     if let Some((_, attempt)) = scene.attempt(&Subject::Need(place)) {
-        let mut rows = vec![Row::of(Look::Bold, format!("Attempt #{}", attempt.number))];
+        let mut rows = vec![Row::of(Look::Bold, format!("Attempt #{}", attempt.number()))];
         rows.extend(super::task::said(scene, Some(attempt), None));
         sections.push(Section::plain(rows));
     }
@@ -189,11 +184,11 @@ pub fn need(scene: &Scene<'_>, place: usize) -> Vec<Section> {
 
 /// All sessions, newest first, below what needs somebody in any feature.
 pub fn list(scene: &Scene<'_>) -> Vec<Section> {
-    let nights = scene.overview.nights();
+    let sessions = scene.overview.sessions();
     let summaries: Vec<_> = scene.overview.features.iter().map(|feature| &feature.summary).collect();
     let words = verdict(&summaries).join(" · ");
     let mut head = vec![Row::of(Look::Bold, format!("  {words}")).indented(2)];
-    head.extend(nights::needs(&summaries).iter().map(|(need, of)| {
+    head.extend(session_table::needs(&summaries).iter().map(|(need, of)| {
         let (look, sign) = need_sign(need.why);
         let name = need.task.clone().unwrap_or_else(|| need.subject());
         let row = Row::of(look, format!("  {sign} "))
@@ -201,10 +196,10 @@ pub fn list(scene: &Scene<'_>) -> Vec<Section> {
             .and(Look::Plain, brief(need.cause.as_deref().unwrap_or_default()));
         row.with_right(Row::of(Look::Dim, of.since.clone()))
     }));
-    let rows: Vec<NightRow> =
-        nights.iter().map(|(feature, night)| night_row(scene, feature, night)).collect();
+    let rows: Vec<SessionRow> =
+        sessions.iter().map(|(feature, session)| session_row(scene, feature, session)).collect();
     let widths = widths(&rows);
-    head.extend([Row::new(), Row::of(Look::Dim, format!("  {}", nights::head(&widths)))]);
+    head.extend([Row::new(), Row::of(Look::Dim, format!("  {}", session_table::head(&widths)))]);
     let sections = rows.iter().map(|row| {
         let looks = if row.status == Status::Running { Look::Accent } else { Look::Plain };
         Section::folded(row.id.to_string(), Row::of(looks, aligned(&row.cells, &widths)), Vec::new())
@@ -212,14 +207,15 @@ pub fn list(scene: &Scene<'_>) -> Vec<Section> {
     [Section::plain(head)].into_iter().chain(sections).collect()
 }
 
-fn night_row(scene: &Scene<'_>, feature: &Feature, night: &Night) -> NightRow {
-    let is_live = scene.overview.live.contains_key(&night.view.id);
-    let status = if is_live { Status::Running } else { night.end.status };
-    let ended = match &night.elsewhere {
+fn session_row(scene: &Scene<'_>, feature: &Feature, session: &SessionView) -> SessionRow {
+    let is_live = scene.overview.live.contains_key(&session.id);
+    let end = End::of_session(session);
+    let status = if is_live { Status::Running } else { end.status };
+    let ended = match scene.overview.elsewhere.get(&session.id) {
         Some(_) => "running elsewhere".to_owned(),
-        None => ended(&End { status, ..night.end }, night.view.totals()),
+        None => ended(&End { status, ..end }, session.totals()),
     };
-    NightRow::new(&night.view, &feature.path, status, ended)
+    SessionRow::new(session, &feature.path, status, ended)
 }
 
 /// What is said below the needs of a task that is answered.

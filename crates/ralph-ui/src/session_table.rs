@@ -34,14 +34,14 @@ const GAP: &str = "  ";
 
 /// A session as a row.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NightRow {
+pub struct SessionRow {
     pub id: SessionId,
     pub status: Status,
     /// In the order of the columns.
     pub cells: [String; 7],
 }
 
-impl NightRow {
+impl SessionRow {
     /// `ended` says how it ended.
     pub fn new(session: &SessionView, feature: &str, status: Status, ended: String) -> Self {
         let (totals, tasks) = (session.totals(), session.tasks());
@@ -69,6 +69,17 @@ pub struct End {
 }
 
 impl End {
+    /// As if nothing ran it.
+    pub fn of_session(session: &SessionView) -> Self {
+        let tip = session.tip();
+        Self {
+            status: tip.and_then(LogEntry::status).unwrap_or(Status::Interrupted),
+            reason: tip.and_then(LogEntry::stop_reason),
+            limit: tip.and_then(LogEntry::limit),
+            by: tip.and_then(LogEntry::ended_by),
+        }
+    }
+
     /// `status` is that of the session by now.
     pub fn of(tip: &LogEntry, status: Status) -> Self {
         Self { status, reason: tip.stop_reason(), limit: tip.limit(), by: tip.ended_by() }
@@ -145,7 +156,7 @@ pub fn needs<'a>(features: &[&'a Summary]) -> Vec<(&'a Need, WaitingNeed)> {
 }
 
 /// The verdict, what needs somebody, and the rows, newest first.
-pub fn lines(features: &[&Summary], rows: &[NightRow], screen: Screen) -> Vec<String> {
+pub fn lines(features: &[&Summary], rows: &[SessionRow], screen: Screen) -> Vec<String> {
     let mut lines = screen.parts("", &verdict(features));
     let needs = needs(features);
     if !needs.is_empty() {
@@ -181,7 +192,7 @@ fn need_line(need: &Need, of: &WaitingNeed, screen: Screen) -> String {
 }
 
 /// Returns how wide each column is.
-pub fn widths(rows: &[NightRow]) -> [usize; 7] {
+pub fn widths(rows: &[SessionRow]) -> [usize; 7] {
     let mut widths = COLUMNS.map(|(head, _)| columns(head));
     for row in rows {
         for (width, cell) in widths.iter_mut().zip(&row.cells) {
@@ -191,7 +202,7 @@ pub fn widths(rows: &[NightRow]) -> [usize; 7] {
     widths
 }
 
-fn width(rows: &[NightRow]) -> usize {
+fn width(rows: &[SessionRow]) -> usize {
     let widths = widths(rows);
     2 + widths.iter().sum::<usize>() + GAP.len() * (widths.len() - 1)
 }
@@ -216,9 +227,9 @@ pub fn head(widths: &[usize; 7]) -> String {
 }
 
 /// With the ids where there is room for them.
-fn table(rows: &[NightRow], screen: Screen) -> Vec<String> {
+fn table(rows: &[SessionRow], screen: Screen) -> Vec<String> {
     if screen.width == usize::MAX {
-        let cells = |row: &NightRow| joined(row.cells.iter().cloned().map(Some), "\t").unwrap_or_default();
+        let cells = |row: &SessionRow| joined(row.cells.iter().cloned().map(Some), "\t").unwrap_or_default();
         return rows.iter().map(|row| format!("{}\t{}", cells(row), row.id)).collect();
     }
     let widths = widths(rows);
@@ -303,7 +314,7 @@ mod tests {
             if let Some(usd) = usd {
                 entries[0].set(Field::CostUsd, usd);
             }
-            NightRow::new(&SessionView::of(&id(number), entries), feature, Status::Failed, ended.to_owned())
+            SessionRow::new(&SessionView::of(&id(number), entries), feature, Status::Failed, ended.to_owned())
         };
         let rows = [
             row(2, "specs/003-search", Some(10.33), 4, "T005 fails"),

@@ -1,0 +1,38 @@
+//! What a time line of attempts shows, in the terminal UI and on the page.
+
+use ralph_core::record::{FailureClass, Outcome};
+
+/// How an attempt ended, as it is seen by now. What is worse is greater.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Fate {
+    CutShort,
+    Done,
+    /// It failed, and that was solved later.
+    Solved,
+    /// It asked what is not answered.
+    Asks,
+    Fails,
+}
+
+impl Fate {
+    /// Returns `None` for an iteration in which no agent ran.
+    pub fn of(
+        outcome: Option<Outcome>,
+        failure_class: Option<FailureClass>,
+        is_solved: bool,
+    ) -> Option<Self> {
+        Some(match outcome? {
+            Outcome::Success => Self::Done,
+            Outcome::Interrupted => Self::CutShort,
+            Outcome::Failure if is_solved => Self::Solved,
+            Outcome::Failure if failure_class.is_some_and(FailureClass::is_question) => Self::Asks,
+            Outcome::Failure => Self::Fails,
+            Outcome::Skipped | Outcome::Checked | Outcome::Reopened | Outcome::Later(_) => return None,
+        })
+    }
+}
+
+/// Returns the pieces in at most so many cells, each with as many as the others.
+pub fn cells<T>(pieces: &[T], most: usize) -> std::slice::Chunks<'_, T> {
+    pieces.chunks(pieces.len().div_ceil(most.max(1)).max(1))
+}

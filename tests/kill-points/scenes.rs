@@ -333,11 +333,7 @@ pub fn recoveries() -> Vec<Scene> {
         // How they come to their end is the last one's.
         recovery("the recovery of an iteration that was cut off", "/1/manifest.json.new", Some("/end\"")),
         // Git has moved its refs, and nothing of it was acknowledged.
-        recovery(
-            "the recovery of a start that has its refs",
-            "/project/.git/refs/ralph-snap/001-login>",
-            Some("/end\""),
-        ),
+        recovery("the recovery of a start that has its refs", "/ralph/last/main.json.new", Some("/end\"")),
         recovery("the recovery of a session without an end", "/end\"", None),
     ]
 }

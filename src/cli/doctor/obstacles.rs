@@ -11,13 +11,13 @@ use ralph_project::tasks;
 use ralph_store::Store;
 use ralph_ui::live::Detail;
 
-use super::super::proposal;
-use super::super::refusals;
-use super::super::run::{Voice, start};
-use super::super::session_changes::{MAX_COMPARED, in_tree};
-use super::super::setup::{RunRequest, check_list, find_agents, loop_inputs};
-use super::super::{Context, Project};
 use super::finding::{Finding, Severity};
+use crate::cli::proposal;
+use crate::cli::refusals;
+use crate::cli::run::{Voice, start};
+use crate::cli::session_changes::{MAX_COMPARED, in_tree};
+use crate::cli::setup::{RunRequest, check_list, find_agents, loop_inputs};
+use crate::cli::{Context, Project};
 
 /// Nothing checks what agents say they did.
 pub(super) fn no_validation(project: &Project, config: &Config) -> Option<Finding> {

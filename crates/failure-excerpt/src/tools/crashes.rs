@@ -188,7 +188,7 @@ const SECONDARY_PREFIXES: &[&str] = &[
 ];
 
 /// Returns true if `text` only reports that an earlier step failed.
-pub(in super::super) fn is_secondary(text: &str) -> bool {
+pub(crate) fn is_secondary(text: &str) -> bool {
     starts_with_any(text, SECONDARY_PREFIXES)
         || text.ends_with("[build failed]")
         || text.ends_with("[setup failed]")
@@ -423,7 +423,7 @@ const SUMMARY_NOUNS: &[&str] = &[
 ];
 
 /// Returns true if a line is a summary of results: `3 failed, 10 passed in 0.12s`, `Tests: 1 failed`, `✖ 2 problems (2 errors)`.
-pub(in super::super) fn is_result_summary(text: &str) -> bool {
+pub(crate) fn is_result_summary(text: &str) -> bool {
     let words: Vec<&str> = text.split_whitespace().take(40).collect();
     let counts = words
         .windows(2)

@@ -221,7 +221,7 @@ pub(super) fn boxed(page: &Page, at: usize) -> Found {
 }
 
 /// Returns what a line in brackets says, and of what: `[ RUN      ] A.B`.
-pub(in super::super) fn bracketed(line: &str) -> Option<(&str, &str)> {
+pub(crate) fn bracketed(line: &str) -> Option<(&str, &str)> {
     let (word, name) = line.trim_start().strip_prefix('[')?.split_once("] ")?;
     let word = word.trim();
     let is_word = (1..10).contains(&word.len()) && word.bytes().all(|byte| byte.is_ascii_uppercase());

@@ -14,7 +14,6 @@ use ralph_core::record::{
 use ralph_os::process::host_name;
 use ralph_store::{Slot, names, passed_states};
 
-use super::iteration::file_time;
 use super::iteration_context::{nothing_to_run, tally, validation_cause};
 use super::lane;
 use super::left_behind::UserFiles;
@@ -23,6 +22,7 @@ use super::running::Running;
 use super::test_reports::{keep_named_tests, read_reports};
 use super::trusted::{self, BaselineRun};
 use super::units;
+use super::unseen::file_time;
 
 /// The files of a slot with what the validation printed.
 pub(super) const OUTPUTS: [&str; 2] = [names::VALIDATION_STDOUT, names::VALIDATION_STDERR];

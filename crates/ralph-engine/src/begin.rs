@@ -32,7 +32,6 @@ use super::control::stop_watcher::StopWatcher;
 use super::control::waiting_hints;
 use super::environment::environment;
 use super::given_up::given_up;
-use super::iteration::ignored_state;
 use super::judging::{Judging, narrow};
 use super::lane::require_lane_setup;
 use super::left_behind::{LeftBehind, PreviousSession, UndoneWork, UserFiles, recorded_work};
@@ -47,6 +46,7 @@ use super::task_watch::{TaskWatch, recorded_losses, recorded_texts};
 use super::trusted;
 use super::trusted::BaselineRun;
 use super::units;
+use super::unseen::ignored_state;
 
 impl<'a> Running<'a> {
     pub(super) fn begin(

@@ -8,10 +8,10 @@ use ralph_core::config::Pass;
 use ralph_core::judge::{OwnFiles, contradiction, selects_by_change};
 use ralph_core::record::{Event, FlagCode, Iteration, Outcome, Session, TaskName, join_truncated};
 
-use super::iteration::{UnseenWatch, flaky_tests};
 use super::loop_inputs::LoopInputs;
 use super::recorder::Recorder;
 use super::trusted::{BaselineRun, Trusted};
+use super::unseen::UnseenWatch;
 
 /// Largest file of the project that is read to find the validation's own files, in bytes.
 const MAX_OWN_FILE_BYTES: u64 = 1 << 20;
@@ -189,4 +189,10 @@ pub(super) fn narrow(legacy: &mut Option<Vec<String>>, iteration: &Iteration) {
         None if iteration.exit.validation == Some(0) => legacy.clear(),
         None => {}
     }
+}
+
+/// Returns the tests that failed and passed in a second run of the validation.
+pub(super) fn flaky_tests(iteration: &Iteration) -> Vec<String> {
+    let second = iteration.evidence.as_ref().and_then(|evidence| evidence.second.as_ref());
+    second.map(|second| second.flaky.clone()).unwrap_or_default()
 }

@@ -47,6 +47,7 @@ mod task_watch;
 mod test_reports;
 mod trusted;
 mod units;
+mod unseen;
 mod users_tree;
 pub mod validate;
 mod watched_work_tree;

@@ -21,6 +21,7 @@ use super::loop_inputs::{Candidate, LoopInputs};
 use super::memory::Memory;
 use super::recorder::Recorder;
 use super::restoring::last_green::LastGreen;
+use super::shown::warn;
 use super::stop::Ending;
 use super::task_watch::TaskWatch;
 
@@ -98,10 +99,6 @@ pub(super) struct LoopState {
     /// The phases of the iteration so far; the last one lasts since `phase_clock`.
     pub phases: Vec<PhaseTime>,
     pub phase_clock: Stopwatch,
-}
-
-pub(super) fn warn(say: &mut dyn FnMut(&Event), message: String) {
-    say(&Event::Warning { message });
 }
 
 impl Running<'_> {

@@ -1,4 +1,4 @@
-//! Events as they may be shown: without the secrets that the record leaves out too.
+//! Events: how a warning is one, and as they may be shown, without the secrets that the record leaves out too.
 
 use std::borrow::Cow;
 
@@ -13,6 +13,10 @@ const WINDOW_BYTES: usize = 4096;
 
 /// More than the rules need to see where a secret shows itself.
 const SEAM_BYTES: usize = 8;
+
+pub(super) fn warn(say: &mut dyn FnMut(&Event), message: String) {
+    say(&Event::Warning { message });
+}
 
 /// Redacts the events of a session, in their order.
 #[derive(Debug)]

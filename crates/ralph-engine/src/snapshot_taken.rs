@@ -6,8 +6,6 @@ use std::collections::BTreeSet;
 use ralph_core::record::{FileChange, LeftOut, ObjectId};
 use ralph_git::worktree::{ChangedFile, RawPath};
 
-use super::iteration::Sealed;
-
 /// Maximum number of files of which a record has the lines added and removed.
 const MAX_COUNTED_FILES: usize = 20;
 
@@ -36,31 +34,6 @@ pub struct SnapshotTaken {
 pub type BlobChange = (RawPath, [Option<ObjectId>; 2]);
 
 impl SnapshotTaken {
-    /// Returns what the agent changed, without what was rewritten since it ended.
-    pub fn of_agent(&self, sealed: &Sealed) -> Self {
-        let mut agents = Self {
-            changed: self.changed.clone(),
-            blobs: self.blobs.clone(),
-            failure: self.failure.clone(),
-            trees: self.trees.clone(),
-            ..Self::default()
-        };
-        if let (Some((_, after)), Some(tree)) = (&mut agents.trees, &sealed.tree) {
-            after.clone_from(tree);
-        }
-        for (path, [left, now]) in sealed.blobs() {
-            let known = agents.blobs.iter().position(|(known, _)| *known == path);
-            // What is not among the changes is again what it was before the attempt.
-            let before = known.map_or(now, |at| agents.blobs.swap_remove(at).1[0].clone());
-            agents.changed.retain(|changed| *changed != path);
-            if before != left {
-                agents.changed.push(path.clone());
-                agents.blobs.push((path, [before, left]));
-            }
-        }
-        agents
-    }
-
     /// As a record has them.
     pub fn files_changed(&self) -> Vec<String> {
         self.changed.iter().map(|path| String::from_utf8_lossy(path).into_owned()).collect()

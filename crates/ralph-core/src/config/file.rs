@@ -14,7 +14,6 @@ use toml::de::{DeString, DeTable, DeValue};
 use crate::record::{Refusal, did_you_mean};
 
 use super::agents::{AgentCommand, AgentSettings};
-use super::layers::FILE;
 use super::loops::{LoopTables, LoopType};
 use super::mistake;
 use super::origin::Origin;
@@ -31,6 +30,9 @@ pub(super) struct Contents<'a> {
     pub agents: BTreeMap<String, AgentSettings>,
     pub loops: LoopTables,
 }
+
+/// The project's settings, from its root.
+pub const FILE: &str = ".specify/ralph.toml";
 
 /// Replaces a value that must not be shown.
 pub const HIDDEN: &str = "***";

@@ -21,9 +21,6 @@ use super::settings::{self, KEYS, Settings, defaults};
 use super::spelling::{ALLOW_LINKS, GIT_ONLY, GIT_PREFIX, VARIABLE_PREFIX, from_git, from_variable};
 use super::value::Raw;
 
-/// The project's settings, from its root.
-pub const FILE: &str = ".specify/ralph.toml";
-
 /// One line of `git config --list`, in git's order. Keys that are not ours are passed over.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct GitInput {
@@ -62,7 +59,7 @@ pub struct Flags {
 /// What all layers say, as it is read. Sessions of earlier versions keep it so for their resumption.
 #[derive(Debug, Clone, Default, Deserialize)]
 pub struct Inputs {
-    /// The text of [`FILE`].
+    /// The text of [`FILE`](super::FILE).
     pub file: Option<String>,
     pub git: Vec<GitInput>,
     /// Names and values; variables that are not ours are passed over, and so are empty ones.

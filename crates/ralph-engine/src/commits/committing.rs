@@ -18,7 +18,7 @@ use super::message::{CommitSubject, ITERATION_TRAILER, MAX_NAMED, commit_message
 use super::pending::PendingCommit;
 use crate::loop_inputs::LoopInputs;
 use crate::recorder::Recorder;
-use crate::running::warn;
+use crate::shown::warn;
 use crate::snapshot_taken::SnapshotTaken;
 use crate::stop::Ending;
 use crate::units::UnitTasks;

@@ -19,7 +19,7 @@ use super::git_commit::{CommitPlan, GitCommit, run_git_commit};
 use super::message::{CommitSubject, MAX_NAMED, commit_message};
 use crate::loop_inputs::LoopInputs;
 use crate::recorder::Recorder;
-use crate::running::warn;
+use crate::shown::warn;
 
 /// Maximum number of iterations of the feature that are looked through.
 const MAX_ITERATIONS: usize = 200;

@@ -18,8 +18,8 @@ use super::message::{CommitSubject, ITERATION_TRAILER, MAX_NAMED, display_paths}
 use super::pending::PendingCommit;
 use crate::loop_inputs::LoopInputs;
 use crate::recorder::Recorder;
-use crate::running::warn;
 use crate::settings::validation_limits;
+use crate::shown::warn;
 
 /// How long a commit may wait for somebody: nobody answers a pinentry, an editor or a question at night.
 const MAX_WAIT: Duration = Duration::from_mins(2);

@@ -15,8 +15,8 @@ use ralph_core::judge::{
     lies_in_changed, may_be_flaky, may_have_moved, orders_removal, without_trailing_blanks,
 };
 use ralph_core::record::{
-    Event, ExitReason, Flag, FlagCode, Iteration, LogEntry, ObjectId, Phase, RALPH, SecondRun, StopReason,
-    TaskName, Validation, join_files,
+    Event, ExitReason, Flag, FlagCode, LogEntry, ObjectId, Phase, RALPH, SecondRun, StopReason, TaskName,
+    Validation, join_files,
 };
 use ralph_git::worktree::PathChange;
 use ralph_store::{PutBack, PutBackKind, Slot, names as slot_names};
@@ -24,6 +24,7 @@ use ralph_store::{PutBack, PutBackKind, Slot, names as slot_names};
 use super::stages::{Ran, Sealed, StartedIteration};
 use crate::baseline::OUTPUTS;
 use crate::iteration_context::validation_cause;
+use crate::judging::flaky_tests;
 use crate::left_behind::{EMPTY, Undone};
 use crate::restoring::put_back::{Side, names};
 use crate::restoring::rollback::Rollback;
@@ -587,12 +588,6 @@ impl Running<'_> {
         self.restore_spool(started)?;
         Ok((validation, tests))
     }
-}
-
-/// Returns the tests that failed and passed in a second run of the validation.
-pub(crate) fn flaky_tests(iteration: &Iteration) -> Vec<String> {
-    let second = iteration.evidence.as_ref().and_then(|evidence| evidence.second.as_ref());
-    second.map(|second| second.flaky.clone()).unwrap_or_default()
 }
 
 /// `new failure: NAME`, with the number of further ones.

@@ -17,7 +17,6 @@ use ralph_store::{Slot, names};
 
 use super::protect::{Restored, put_protected_back};
 use super::stages::{Ran, Sealed, StartedIteration};
-use super::unseen::file_time;
 use crate::baseline::OUTPUTS;
 use crate::judging::NO_TESTS_YET;
 use crate::lane::move_left_out_aside;
@@ -25,6 +24,7 @@ use crate::prompt_size::what_fills;
 use crate::restoring::put_back::names as names_of;
 use crate::running::Running;
 use crate::test_reports::keep_named_tests;
+use crate::unseen::file_time;
 
 /// Maximum number of files that a message names.
 const MAX_NAMED_FILES: usize = 5;
@@ -54,7 +54,14 @@ impl Running<'_> {
         }
         let mut sealed = self.seal(started)?;
         let mut looks = [before, self.recorder.ignored_files().map(Rc::new), None];
-        self.judging.unseen.note_ignored(self.plan, &self.recorder, slot, &looks, began, &sealed);
+        self.judging.unseen.note_ignored(
+            self.plan,
+            &self.recorder,
+            slot,
+            &looks,
+            began,
+            sealed.tree.as_ref(),
+        );
         let mut restored = put_protected_back(self.plan, &mut self.recorder, self.say, slot, begin);
         // What an agent left that could not work, or not to its end, is nothing to be judged.
         let is_worth_it = agent.exit.reason != Some(ExitReason::Interrupted) && !agent.was_cut_short;

@@ -7,7 +7,6 @@ mod prompt;
 mod protect;
 mod skip;
 mod stages;
-mod unseen;
 mod verdict;
 
 use std::io::{self, ErrorKind};
@@ -35,12 +34,9 @@ use draft::{Drafted, add_run, examine, name_lost_work, without_secrets};
 use prompt::announce_memory;
 use stages::{Judged, Ran};
 
-pub(super) use assess::flaky_tests;
 pub(super) use draft::{compose, redacted_text, unfinished};
 pub(super) use protect::restore_protected;
-pub(super) use stages::Sealed;
 pub(crate) use stages::StartedIteration;
-pub(super) use unseen::{UnseenWatch, file_time, ignored_state};
 
 impl Running<'_> {
     /// Returns `task` to the agent and records what came of it.
@@ -133,7 +129,7 @@ impl Running<'_> {
         let after = if is_of_tasks { self.read_tasks().ok() } else { None };
         let list =
             is_of_tasks.then(|| (before.as_ref(), after.as_deref(), !verdict.closed.contains(&task.name)));
-        let agents = taken.of_agent(&ran.sealed);
+        let agents = ran.sealed.without_rewritten(&taken);
         let (plan, recorder, behind) = (self.plan, &self.recorder, &mut self.past.left_behind);
         let (git_state, user_files) =
             behind.look(plan, recorder, self.say, (&slot, &begin), &agents, list)?;

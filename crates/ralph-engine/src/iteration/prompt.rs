@@ -12,8 +12,9 @@ use crate::loop_inputs::LoopInputs;
 use crate::memory::{Reason, RecalledHistory};
 use crate::prompting::{Failures, Prompt, PromptRequest, Prompting};
 use crate::recorder::Recorder;
-use crate::running::{Past, warn};
+use crate::running::Past;
 use crate::settings::history_summarizer;
+use crate::shown::warn;
 use crate::units::{self, UnitTasks};
 
 /// The input of the summarizing command, as a multiple of the prompt's budget.

@@ -13,7 +13,7 @@ use crate::recorder::Recorder;
 use crate::restoring::put_back::names;
 use crate::restoring::rollback::Rollback;
 use crate::restoring::scratch_work_tree::ScratchWorkTree;
-use crate::running::warn as warn_of;
+use crate::shown::warn as warn_of;
 
 /// Maximum number of files that a message names.
 const MAX_NAMED_FILES: usize = 5;

@@ -49,6 +49,31 @@ pub(crate) struct Sealed {
 }
 
 impl Sealed {
+    /// Returns what the agent changed of what a snapshot after it shows: without what was rewritten since it ended.
+    pub fn without_rewritten(&self, taken: &SnapshotTaken) -> SnapshotTaken {
+        let mut agents = SnapshotTaken {
+            changed: taken.changed.clone(),
+            blobs: taken.blobs.clone(),
+            failure: taken.failure.clone(),
+            trees: taken.trees.clone(),
+            ..SnapshotTaken::default()
+        };
+        if let (Some((_, after)), Some(tree)) = (&mut agents.trees, &self.tree) {
+            after.clone_from(tree);
+        }
+        for (path, [left, now]) in self.blobs() {
+            let known = agents.blobs.iter().position(|(known, _)| *known == path);
+            // What is not among the changes is again what it was before the attempt.
+            let before = known.map_or(now, |at| agents.blobs.swap_remove(at).1[0].clone());
+            agents.changed.retain(|changed| *changed != path);
+            if before != left {
+                agents.changed.push(path.clone());
+                agents.blobs.push((path, [before, left]));
+            }
+        }
+        agents
+    }
+
     /// Returns what was changed since, by what the files held.
     pub fn blobs(&self) -> Vec<BlobChange> {
         let id = |entry: &Option<TreeEntry>| {

@@ -97,7 +97,7 @@ impl Running<'_> {
         let (mut undone, mut untold) = (Undone::default(), Vec::new());
         if is_success && moved.is_none() {
             let look = taken.insert(self.recorder.take(&started.slot, &moment(started), at));
-            let agents = look.of_agent(&ran.sealed);
+            let agents = ran.sealed.without_rewritten(look);
             let texts = self.texts_of(started);
             let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
             let (behind, lists) = (&self.past.left_behind, [before, &*after]);
@@ -156,7 +156,7 @@ impl Running<'_> {
             Some(_) => self.recorder.take_again(&started.slot, &moment, ended_at, last),
             None => {
                 let taken = self.recorder.take(&started.slot, &moment, ended_at);
-                let (agents, texts) = (taken.of_agent(&ran.sealed), self.texts_of(started));
+                let (agents, texts) = (ran.sealed.without_rewritten(&taken), self.texts_of(started));
                 let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
                 let failed_validation = ran.validation.is_some() && !passing.passed;
                 let (behind, lists) = (&self.past.left_behind, [&*before, &**after]);

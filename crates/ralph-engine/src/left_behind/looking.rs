@@ -5,7 +5,7 @@ use tasklist::TaskList;
 
 use crate::loop_inputs::LoopInputs;
 use crate::recorder::Recorder;
-use crate::running::warn;
+use crate::shown::warn;
 use crate::snapshot_taken::SnapshotTaken;
 use crate::task_watch::restoration;
 use ralph_core::record::{

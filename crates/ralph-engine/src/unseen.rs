@@ -10,13 +10,12 @@ use ralph_core::judge::{
     without_numbers, written_outside,
 };
 use ralph_core::record::{
-    DependencyState, FlagCode, IgnoredState, LeftOut, MAX_IGNORED_NAMES, TaskName, ToolCall,
+    DependencyState, FlagCode, IgnoredState, LeftOut, MAX_IGNORED_NAMES, ObjectId, TaskName, ToolCall,
 };
 use ralph_git::worktree::{ChangeTime, UnseenEntries};
 use ralph_os::platform::{changed_at, own_outputs};
 use ralph_store::{Identity, Slot};
 
-use super::stages::Sealed;
 use crate::loop_inputs::LoopInputs;
 use crate::recorder::Recorder;
 
@@ -37,7 +36,7 @@ pub(crate) struct UnseenWatch {
 }
 
 /// What no snapshot shows before the agent ran, after it, and after the validation: `None` if that is not known.
-pub(super) type IgnoredLooks = [Option<Rc<IgnoredFiles>>; 3];
+pub(crate) type IgnoredLooks = [Option<Rc<IgnoredFiles>>; 3];
 
 impl UnseenWatch {
     /// Notes when an agent ran.
@@ -70,7 +69,7 @@ impl UnseenWatch {
     }
 
     /// Returns what no snapshot shows before an agent runs. In a lane nobody works but us: there it is what was looked at last.
-    pub(super) fn ignored_before(
+    pub(crate) fn ignored_before(
         &mut self,
         plan: &LoopInputs<'_>,
         recorder: &Recorder<'_>,
@@ -80,19 +79,19 @@ impl UnseenWatch {
     }
 
     /// Takes in what the agent changed of what no snapshot shows, which is as in the second look now.
-    pub(super) fn note_ignored(
+    pub(crate) fn note_ignored(
         &mut self,
         plan: &LoopInputs<'_>,
         recorder: &Recorder<'_>,
         slot: &Slot,
         looks: &IgnoredLooks,
         began: Option<ChangeTime>,
-        sealed: &Sealed,
+        sealed: Option<&ObjectId>,
     ) {
         let ([Some(before), Some(after), _], Some(began)) = (looks, began) else { return };
         let specs = specs(plan, recorder);
         let mut decides = || {
-            let changes = recorder.last_contents().0.zip(sealed.tree.as_ref());
+            let changes = recorder.last_contents().0.zip(sealed);
             let changes = changes.map(|(from, to)| recorder.differences(Some(slot), from, to));
             // What is not known is no reason for a flag.
             let Some(Ok(changes)) = changes else { return true };
@@ -109,7 +108,7 @@ impl UnseenWatch {
     }
 
     /// Looks once more after the validation, and returns what is recorded of all looks, without files that we moved aside.
-    pub(super) fn ignored_state(
+    pub(crate) fn ignored_state(
         &mut self,
         recorder: &Recorder<'_>,
         identity: &Identity,
@@ -137,7 +136,7 @@ impl UnseenWatch {
 
     /// Returns what no snapshot shows since the start though it was no secret to earlier ones, or though no `.gitignore` says so:
     /// files that this clone alone ignores since, or that an earlier snapshot has.
-    pub(super) fn newly_hidden(&self, recorder: &mut Recorder<'_>) -> Result<Vec<String>> {
+    pub(crate) fn newly_hidden(&self, recorder: &mut Recorder<'_>) -> Result<Vec<String>> {
         let Some(mut hidden) = recorder.watched_work_tree().newly_ignored() else {
             return Ok(Vec::new());
         };

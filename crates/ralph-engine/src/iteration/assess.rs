@@ -143,7 +143,8 @@ impl Running<'_> {
         let began = self.state.validation_began;
         let is_changed = |change: &PathChange| {
             let changed_at = self.recorder.work_tree().changed_at(&change.path);
-            changed_at.zip(began).is_some_and(|(changed, began)| changed > began)
+            // Times of files are coarse: what a quick validation writes may bear the moment at which it began.
+            changed_at.zip(began).is_some_and(|(changed, began)| changed >= began)
         };
         if failing.iter().any(|name| lies_in_changed(name, &paths, &files))
             || !self.own_files_changed(&self.judging.own_files, &files).is_empty()

@@ -502,27 +502,6 @@ impl Running<'_> {
         Ok(validation)
     }
 
-    /// Decides whether an attempt is a success. One that is refused is decided again if the tip passes alone: a person changed
-    /// the tests, and not the attempt. Also returns how the tip went, if it was tried.
-    pub(super) fn assess_on_tip(
-        &mut self,
-        started: &StartedIteration<'_>,
-        ran: &Ran,
-        others: &[TaskName],
-        undone: &Undone,
-        passing: &mut Passing,
-        found: &[Flag],
-    ) -> Result<(Decision, Option<bool>)> {
-        let decision = self.assess(started, ran, others, undone, passing, found)?;
-        if !matches!(decision, Decision::Refused { .. }) {
-            return Ok((decision, None));
-        }
-        match self.try_tip(started)? {
-            Some(true) => Ok((self.assess(started, ran, others, undone, passing, found)?, Some(true))),
-            tip => Ok((decision, tip)),
-        }
-    }
-
     /// Runs the validation on the tip alone, if nothing is known of that. Returns `None` if it did not run, and else whether it
     /// passed: then the tests of that run are trusted. If it failed, the session ends.
     pub(super) fn try_tip(&mut self, started: &StartedIteration<'_>) -> Result<Option<bool>> {

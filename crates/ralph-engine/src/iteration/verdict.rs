@@ -62,9 +62,9 @@ impl Running<'_> {
     pub(super) fn judge(&mut self, started: &StartedIteration<'_>, ran: &Ran) -> Result<Judged> {
         let before = self.task_watch.lists.parse(&started.task_list)?;
         let ended_at = self.plan.clock.now();
-        let mut measured = self.measure(started, ran, &before, ended_at)?;
+        let measured = self.measure(started, ran, &before, ended_at)?;
         let target_red = self.state.target_red.as_ref().and_then(|ending| ending.why.clone());
-        let concluded = conclude(&mut measured, ran, &before, self.judging.trusted.tests(), target_red);
+        let concluded = conclude(&measured, ran, &before, self.judging.trusted.tests(), target_red);
         self.apply(started, ran, before, measured, concluded, ended_at)
     }
 
@@ -97,18 +97,22 @@ impl Running<'_> {
         let (mut undone, mut untold) = (Undone::default(), Vec::new());
         if is_success && moved.is_none() {
             let look = taken.insert(self.recorder.take(&started.slot, &moment(started), at));
-            let agents = ran.sealed.without_rewritten(look);
-            let texts = self.texts_of(started);
-            let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-            let (behind, lists) = (&self.past.left_behind, [before, &*after]);
-            undone = behind.undone(self.plan, &started.begin, &agents, lists, &texts, failed_validation);
+            undone = self.undone(started, ran, before, look, failed_validation);
             let flags = self.flags_beside(ran);
             let others = &verdict.others;
-            let found;
-            (found, tip) = self.assess_on_tip(started, ran, others, &undone, &mut passing, &flags)?;
+            let mut found = self.assess(started, ran, others, &undone, &mut passing, &flags)?;
+            if matches!(found, Decision::Refused { .. }) {
+                tip = self.try_tip(started)?;
+                if tip == Some(true) {
+                    // A person changed the tests, and not the attempt.
+                    found = self.assess(started, ran, others, &undone, &mut passing, &flags)?;
+                }
+            }
             let tests = passing.tests.as_ref().or(ran.tests.as_ref());
             let (found, check) = self.check_attempt(started, look.snapshot.as_ref(), found, tests)?;
             if matches!(found, Decision::Accepted(_)) {
+                let texts = self.texts_of(started);
+                let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
                 untold = self.past.left_behind.add_untold(self.plan, &mut undone, &after, &texts);
             }
             (decision, clean) = (Some(found), check);
@@ -126,6 +130,21 @@ impl Running<'_> {
             last,
             taken,
         })
+    }
+
+    /// Returns what an attempt undid of tasks that were done, by a snapshot after it.
+    fn undone(
+        &self,
+        started: &StartedIteration<'_>,
+        ran: &Ran,
+        before: &TaskList,
+        taken: &SnapshotTaken,
+        failed_validation: bool,
+    ) -> Undone {
+        let (agents, texts) = (ran.sealed.without_rewritten(taken), self.texts_of(started));
+        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+        let (behind, lists) = (&self.past.left_behind, [before, &*ran.sealed.list]);
+        behind.undone(self.plan, &started.begin, &agents, lists, &texts, failed_validation)
     }
 
     /// Opens and ticks boxes, says what a person should know, and takes the snapshot that has it all.
@@ -156,11 +175,8 @@ impl Running<'_> {
             Some(_) => self.recorder.take_again(&started.slot, &moment, ended_at, last),
             None => {
                 let taken = self.recorder.take(&started.slot, &moment, ended_at);
-                let (agents, texts) = (ran.sealed.without_rewritten(&taken), self.texts_of(started));
-                let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
                 let failed_validation = ran.validation.is_some() && !passing.passed;
-                let (behind, lists) = (&self.past.left_behind, [&*before, &**after]);
-                undone = behind.undone(self.plan, &started.begin, &agents, lists, &texts, failed_validation);
+                undone = self.undone(started, ran, &before, &taken, failed_validation);
                 let boxes: Vec<&Item> = undone.to_open.iter().collect();
                 if self.recorder.reopen_boxes(&started.slot, &boxes, after)? {
                     self.recorder.take_again(&started.slot, &moment, ended_at, last)
@@ -311,7 +327,7 @@ impl Running<'_> {
 /// Says what an attempt came to. Pure: `trusted` are the tests that it was held against, and `target_red` says why nothing can be said
 /// of its task.
 fn conclude(
-    measured: &mut Measured,
+    measured: &Measured,
     ran: &Ran,
     before: &TaskList,
     trusted: Option<&Tally>,
@@ -329,20 +345,20 @@ fn conclude(
     let faults = [&ran.sealed.list_fault, &measured.passing.cause, &measured.unprotected];
     let mut cause = faults.into_iter().find_map(Clone::clone);
     let mut class = None;
-    if let Some(moved) = measured.moved.take() {
+    if let Some(moved) = measured.moved.clone() {
         verdict.refuse(judge::ticked_items(before, after));
         (cause, class) = (Some(moved), Some(FailureClass::Conflict));
         verdict.false_claim.clear();
     }
-    if let Some((check, flag)) = measured.clean.take() {
+    if let Some((check, flag)) = measured.clean.clone() {
         evidence.clean = Some(Box::new(check));
         evidence.flags.extend(flag);
     }
-    match measured.decision.take() {
+    match measured.decision.clone() {
         None | Some(Decision::RunAgain) => {}
         Some(Decision::Accepted(flags)) => {
             evidence.flags.extend(flags);
-            evidence.flags.append(&mut measured.untold);
+            evidence.flags.extend_from_slice(&measured.untold);
         }
         Some(Decision::Refused { code, cause: why }) => {
             verdict.refuse(judge::ticked_items(before, after));

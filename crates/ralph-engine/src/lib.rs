@@ -242,9 +242,10 @@ impl Running<'_> {
                     return Ok(Ending { warnings, ..Ending::of(StopReason::Stuck) });
                 }
             };
-            if let Err(error) = self.control.look() {
+            let asked = self.control.look().unwrap_or_else(|error| {
                 self.warn(format!("cannot read requests to this loop: {error:#}"));
-            }
+                None
+            });
             let lost = self.task_watch.still_lost(&tasks);
             let since = self.task_watch.lost.first().map(|lost| lost.since);
             let facts = Facts {
@@ -264,7 +265,7 @@ impl Running<'_> {
                     .map(|usd| f64::from(self.state.unread_costs).mul_add(self.state.dearest_usd, usd)),
                 elapsed: self.state.started.elapsed(),
                 is_promised: self.state.is_promised,
-                is_asked: self.is_to_stop(),
+                is_asked: asked.is_some() || self.plan.interrupt.signal().is_some(),
                 operation: self.past.left_behind.operation(self.plan, self.state.next.saturating_sub(1)),
                 lost: &lost,
                 restoration: since.map(|since| self.past.left_behind.list_restoration(self.plan, since)),

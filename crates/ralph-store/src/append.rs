@@ -67,9 +67,9 @@ impl Store {
             return Ok(0);
         }
         let quarantine = Quarantine::open(dir, self.repository().hash)?;
-        let objects = self.repository().common_dir.join("objects");
+        let folder = self.repository().common_dir.join("objects");
         let mut absent = quarantine.names()?;
-        absent.retain(|name| !objects.join(&name[..2]).join(&name[2..]).exists());
+        absent.retain(|name| !objects::loose_path(&folder, name).exists());
         if !absent.is_empty() {
             // Packs are opened once, and only if an object is not loose.
             let reader = self.reader()?;
@@ -85,7 +85,7 @@ impl Store {
             return Ok(0);
         }
         quarantine.drop_torn()?;
-        quarantine.publish_those(&objects, self.repository().sharing, self.syncing, |name| {
+        quarantine.publish_those(&folder, self.repository().sharing, self.syncing, |name| {
             !absent.iter().any(|absent| absent == name)
         })
     }

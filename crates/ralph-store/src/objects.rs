@@ -122,7 +122,7 @@ impl Quarantine {
     /// An object that is there but broken is replaced.
     pub fn publish(&self, objects: &Utf8Path, sharing: Option<Sharing>, syncing: Syncing) -> Result<()> {
         self.publish_those(objects, sharing, syncing, |name| {
-            let target = objects.join(&name[..2]).join(&name[2..]);
+            let target = loose_path(objects, name);
             target.exists() && self.is_sound(objects, name) && freshen(&target).is_ok()
         })
         .map(drop)
@@ -140,7 +140,7 @@ impl Quarantine {
         let (there, absent): (Vec<_>, Vec<_>) = found.iter().partition(|(name, _)| is_there(name));
         if syncing == Syncing::Always {
             // What is there may be in the page cache alone.
-            let there = there.iter().map(|(name, _)| objects.join(&name[..2]).join(&name[2..]));
+            let there = there.iter().map(|(name, _)| loose_path(objects, name));
             let paths: Vec<_> = absent.iter().map(|(_, path)| path.clone()).chain(there).collect();
             disk::sync_each(&paths, &[&self.dir, objects])?;
         }
@@ -216,6 +216,11 @@ fn entry(kind: EntryKind, name: &str, oid: gix::ObjectId) -> gix::objs::tree::En
 fn person(name: &str, email: &str, at: Timestamp) -> gix::actor::Signature {
     let time = gix::date::Time { seconds: at.seconds(), offset: 0 };
     gix::actor::Signature { name: BString::from(name), email: BString::from(email), time }
+}
+
+/// Returns where the loose object of this name is below `objects`.
+pub fn loose_path(objects: &Utf8Path, name: &str) -> Utf8PathBuf {
+    objects.join(&name[..2]).join(&name[2..])
 }
 
 /// Links the file at `path` to a second name, or moves it if it cannot be linked.

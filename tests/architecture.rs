@@ -32,7 +32,7 @@ const APART: &[(&str, &[&str])] = &[
     ("failure-excerpt", &["tasklist"]),
     ("redact-stream", &["tasklist", "failure-excerpt"]),
     ("ralph_agent", &["ralph_git", "ralph_store"]),
-    ("ralph_ui", &["ralph_agent", "ralph_engine"]),
+    ("ralph_ui", &["ralph_engine"]),
 ];
 
 #[test]

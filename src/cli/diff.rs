@@ -9,11 +9,10 @@ use clap::{Args, ColorChoice};
 use ralph_core::record::{IterationName, ObjectId, Which};
 use ralph_git::worktree::PrivateIndex;
 use ralph_os::process::{Interrupt, Tool, outside};
-use ralph_store::Scratch;
+use ralph_store::{FeatureFiles, Scratch};
 use ralph_ui::sgr;
 use ralph_ui::style::{Look, Paint, one_line};
 
-use super::iterations::FeatureFiles;
 use super::pager::{self, Opens};
 use super::{
     Context, ExitCode, Flags, SessionChoice, iterations, lane, note, say, session_changes, settings, show,

@@ -147,7 +147,7 @@ impl Listener {
 
     /// What cannot be read now can be read at the next look.
     fn look(&self, heard: &mut Heard) -> Vec<String> {
-        let mut hints = Hints::of(self.work_tree.repository(), &self.feature.path).list().unwrap_or_default();
+        let mut hints = Hints::of(self.work_tree.repository(), &self.feature.path).readable();
         // Before it becomes one line: signs in place of colours would hide a secret.
         for hint in hints.iter_mut().filter(|hint| hint.number > heard.last_hint) {
             hint.text = self.redacted(&hint.text);

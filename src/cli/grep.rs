@@ -10,7 +10,6 @@ use ralph_core::record::{LogEntry, ObjectId};
 use ralph_store::{ListedSession, Matcher, Search, Store};
 use ralph_ui::log::MatchingLine;
 
-use super::iterations::files_of;
 use super::patches::matching_lines;
 
 /// Where `--grep` looks.
@@ -120,7 +119,7 @@ impl<'a> Grep<'a> {
             }
         }
         let first = session.entries().first().filter(|first| !first.is_iteration());
-        let own = files_of(self.store, &session.feature, first);
+        let own = self.store.feature_files(&session.feature, first);
         matching_lines(&pairs, directory, &own.progress, self.find)
     }
 }

@@ -3,11 +3,9 @@
 use std::fmt;
 
 use anyhow::{Error, Result, anyhow, bail};
-use camino::Utf8Path;
 
 use ralph_core::record::{IterationName, LeftOut, LogEntry, ObjectId, RALPH, Timestamp, Which, did_you_mean};
-use ralph_os::platform::repo_path;
-use ralph_store::{SessionLog, Store, cleaned_refs};
+use ralph_store::{FeatureFiles, SessionLog, Store, cleaned_refs};
 use ralph_ui::style::one_line;
 
 use super::commits::{self, Commit, Moment};
@@ -21,13 +19,6 @@ pub struct Point {
     entry: Option<LogEntry>,
     /// Set for a snapshot that is neither of an iteration nor the first: of a resumption, or of a pause.
     between: Option<ObjectId>,
-}
-
-/// Paths from the top of the work tree.
-#[derive(Debug, Clone)]
-pub struct FeatureFiles {
-    pub tasks: String,
-    pub progress: String,
 }
 
 impl Point {
@@ -94,7 +85,7 @@ impl Point {
 
     /// Returns the two files of the feature that the loop itself writes.
     pub fn files(&self, store: &Store) -> FeatureFiles {
-        files(store, &self.log)
+        store.files_of(&self.log)
     }
 
     fn how_to_fetch(&self, store: &Store) -> String {
@@ -128,24 +119,6 @@ impl fmt::Display for Point {
             Some(number) => write!(f, "iteration {number} of session {}", self.log.id()),
             None => write!(f, "the start of session {}", self.log.id()),
         }
-    }
-}
-
-/// Returns the two files of a session's feature that the loop itself writes.
-pub fn files(store: &Store, log: &SessionLog) -> FeatureFiles {
-    files_of(store, log.feature(), log.entries.first())
-}
-
-/// The same for a feature and the first record of a session.
-pub fn files_of(store: &Store, feature: &str, first: Option<&LogEntry>) -> FeatureFiles {
-    let artifact = first.and_then(|start| store.session_json(start).ok());
-    // A feature is a folder, or a task list that `--tasks` named.
-    let is_file = artifact.is_some_and(|session| session.artifact.path == feature);
-    let feature = Utf8Path::new(feature);
-    let folder = if is_file { feature.parent().unwrap_or(Utf8Path::new("")) } else { feature };
-    FeatureFiles {
-        tasks: if is_file { feature.to_string() } else { repo_path(&folder.join("tasks.md")) },
-        progress: repo_path(&folder.join("progress.txt")),
     }
 }
 

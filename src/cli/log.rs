@@ -12,7 +12,7 @@ use ralph_core::history::repeats;
 use ralph_core::progress::first_sentence;
 use ralph_core::record::{LogEntry, Outcome, RecordKind, SessionId, Status};
 use ralph_core::view::FeatureView;
-use ralph_git::worktree::WorkTree;
+use ralph_git::worktree::{ChangedFile, WorkTree};
 use ralph_os::platform::repo_path;
 use ralph_os::process::Tool;
 use ralph_store::{ListedSession, Listing, RecordReader, SessionQuery, Store};
@@ -23,7 +23,6 @@ use ralph_ui::session_table::{self, End};
 
 use super::filter::{Filter, FilterArgs};
 use super::grep::{Grep, regex};
-use super::session_changes::changes;
 use super::sessions::OnlySessions;
 use super::{Context, ExitCode, Json, named_tests, note, pager, print, sessions, summary, warn};
 
@@ -278,7 +277,9 @@ fn listed<'a>(
                 needs = needs_you(&found);
                 summary = Some(found).filter(|_| is_open);
                 // What cannot be counted is left out: the rows are what was asked for.
-                changed = if is_open { changes(store, session).unwrap_or_default() } else { None };
+                let files =
+                    is_open.then(|| store.files_of_session(session.view()).unwrap_or_default()).flatten();
+                changed = files.as_deref().map(ChangedFile::stat);
             }
             // What was given up is said of what needs somebody; its record has no work.
             let wants_skips = args.filter.outcome.contains(&Outcome::Skipped);

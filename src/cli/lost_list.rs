@@ -7,7 +7,7 @@ use ralph_core::record::{RALPH, Refusal, Session};
 use ralph_engine::lost_list;
 use ralph_store::SessionLog;
 
-use super::{Context, iterations, sessions};
+use super::{Context, sessions};
 
 /// Names the command that brings back the list of the latest session, if it is gone and the session is of this feature.
 pub fn refuse_latest(context: &Context, feature: Option<&str>) -> Result<()> {
@@ -23,7 +23,7 @@ pub fn refuse_latest(context: &Context, feature: Option<&str>) -> Result<()> {
 /// A session goes on only once its task list is back.
 pub fn refuse(context: &Context, log: &SessionLog, begun: Option<&Session>) -> Result<()> {
     let (store, work_tree) = (context.store()?, context.work_tree()?);
-    let tasks = iterations::files(store, log).tasks;
+    let tasks = store.files_of(log).tasks;
     let path = work_tree.top().join(&tasks);
     // A session that is not about tasks needs the folder alone.
     let needs_list = begun.is_none_or(|begun| begun.artifact.path == tasks);

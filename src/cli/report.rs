@@ -11,15 +11,16 @@ use ralph_core::record::{
     IterationName, ObjectId, Outcome, Parser, RALPH_BY_PATH, RALPH_ELSEWHERE, RecordKind, Session, Which,
 };
 use ralph_core::view::not_done;
-use ralph_store::{Ask, Control, FilePart, RecordReader, SessionLog, Spool, Store, TOO_LARGE, slug};
+use ralph_store::{
+    Ask, Control, FeatureFiles, FilePart, RecordReader, SessionLog, Spool, Store, TOO_LARGE, slug,
+};
 use ralph_ui::json::write_pretty;
 use ralph_ui::report::{
     Changes, Diff, Limits, Medium, Report, ReportIteration, Running, Text, page, write_markdown,
 };
 
-use super::iterations::{self, FeatureFiles};
 use super::report_output::{Destination, ReportArgs};
-use super::session_changes::{changed_files, ends, redacted, uncommitted};
+use super::session_changes::{ends, redacted, uncommitted};
 use super::trust::load_to_read;
 use super::{Context, ExitCode, patches, report_sessions, sessions, summary, warn};
 
@@ -95,7 +96,7 @@ pub fn read(
         most,
         transcript: (TRANSCRIPTS / count).min(TRANSCRIPT),
         redactor: redactor(context),
-        own: iterations::files(store, log),
+        own: store.files_of(log),
     };
     let mut unreadable = Vec::new();
     let mut iterations = reading.records(log, &mut unreadable);
@@ -296,7 +297,7 @@ impl Reading<'_> {
         let (first, last) = ends(store, log)?;
         let first = first.filter(|_| log.is_whole());
         let pair = first.clone().zip(last.clone());
-        let Some(files) = changed_files(store, &self.own, (first, last.clone()))? else { return Ok(None) };
+        let Some(files) = store.changed_files(&self.own, (first, last.clone()))? else { return Ok(None) };
         let pair: Vec<_> = pair.filter(|_| max_patch > 0).into_iter().collect();
         let top = &store.repository().directory;
         let patch = patches::between(&pair, top, &self.own.progress, max_patch)?.into_values().next();

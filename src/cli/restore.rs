@@ -17,9 +17,7 @@ use ralph_ui::restore::{self, Deed};
 use ralph_ui::style::{Paint, counted, one_line};
 
 use super::iterations::{self, Point};
-use super::{
-    Context, ExitCode, SessionChoice, diff, lane, note, print, remotes, session_changes, sessions, warn,
-};
+use super::{Context, ExitCode, SessionChoice, diff, lane, note, print, remotes, sessions, warn};
 
 /// Maximum number of tasks that a warning names.
 const MAX_NAMED: usize = 10;
@@ -223,7 +221,7 @@ fn changed_any(store: &Store, point: &Point, task: &str, paths: &BTreeSet<&[u8]>
     for entry in later.filter(|entry| entry.closes(task)) {
         let Some(after) = entry.snapshot() else { return Ok(true) };
         let before = store.snapshot_before(&after)?;
-        match session_changes::changed_files(store, &files, (before, Some(after)))? {
+        match store.changed_files(&files, (before, Some(after)))? {
             Some(changed) if changed.iter().all(|file| !paths.contains(file.path.as_slice())) => {}
             _ => return Ok(true),
         }

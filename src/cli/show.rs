@@ -110,7 +110,7 @@ pub fn run(args: &ShowArgs, context: &Context) -> Result<ExitCode> {
     let changed = changed_files(context, &shown).unwrap_or_default();
     let is_in_tree = iteration.outcome == Outcome::Failure
         && changed.as_ref().is_some_and(|files| {
-            let same = context.work_tree().and_then(|work_tree| session_changes::in_tree(work_tree, files));
+            let same = context.work_tree().and_then(|work_tree| work_tree.unchanged_since(files));
             same.is_ok_and(|same| same.len() == files.len())
         });
     let changes = changed.as_ref().map(|files| session_changes::redacted(files, &report::redactor(context)));
@@ -190,7 +190,7 @@ fn changed_files(context: &Context, shown: &Point) -> Result<Option<Vec<ChangedF
     let store = context.store()?;
     let after = shown.snapshot(store)?;
     let before = store.snapshot_before(&after)?;
-    session_changes::changed_files(store, &shown.files(store), (before, Some(after)))
+    store.changed_files(&shown.files(store), (before, Some(after)))
 }
 
 /// The end of an output in which an agent's last words are looked for, in bytes.

@@ -15,7 +15,7 @@ use ralph_agent::answer::recorded_parser;
 use ralph_core::record::{AgentEvent, Hint, LogEntry, Outcome, Session, SessionId, Status, Summary};
 use ralph_project::feature::Feature;
 use ralph_project::tasks;
-use ralph_store::{Ask, Begin, Control, SessionLog, SessionRefs, Spool, names};
+use ralph_store::{Ask, Begin, Control, Hints, SessionLog, SessionRefs, Spool, names};
 use ralph_ui::json::write_line;
 use ralph_ui::review::Review;
 use ralph_ui::status::{FeatureStatus, InFlight, LeftRunning, SessionStatus, Shown, lines, time_left};
@@ -159,7 +159,7 @@ fn look(
     .map_err(refusal)?;
     let tasks = summary::without_optional(tasks, context);
     let shown = log.map(SessionLog::id);
-    let hints = summary::hints(store, &feature.path);
+    let hints = Hints::of(store.repository(), &feature.path).readable();
     let summary = summary::of_logs(context, &feature.path, &sessions, &tasks, &hints, shown)?;
     let session = log.map(|log| session_status(context, log, &summary, &hints, redactor)).transpose()?;
     let counts = summary.tasks;

@@ -16,8 +16,6 @@ use ralph_store::{Hints, Listing, SessionLog, Store};
 use ralph_ui::status::OpenQuestion;
 
 use super::Context;
-use super::iterations::files_of;
-use super::session_changes::changed_files;
 use super::trust::load_to_read;
 
 /// Counts all sessions of a feature, by its path, against its task list as it is now. `shown` is the session that the
@@ -53,7 +51,7 @@ pub fn of_rows(
         return of_rows(context, &all, feature, shown);
     }
     let store = context.store()?;
-    let (sessions, hints) = (listing.views_of(feature), hints(store, feature));
+    let (sessions, hints) = (listing.views_of(feature), Hints::of(store.repository(), feature).readable());
     let list = list(context, store, feature, &sessions);
     of_view(context, feature, &FeatureView::of(&sessions), &list, &hints, shown)
 }
@@ -68,11 +66,11 @@ pub fn validation_now(
 ) -> Option<Box<ValidationNow>> {
     let store = context.store().ok()?;
     let now = listing.validation_now(store, feature, shown, |first, entry, left_out| {
-        let (own, snapshot) = (files_of(store, feature, Some(first)), entry.snapshot()?);
+        let (own, snapshot) = (store.feature_files(feature, Some(first)), entry.snapshot()?);
         let begun = store.readable_session(first)?;
         if let Some(branch) = begun.branch.filter(|_| begun.lane.is_some()) {
             let tip = store.refs().tip(&full_branch_name(&branch)).ok()?;
-            let changed = changed_files(store, &own, (tip, Some(snapshot.clone()))).ok()??;
+            let changed = store.changed_files(&own, (tip, Some(snapshot.clone()))).ok()??;
             // The loop writes this one in a lane, and commits it nowhere.
             return Some(changed.iter().all(|file| file.path.ends_with(FEATURE_FILE.as_bytes())));
         }
@@ -151,7 +149,13 @@ pub fn questions_elsewhere(context: &Context, feature: &str) -> Result<Vec<OpenQ
             continue;
         }
         let list = list(context, store, path, &sessions);
-        let summary = FeatureView::of(&sessions).summary(path, &list, &hints(store, path), None, None);
+        let summary = FeatureView::of(&sessions).summary(
+            path,
+            &list,
+            &Hints::of(store.repository(), path).readable(),
+            None,
+            None,
+        );
         let asking = summary.needs_you.iter().filter(|need| need.why == NeedKind::Asks);
         questions.extend(asking.filter_map(|need| {
             let task = need.task.clone()?;
@@ -160,11 +164,6 @@ pub fn questions_elsewhere(context: &Context, feature: &str) -> Result<Vec<OpenQ
         }));
     }
     Ok(questions)
-}
-
-/// Returns the hints that wait for a prompt; none if they cannot be read.
-pub fn hints(store: &Store, feature: &str) -> Vec<Hint> {
-    Hints::of(store.repository(), feature).list().unwrap_or_default()
 }
 
 /// Returns the task list of a feature: as it is now, where its newest session works in a lane on that branch; else as the

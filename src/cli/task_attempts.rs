@@ -11,7 +11,7 @@ use ralph_ui::style::{one_line, times};
 
 use super::diff::Comparison;
 use super::iterations::Point;
-use super::{session_changes, sessions};
+use super::sessions;
 
 /// Returns the last iteration of a session that was judged and had this task to do, or else the last that was cut short.
 pub fn last_in<'a>(store: &Store, log: &'a SessionLog, task: &str) -> Result<Option<&'a LogEntry>> {
@@ -73,7 +73,7 @@ pub fn comparisons(store: &Store, point: &Point, name: &IterationName) -> Result
     for (place, number) in attempts.iter().filter_map(|entry| entry.iteration()).enumerate() {
         let at = point.at(Which::Number(number))?;
         let [from, to] = [at.snapshot_before(store)?, at.snapshot(store)?];
-        let changed = session_changes::changed_files(store, &own, (Some(from.clone()), Some(to.clone())))?;
+        let changed = store.changed_files(&own, (Some(from.clone()), Some(to.clone())))?;
         let nothing = changed.filter(Vec::is_empty).map_or("", |_| ", changed nothing");
         let heading = Some(format!("attempt {} of {count}, #{number}{nothing}", place + 1));
         comparisons.push(Comparison { heading, from, to });

@@ -1,7 +1,5 @@
 //! `specify ralph tui`, and `specify ralph --tui`: the screen, and the loop beside it.
 
-mod records;
-
 use std::ffi::OsString;
 use std::fs::File as Talk;
 use std::io::{BufWriter, IsTerminal, Read, Seek, SeekFrom, Write, stderr, stdin, stdout};
@@ -11,22 +9,21 @@ use anyhow::{Context as _, Result, bail};
 use camino::{Utf8Path, Utf8PathBuf};
 use redact_stream::Redactor;
 
-use ralph_core::record::{RALPH, Refusal, Timestamp};
+use ralph_core::record::{Hint, RALPH, Refusal, Summary, TaskName, Timestamp};
+use ralph_core::view::FeatureView;
 use ralph_os::clock::Clock;
 use ralph_os::process::{Detached, ShutdownSignal, Tool, outside};
 use ralph_os::terminal::is_in_foreground;
-use ralph_store::{Scratch, SessionQuery, Spool, Store, folders};
+use ralph_store::{Listing, Scratch, SessionQuery, Spool, Store, folders};
 use ralph_ui::style::inert;
-use ralph_ui::tui::{Backend, File, Host, Left, Opened, OwnLoop, Place, Program};
+use ralph_ui::tui::{Backend, File, Host, Left, Opened, OwnLoop, Place, Program, Source};
 
 use super::own_command::own_program;
 use super::resume::{ResumeArgs, Resumption};
 use super::sessions::OnlySessions;
 use super::settings::{load_in, terminal_redactor};
 use super::trust::{self, load_to_read};
-use super::{Context, ExitCode, Flags, note, output};
-
-use records::Records;
+use super::{Context, ExitCode, Flags, memory, note, output, summary};
 
 /// The signal of a terminal that has gone.
 const SIGHUP: i32 = 1;
@@ -142,12 +139,18 @@ fn show(host: &mut TuiHost, wanted: SessionQuery) -> Result<Left> {
     let redactor = load_to_read(&host.context)
         .and_then(|config| terminal_redactor(&config))
         .unwrap_or_else(|_| Some(Redactor::default()));
-    let backend: Arc<dyn Backend> = Arc::clone(host.records.insert(Arc::new(Records::new(
-        host.store.clone(),
-        host.context.clone(),
-        wanted,
-        redactor,
-    )))) as Arc<dyn Backend>;
+    let (store, work_tree) = (host.store.clone(), host.context.work_tree().ok().cloned());
+    let context = host.context.clone();
+    let summarize = move |listing: &Listing, path: &str, view: &FeatureView<'_>, hints: &[Hint]| {
+        let list = summary::list(&context, context.store()?, path, view.sessions);
+        let summary = summary::of_view(&context, path, view, &list, hints, None)?;
+        let validation = summary::validation_now(&context, listing, path, None);
+        Ok((list, Summary { validation, ..summary }))
+    };
+    let context = host.context.clone();
+    let memory = move |feature: &str, task: Option<&TaskName>| memory::text(&context, feature, task);
+    let source = Source::new(store, work_tree, wanted, redactor, Box::new(summarize), Box::new(memory));
+    let backend: Arc<dyn Backend> = Arc::clone(host.source.insert(Arc::new(source))) as Arc<dyn Backend>;
     // The console of Linux writes the address, too.
     let has_links = host.context.environment.value("TERM").is_some_and(|term| term != "linux");
     let paint = host.context.paint;
@@ -160,7 +163,7 @@ struct TuiHost {
     context: Context,
     clock: Clock,
     shutdown_signal: ShutdownSignal,
-    records: Option<Arc<Records>>,
+    source: Option<Arc<Source>>,
     own: Option<StartedLoop>,
 }
 
@@ -181,7 +184,7 @@ impl TuiHost {
             store: context.store()?.clone(),
             clock: context.clock()?,
             shutdown_signal: ShutdownSignal::install()?,
-            records: None,
+            source: None,
             own: None,
             context,
         })
@@ -237,8 +240,8 @@ impl TuiHost {
                 }
             }
             Opened::Diff(target) => {
-                let records = self.records.as_ref().context("read the records")?;
-                to.write_all(records.diff(target, u64::MAX)?.as_bytes()).context("write the changes")?;
+                let source = self.source.as_ref().context("read the records")?;
+                to.write_all(source.diff(target, u64::MAX)?.as_bytes()).context("write the changes")?;
             }
             Opened::Text(text) => to.write_all(text.as_bytes()).context("write the text")?,
             Opened::Own(_) => {}

@@ -8,9 +8,7 @@ use tasklist::TaskList;
 use ralph_core::history::failure_key::FailureKey;
 use ralph_core::judge::decides_ci;
 use ralph_core::progress::progress_txt;
-use ralph_core::record::{
-    Changes, Closing, DiffStat, Need, NeedKind, ObjectId, Outcome, Session, Status, Unfinished,
-};
+use ralph_core::record::{Changes, Closing, Need, NeedKind, ObjectId, Outcome, Session, Status, Unfinished};
 use ralph_core::view::{FeatureView, not_done};
 use ralph_git::worktree::{ChangedFile, PrivateIndex};
 use ralph_store::{Hints, SessionLog, SessionRefs};
@@ -198,7 +196,7 @@ impl Running<'_> {
             }
             None => files.len(),
         };
-        let stat = DiffStat::of(files.iter().map(|file| (file.added, file.removed)));
+        let stat = ChangedFile::stat(&files);
         let names = files.iter().map(|file| String::from_utf8_lossy(&file.path).into_owned());
         let ci_files = names.filter(|path| decides_ci(path)).collect();
         Ok(Some((Changes { stat, uncommitted_files }, ci_files)))

@@ -55,6 +55,7 @@ pub use head::{OPERATIONS, Operation};
 pub use lane::{CommittedFile, Lane};
 pub use raw_path::{RawPath, collides};
 pub use restore::{PathChange, TreeEntry};
+pub use same::MAX_COMPARED;
 pub use settings::WatchedSettings;
 pub use unseen::{ChangeTime, UnseenEntries};
 

@@ -22,6 +22,7 @@ mod restore_point;
 mod retention;
 #[cfg(test)]
 mod samples;
+mod session_changes;
 mod share;
 mod snapshots;
 #[cfg(test)]
@@ -60,6 +61,7 @@ pub use refs::recovery::RefState;
 pub use refs::update::Conflict;
 pub use restore_point::{PutBack, PutBackKind, Restoration, RestorePoint};
 pub use retention::{CleanPlan, Expired, Extent, Retained, Rules};
+pub use session_changes::FeatureFiles;
 pub use share::elsewhere::RemoteRun;
 pub use share::incoming::stays_inside;
 pub use share::notes;

@@ -51,20 +51,15 @@ impl Store {
 
     /// Returns the first snapshot of a session, or `None` if it has none, or none are here.
     pub fn first_snapshot(&self, log: &SessionLog) -> Result<Option<ObjectId>> {
-        self.first_snapshot_of(&log.refs, log.iterations().find_map(LogEntry::snapshot))
+        let oldest = match log.iterations().find_map(LogEntry::snapshot) {
+            Some(oldest) => Some(oldest),
+            None => self.refs().tip(&log.refs.snapshot())?,
+        };
+        oldest.map(|oldest| self.first_of_chain(oldest)).transpose()
     }
 
-    /// The same by the oldest snapshot that its records name.
-    pub fn first_snapshot_of(
-        &self,
-        refs: &SessionRefs,
-        oldest: Option<ObjectId>,
-    ) -> Result<Option<ObjectId>> {
-        let Some(mut first) =
-            oldest.map_or_else(|| self.refs().tip(&refs.snapshot()), |oldest| Ok(Some(oldest)))?
-        else {
-            return Ok(None);
-        };
+    /// Returns the snapshot that the chain of this one begins with.
+    pub(super) fn first_of_chain(&self, mut first: ObjectId) -> Result<ObjectId> {
         let git = self.open_git()?;
         for _ in 0..MAX_CHAIN_SNAPSHOTS {
             match snapshot_before(&git, &first)? {
@@ -72,7 +67,7 @@ impl Store {
                 None => break,
             }
         }
-        Ok(Some(first))
+        Ok(first)
     }
 }
 

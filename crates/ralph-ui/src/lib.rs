@@ -1,4 +1,4 @@
-//! What people see: events and records in, text out. Runs nothing.
+//! What people see: events and records in, text out. Knows no loop.
 
 pub mod ending;
 pub mod evidence;

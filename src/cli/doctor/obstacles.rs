@@ -6,6 +6,7 @@ use anyhow::Result;
 
 use ralph_core::config::{Commits, Config};
 use ralph_core::record::{RALPH, Scope};
+use ralph_git::worktree::MAX_COMPARED;
 use ralph_os::process::Interrupt;
 use ralph_project::tasks;
 use ralph_store::Store;
@@ -15,7 +16,6 @@ use super::finding::{Finding, Severity};
 use crate::cli::proposal;
 use crate::cli::refusals;
 use crate::cli::run::{Voice, start};
-use crate::cli::session_changes::{MAX_COMPARED, in_tree};
 use crate::cli::setup::{RunRequest, check_list, find_agents, loop_inputs};
 use crate::cli::{Context, Project};
 
@@ -63,7 +63,7 @@ pub(super) fn earlier_work(store: &Store, context: &Context, config: &Config) ->
     let mut findings = Vec::new();
     for (mut files, refusal) in ralph_engine::earlier_work(store, work_tree, &feature, &list)? {
         files.truncate(MAX_COMPARED);
-        if in_tree(work_tree, &files)?.len() < files.len() {
+        if work_tree.unchanged_since(&files)?.len() < files.len() {
             findings.push(Finding::wrong("commits", &refusal.into()));
         }
     }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use anyhow::Result;
 
-use ralph_core::record::{FileChange, FileStatus, ObjectId};
+use ralph_core::record::{DiffStat, FileChange, FileStatus, ObjectId};
 use ralph_os::process::Tool;
 
 use super::raw_path::{RawPath, split};
@@ -44,6 +44,11 @@ impl ChangedFile {
             after: None,
             entries: [None, None],
         })
+    }
+
+    /// Counts what changed in all of them.
+    pub fn stat(files: &[Self]) -> DiffStat {
+        DiffStat::of(files.iter().map(|file| (file.added, file.removed)))
     }
 
     /// Converts it to its form in a record.

@@ -1,4 +1,4 @@
-//! Whether the files are as an earlier tree has them, as far as that can be known at once.
+//! Whether the files are as an earlier tree or change has them, as far as that can be known at once.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -8,6 +8,7 @@ use std::time::Duration;
 use anyhow::Result;
 
 use super::WorkTree;
+use super::changed_file::ChangedFile;
 use super::raw_path::split;
 use super::restore::{PathChange, change};
 use ralph_core::record::{LeftOut, ObjectId};
@@ -17,6 +18,9 @@ const MAX_TRACKED: u32 = 20_000;
 
 /// Most files that are read, as git does not know by their times whether they changed.
 const MAX_READ: usize = 1000;
+
+/// Most files that are compared with what an attempt left.
+pub const MAX_COMPARED: usize = 200;
 
 /// Much longer than git takes for so many files: what is untracked may be a folder of millions.
 const TIMEOUT: Duration = Duration::from_millis(500);
@@ -83,6 +87,26 @@ impl WorkTree {
             }
         }
         Ok(is_same)
+    }
+
+    /// Returns those of the first [`MAX_COMPARED`] files that are here as they were after the change.
+    pub fn unchanged_since<'f>(&self, files: &'f [ChangedFile]) -> Result<Vec<&'f ChangedFile>> {
+        let named = files.iter().filter_map(|file| Some((file, std::str::from_utf8(&file.path).ok()?)));
+        let (here, gone): (Vec<_>, Vec<_>) =
+            named.take(MAX_COMPARED).partition(|(_, path)| self.has_file(path));
+        // What a link leads to is not what was recorded.
+        let here: Vec<_> = here
+            .into_iter()
+            .filter(|(_, path)| self.top().join(path).symlink_metadata().is_ok_and(|it| it.is_file()))
+            .collect();
+        let ids = self.ids_of(&here.iter().map(|(_, path)| *path).collect::<Vec<_>>())?;
+        // Where only a filter knows, it is taken as it was.
+        let is_same =
+            |file: &ChangedFile, id: &str| file.after.as_ref().is_some_and(|after| after.as_str() == id);
+        let same =
+            here.iter().zip(&ids).filter(|((file, _), id)| id.as_ref().is_none_or(|id| is_same(file, id)));
+        let gone = gone.into_iter().filter(|(file, _)| file.after.is_none());
+        Ok(same.map(|((file, _), _)| *file).chain(gone.map(|(file, _)| file)).collect())
     }
 
     /// Returns how many files the user's index has, by its head; `None` if that cannot be read.

@@ -51,6 +51,11 @@ impl<'a> Hints<'a> {
         Self::read(&self.path)
     }
 
+    /// The same; none if they cannot be read.
+    pub fn readable(&self) -> Vec<Hint> {
+        self.list().unwrap_or_default()
+    }
+
     /// Returns true if this clone ever had a hint for the feature.
     pub fn are_known(&self) -> bool {
         self.path.exists()

@@ -16,6 +16,7 @@ mod panels;
 mod row;
 #[cfg(test)]
 mod samples;
+mod source;
 mod strip;
 mod terminal;
 #[cfg(test)]
@@ -24,10 +25,7 @@ mod tree;
 mod widgets;
 
 pub use app::{Opened, OwnLoop, Program};
-pub use contents::rows_of_text;
 pub use keys::KEY_HELP;
-pub use model::{
-    Answer, Backend, DiffTarget, Feature, File, InFlight, Live, Overview, Place, Request, SessionDetail,
-    Stream,
-};
+pub use model::{Answer, Backend, DiffTarget, File, Place, Request, SessionDetail, Stream};
+pub use source::{Memory, Source, Summarize};
 pub use terminal::{Host, Left, run};

@@ -5,29 +5,30 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
 use anyhow::{Context as _, Error, Result, bail};
+use indexmap::IndexMap;
 use redact_stream::Redactor;
 use serde_json::Value;
+use tasklist::TaskList;
 
 use ralph_agent::answer::recorded_parser;
 use ralph_core::record::{
     AgentEvent, Hint, Iteration, LogEntry, ObjectId, Outcome, RALPH, Session, SessionId, Summary, Task,
+    TaskName,
 };
 use ralph_core::view::{FeatureView, SessionView};
-use ralph_git::worktree::ChangedFile;
+use ralph_git::worktree::{ChangedFile, WorkTree};
 use ralph_os::process::Tool;
 use ralph_store::{
-    Ask, Control, FilePart, Holder, ListedSession, LoopLock, RemoteRun, SessionQuery, SessionRefs, Spool,
-    Store,
-};
-use ralph_ui::review::Review;
-use ralph_ui::tui::{
-    Answer, Backend, DiffTarget, Feature, File, InFlight, Live, Overview, Place, Request, SessionDetail,
-    Stream, rows_of_text,
+    Ask, Control, FeatureFiles, FilePart, Hints, Holder, ListedSession, Listing, LoopLock, RemoteRun,
+    SessionQuery, SessionRefs, Spool, Store,
 };
 
-use crate::cli::iterations::{FeatureFiles, files_of};
-use crate::cli::session_changes::{changed_files, files_between, in_tree, stat};
-use crate::cli::{Context, memory, summary};
+use super::contents::rows_of_text;
+use super::model::{
+    Answer, Backend, DiffTarget, Feature, File, InFlight, Live, Overview, Place, Request, SessionDetail,
+    Stream,
+};
+use crate::review::Review;
 
 /// How much of a file is shown: its end. A pager takes all.
 const MAX_TEXT_BYTES: u64 = 1 << 20;
@@ -48,13 +49,22 @@ const MAX_LINES: u64 = 20_000;
 const MAX_LEARNINGS: usize = 8;
 const MAX_READ: usize = 20;
 
-/// The records of a repository.
-pub struct Records {
+/// Reads the task list of a feature, by its path, and counts its sessions and hints against it.
+pub type Summarize =
+    dyn Fn(&Listing, &str, &FeatureView<'_>, &[Hint]) -> Result<(TaskList, Summary)> + Send + Sync;
+
+/// Returns the text of `memory` for a task of a feature, or for the next one.
+pub type Memory = dyn Fn(&str, Option<&TaskName>) -> Result<String> + Send + Sync;
+
+/// The records of a repository. What depends on settings, and on what only a loop looks at, is the program's to say.
+pub struct Source {
     pub store: Store,
-    pub context: Context,
-    pub wanted: SessionQuery,
+    work_tree: Option<WorkTree>,
+    wanted: SessionQuery,
     /// `None` if the user wants to see everything.
-    pub redactor: Option<Redactor>,
+    redactor: Option<Redactor>,
+    summarize: Box<Summarize>,
+    memory: Box<Memory>,
     seen: Mutex<Seen>,
 }
 
@@ -68,18 +78,29 @@ struct Seen {
     version: Option<Vec<u8>>,
     live: HashMap<SessionId, Live>,
     configurations: HashMap<SessionId, Arc<Value>>,
-    features: Vec<Arc<Feature>>,
-    /// When the list of each feature was written, and its hints.
-    inputs: Vec<(Option<Stamp>, Vec<Hint>)>,
-    /// The first and the newest record of each session.
-    ends: HashMap<SessionId, (LogEntry, LogEntry)>,
+    /// Each with when its list was written, and its hints.
+    features: Vec<(Arc<Feature>, Option<Stamp>, Vec<Hint>)>,
     elsewhere: HashMap<SessionId, RemoteRun>,
     warnings: Vec<String>,
 }
 
-impl Records {
-    pub fn new(store: Store, context: Context, wanted: SessionQuery, redactor: Option<Redactor>) -> Self {
-        Self { store, context, wanted, redactor, seen: Mutex::default() }
+impl Seen {
+    /// Returns the records of a session, of which there is one at least.
+    fn view(&self, id: &SessionId) -> Option<&SessionView> {
+        self.features.iter().flat_map(|(feature, ..)| &feature.sessions).find(|view| view.id == *id)
+    }
+}
+
+impl Source {
+    pub fn new(
+        store: Store,
+        work_tree: Option<WorkTree>,
+        wanted: SessionQuery,
+        redactor: Option<Redactor>,
+        summarize: Box<Summarize>,
+        memory: Box<Memory>,
+    ) -> Self {
+        Self { store, work_tree, wanted, redactor, summarize, memory, seen: Mutex::default() }
     }
 
     fn seen(&self) -> MutexGuard<'_, Seen> {
@@ -141,7 +162,7 @@ impl Records {
     fn events(&self, (session, agent): &(SessionId, String), output: &[u8]) -> Option<Vec<AgentEvent>> {
         let configuration = self.configuration(session);
         let mut events = ralph_agent::parse_transcript(recorded_parser(&configuration, agent), output)?;
-        let root = self.context.work_tree().map(|here| format!("{}/", here.top())).unwrap_or_default();
+        let root = self.work_tree.as_ref().map_or(String::new(), |here| format!("{}/", here.top()));
         for event in &mut events {
             match event {
                 // What came in pieces is whole only now.
@@ -172,13 +193,17 @@ impl Records {
 
     /// Reads the newest `session.json` of a session: the end says it all, and before there is one, the start.
     fn session(&self, id: &SessionId) -> Result<Session> {
-        let ends = self.seen().ends.get(id).cloned();
-        let (first, tip) = ends.with_context(|| format!("find session {id}"))?;
-        let bytes = match self.store.file(&tip.commit(), "session.json")? {
-            Some(bytes) => bytes,
-            None => self.store.file(&first.commit(), "session.json")?.context("find session.json")?,
-        };
-        serde_json::from_slice(&bytes).with_context(|| format!("read session.json of {id}"))
+        let [first, tip] = self.ends(id)?;
+        let has_own = self.store.file(&tip.commit(), "session.json")?.is_some();
+        self.store.session_json(if has_own { &tip } else { &first })
+    }
+
+    /// Returns the first and the newest record of a session.
+    fn ends(&self, id: &SessionId) -> Result<[LogEntry; 2]> {
+        let seen = self.seen();
+        let entries = seen.view(id).map_or(&[][..], |view| &view.entries);
+        let ends = entries.first().zip(entries.last()).with_context(|| format!("find session {id}"))?;
+        Ok([ends.0.clone(), ends.1.clone()])
     }
 
     /// The features by their refs, those that did not change as they were.
@@ -186,45 +211,41 @@ impl Records {
         let mut unread = Vec::new();
         let listing = self.store.listing(|_| true, &mut unread)?;
         let unreadable: Vec<Error> = unread.into_iter().map(|(_, error)| error).collect();
-        let mut by_feature: Vec<(String, Vec<&ListedSession>)> = Vec::new();
+        let mut by_feature: IndexMap<&str, Vec<&ListedSession>> = IndexMap::new();
         for session in listing.sessions().filter(|one| self.wanted.is_for(&one.refs.session, &one.feature)) {
-            match by_feature.iter_mut().find(|(path, _)| *path == session.feature) {
-                Some((_, sessions)) => sessions.push(session),
-                None => by_feature.push((session.feature.clone(), vec![session])),
-            }
+            by_feature.entry(&session.feature).or_default().push(session);
         }
-        seen.ends.clear();
         seen.elsewhere.clear();
-        (seen.features, seen.inputs) = (Vec::new(), Vec::new());
+        seen.features.clear();
         for (path, sessions) in by_feature {
-            let stamp = self.list_stamp(&path);
-            let views = sessions.iter().map(|session| session.view().clone());
-            let views: Vec<SessionView> = views.filter(|view| !view.entries.is_empty()).collect();
-            let list = summary::list(&self.context, &self.store, &path, &views);
-            let hints = summary::hints(&self.store, &path);
-            for session in sessions {
+            // Before the list is read: what is written meanwhile is seen at the next look.
+            let stamp = self.list_stamp(path);
+            for session in &sessions {
                 let view = session.view();
-                let ([first, .., tip] | [first @ tip]) = &*view.entries else { continue };
-                let begin = view.last_begin();
-                let elsewhere = begin.and_then(|begin| self.store.elsewhere_since(&session.refs, begin, tip));
-                seen.elsewhere.extend(elsewhere.map(|run| (view.id.clone(), run)));
-                seen.ends.insert(view.id.clone(), (first.clone(), tip.clone()));
+                if let Some((begin, tip)) = view.last_begin().zip(view.tip()) {
+                    let elsewhere = self.store.elsewhere_since(&session.refs, begin, tip);
+                    seen.elsewhere.extend(elsewhere.map(|run| (view.id.clone(), run)));
+                }
             }
-            let view = FeatureView::of(&views);
-            let summary = summary::of_view(&self.context, &path, &view, &list, &hints, None)?;
-            let validation = summary::validation_now(&self.context, &listing, &path, None);
-            let summary = Summary { validation, ..summary };
-            seen.features.push(Arc::new(Feature { path, sessions: views, list, summary }));
-            seen.inputs.push((stamp, hints));
+            let views = sessions.into_iter().map(ListedSession::view).filter(|view| view.tip().is_some());
+            let sessions: Vec<SessionView> = views.cloned().collect();
+            let hints = self.hints(path);
+            let (list, summary) = (self.summarize)(&listing, path, &FeatureView::of(&sessions), &hints)?;
+            let feature = Feature { path: path.to_owned(), sessions, list, summary };
+            seen.features.push((Arc::new(feature), stamp, hints));
         }
         seen.warnings =
             unreadable.iter().map(|error| format!("{error:#}")).chain(self.store.left_out()).collect();
         Ok(())
     }
 
+    fn hints(&self, feature: &str) -> Vec<Hint> {
+        Hints::of(self.store.repository(), feature).readable()
+    }
+
     /// Returns when the list in the work tree was written, and its length, by which a change is seen.
     fn list_stamp(&self, path: &str) -> Option<Stamp> {
-        let place = self.context.work_tree().ok()?.top().join(path);
+        let place = self.work_tree.as_ref()?.top().join(path);
         let place = if place.is_file() { place } else { place.join("tasks.md") };
         let metadata = place.metadata().ok()?;
         Some((metadata.modified().ok()?, metadata.len()))
@@ -232,9 +253,8 @@ impl Records {
 
     /// Returns true if a task list or hints are others than at the last look.
     fn has_new_inputs(&self, seen: &Seen) -> bool {
-        let mut features = seen.features.iter().zip(&seen.inputs);
-        features.any(|(feature, (stamp, hints))| {
-            self.list_stamp(&feature.path) != *stamp || summary::hints(&self.store, &feature.path) != *hints
+        seen.features.iter().any(|(feature, stamp, hints)| {
+            self.list_stamp(&feature.path) != *stamp || self.hints(&feature.path) != *hints
         })
     }
 
@@ -260,37 +280,23 @@ impl Records {
 
     fn detail(&self, id: &SessionId) -> Result<SessionDetail> {
         let session = self.session(id)?;
-        let feature = self.seen().features.iter().find(|feature| feature.path == session.feature).cloned();
         let mut learnings = Vec::new();
-        let view = feature.iter().flat_map(|feature| &feature.sessions).find(|view| view.id == *id);
+        let view = self.seen().view(id).cloned();
         let attempts = view.iter().flat_map(|view| view.iterations().rev());
         for one in attempts.filter(|one| one.outcome() != Some(Outcome::Skipped)).take(MAX_READ) {
             // One that cannot be read is passed over.
-            let record = self.iteration(&one.commit()).ok();
+            let record = self.store.iteration(one).ok();
             for words in record.map(|record| record.learnings).unwrap_or_default() {
                 if learnings.len() < MAX_LEARNINGS && !learnings.iter().any(|(_, known)| *known == words) {
                     learnings.push((one.number(), words));
                 }
             }
         }
-        let top = self.context.work_tree().ok().map(|work_tree| work_tree.top().to_string());
-        let changed = view.map(|view| self.changed_files(view)).transpose().unwrap_or_default().flatten();
-        let changes = changed.as_deref().map(stat);
+        let top = self.work_tree.as_ref().map(|work_tree| work_tree.top().to_string());
+        let changed = view.and_then(|view| self.store.files_of_session(&view).unwrap_or_default());
+        let changes = changed.as_deref().map(ChangedFile::stat);
         let files: Vec<_> = changed.iter().flatten().map(ChangedFile::to_record).collect();
         Ok(SessionDetail { changes, review: Review::of(files.iter()), session, learnings, top })
-    }
-
-    fn changed_files(&self, view: &SessionView) -> Result<Option<Vec<ChangedFile>>> {
-        let first = view.entries.first().filter(|first| !first.is_iteration());
-        let Some(first) = first else { return Ok(None) };
-        let oldest = view.iterations().find_map(LogEntry::snapshot);
-        let newest = view.iterations().rev().find_map(LogEntry::snapshot);
-        files_between(
-            &self.store,
-            &SessionRefs::new(first.feature(), view.id.clone()),
-            first,
-            [oldest, newest],
-        )
     }
 
     /// Returns the snapshots before and after each run of attempts, which are here.
@@ -324,7 +330,7 @@ impl Records {
         self.store.require_comparable(before, after)?;
         let paths = [":(top)".to_owned(), format!(":(top,exclude,literal){}", own.progress)];
         let git = |option: &str| {
-            Tool::git(&self.context.directory)
+            Tool::git(&self.store.repository().directory)
                 .args([
                     "diff",
                     "--no-color",
@@ -353,7 +359,7 @@ impl Records {
 
     fn changed(&self, own: &FeatureFiles, before: &ObjectId, after: &ObjectId) -> Result<Vec<ChangedFile>> {
         let snapshots = (Some(before.clone()), Some(after.clone()));
-        Ok(changed_files(&self.store, own, snapshots)?.unwrap_or_default())
+        Ok(self.store.changed_files(own, snapshots)?.unwrap_or_default())
     }
 
     /// Returns the files that runs of attempts changed, with lines added and removed from before the first run to after the
@@ -376,9 +382,8 @@ impl Records {
     }
 
     fn own_files(&self, session: &SessionId) -> Result<FeatureFiles> {
-        let ends = self.seen().ends.get(session).cloned();
-        let (first, _) = ends.with_context(|| format!("find session {session}"))?;
-        Ok(files_of(&self.store, first.feature(), Some(&first)))
+        let [first, _] = self.ends(session)?;
+        Ok(self.store.feature_files(first.feature(), Some(&first)))
     }
 
     /// Returns the files of attempts that are in the work tree as these left them.
@@ -386,7 +391,8 @@ impl Records {
         let snapshots = self.snapshots(target)?;
         let ([before, _], _) = snapshots.first().zip(snapshots.last()).context("find the snapshots")?;
         let files = self.files_of_runs(&self.own_files(&target.session)?, &snapshots)?;
-        let same = in_tree(self.context.work_tree()?, &files)?;
+        let work_tree = self.work_tree.as_ref().context("find the work tree")?;
+        let same = work_tree.unchanged_since(&files)?;
         let files = same.into_iter().map(|file| {
             let path = String::from_utf8_lossy(&file.path).into_owned();
             (path, file.added.unwrap_or_default(), file.removed.unwrap_or_default())
@@ -395,7 +401,7 @@ impl Records {
     }
 }
 
-impl Backend for Records {
+impl Backend for Source {
     fn look(&self) -> Result<Option<Overview>> {
         // Who runs is looked at first: what ends meanwhile is then seen at the next look.
         let live = self.live()?;
@@ -417,20 +423,20 @@ impl Backend for Records {
         seen.live = live;
         let mut live = seen.live.clone();
         // One that wrote its end only lets go of its lock.
-        live.retain(|id, _| seen.ends.get(id).is_some_and(|(_, tip)| tip.stop_reason().is_none()));
+        live.retain(|id, _| {
+            seen.view(id).and_then(SessionView::tip).is_some_and(|tip| tip.stop_reason().is_none())
+        });
         for (id, live) in &mut live {
             let number = live.in_flight.as_ref().map(|running| running.number);
-            let is_recorded = seen.features.iter().any(|feature| {
-                let view = feature.sessions.iter().find(|view| view.id == *id);
-                view.is_some_and(|view| number.is_some_and(|number| view.iteration(number).is_some()))
-            });
+            let is_recorded = number
+                .is_some_and(|number| seen.view(id).is_some_and(|view| view.iteration(number).is_some()));
             // Its spool is just being removed.
             if is_recorded {
                 live.in_flight = None;
             }
         }
         Ok(Some(Overview {
-            features: seen.features.clone(),
+            features: seen.features.iter().map(|(feature, ..)| Arc::clone(feature)).collect(),
             live,
             elsewhere: seen.elsewhere.clone(),
             warnings: seen.warnings.clone(),
@@ -450,9 +456,7 @@ impl Backend for Records {
             Request::Session(id) => Answer::Session(Box::new(self.detail(id)?)),
             Request::Diff(target) => Answer::Diff(self.diff(target, MAX_LINES)?),
             Request::Unfinished(target) => self.unfinished(target)?,
-            Request::Memory { feature, task } => {
-                Answer::Memory(memory::text(&self.context, feature, task.as_ref())?)
-            }
+            Request::Memory { feature, task } => Answer::Memory((self.memory)(feature, task.as_ref())?),
         })
     }
 }
@@ -460,16 +464,23 @@ impl Backend for Records {
 #[cfg(test)]
 mod tests {
     use camino::Utf8Path;
-    use clap::ColorChoice;
+    use ralph_git::repository::Repository;
 
     use super::*;
-    use crate::cli::Environment;
 
     const FEATURE: &str = "specs/001-login";
 
-    fn records(path: &Utf8Path) -> Records {
-        let context = Context::at(path.to_owned(), Environment::default(), ColorChoice::Never);
-        Records::new(context.store().unwrap().clone(), context, SessionQuery::default(), None)
+    fn source(path: &Utf8Path) -> Source {
+        let (repository, work_tree) = Repository::discover(path, &[None, None], None).unwrap();
+        let store = Store::new(repository).warning_with(None);
+        let summarize = |_: &Listing, path: &str, view: &FeatureView<'_>, hints: &[Hint]| {
+            let list = TaskList::default();
+            let summary = view.summary(path, &list, hints, None, None);
+            Ok((list, summary))
+        };
+        let memory = |_: &str, _: Option<&TaskName>| Ok(String::new());
+        let wanted = SessionQuery::default();
+        Source::new(store, work_tree, wanted, None, Box::new(summarize), Box::new(memory))
     }
 
     #[test]
@@ -479,13 +490,13 @@ mod tests {
         if Tool::git(path).args(["init", "--quiet", "--ref-format=reftable"]).line().is_err() {
             return; // Git before 2.45.
         }
-        let records = records(path);
-        assert!(records.look().unwrap().is_some());
+        let source = source(path);
+        assert!(source.look().unwrap().is_some());
         // Any git process would fail.
         std::fs::remove_file(path.join(".git/HEAD")).unwrap();
-        assert!(records.look().unwrap().is_none());
+        assert!(source.look().unwrap().is_none());
         std::fs::write(path.join(".git/reftable/tables.list"), "another\n").unwrap();
-        assert!(records.look().is_err());
+        assert!(source.look().is_err());
     }
 
     #[test]
@@ -518,14 +529,14 @@ mod tests {
         git(&["update-ref", &format!("refs/ralph/001-login/{id}"), &commits[3]], "");
         let (first, rest) = commits[1].split_at(2);
         std::fs::remove_file(path.join(".git/objects").join(first).join(rest)).unwrap();
-        let records = records(path);
+        let source = source(path);
 
-        let overview = records.look().unwrap().unwrap();
+        let overview = source.look().unwrap().unwrap();
         let shown: Vec<u32> = overview.features[0].sessions[0].iterations().map(LogEntry::number).collect();
         assert_eq!(shown, [2, 3]);
         let gone = "only the newest 2 records are readable, what is older is gone";
         assert!(overview.warnings[0].contains(gone), "{:?}", overview.warnings);
         // It is said on the screen, and said once.
-        assert!(records.look().unwrap().is_none());
+        assert!(source.look().unwrap().is_none());
     }
 }

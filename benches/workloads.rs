@@ -5,7 +5,8 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail, ensure};
 use camino::{Utf8Path, Utf8PathBuf};
-use ralph_core::progress::historical::{self, AlreadyTold, HistorySettings, Mode};
+use ralph_core::progress::Selection;
+use ralph_core::progress::historical::{self, HistorySettings, Mode};
 use ralph_core::record::Task;
 use ralph_git::worktree::PrivateIndex;
 use ralph_store::Syncing;
@@ -53,7 +54,7 @@ fn context(count: u32) -> Result<()> {
     };
     let settings = HistorySettings { mode: Mode::Smart, budget: 1_000, ..HistorySettings::default() };
     for _ in 0..count {
-        let told = historical::context(&past, &task, None, &settings, &AlreadyTold::default());
+        let told = historical::context(&Selection::empty(&past, Some(&task), None), &settings, "");
         ensure!(!told.text.is_empty(), "there is nothing to tell");
     }
     Ok(())

@@ -4,87 +4,75 @@ use std::collections::HashSet;
 
 use anyhow::{Context, Result};
 
-use ralph_core::progress::historical::AlreadyTold;
-use ralph_core::progress::{Entry, LastAttempt, tokens};
+use ralph_core::config::Config;
+use ralph_core::progress::historical::{self, Mode};
+use ralph_core::progress::{Entry, Selection, tokens};
 use ralph_core::record::{GitStateKind, IfThere, Iteration, ObjectId, SessionId, undid_flag};
 use ralph_project::project_files::{MAX_DOCUMENT_BYTES, ProjectFiles};
 use ralph_store::{RecordReader, Store};
 
-use super::memory::RecalledHistory;
+use super::memory::{Reason, RecalledHistory, history_settings};
 
-/// What a prompt says of earlier iterations, but for the history.
-pub(super) struct Earlier {
+/// What a prompt says of earlier iterations.
+pub(super) struct Earlier<'a> {
+    /// Which iterations are in which part.
+    pub selection: Selection<'a>,
     /// What to do about what the last attempt asked.
     pub question: String,
     /// What the last attempt of the session left behind.
     pub left_behind: Vec<String>,
-    pub attempt: LastAttempt,
+    /// The last attempt at the task, without those before it.
+    pub attempt: String,
     pub learnings: Vec<String>,
     pub progress: String,
     /// The iterations of `progress`.
     pub entries: Vec<Entry>,
-    /// The session that the prompt is of.
-    pub session: Option<SessionId>,
+    /// `None` if history is off.
+    pub history: Option<RecalledHistory>,
 }
 
-impl Earlier {
-    /// Returns the last attempts at the task, without those that progress or history tells.
-    pub fn last_attempt(&self, recalled: Option<&RecalledHistory>) -> String {
-        let history = recalled.map(|recalled| &recalled.context);
-        let texts = [self.progress.as_str(), history.map_or("", |history| &history.text)];
-        let told = AlreadyTold::new([], texts);
-        let in_progress = self.in_progress();
-        self.attempt.text(|iteration, approaches| {
-            let is_there =
-                in_progress.contains(iteration) || history.is_some_and(|history| history.tells(iteration));
-            is_there && approaches.iter().all(|approach| told.says_tried(approach))
-        })
+impl Earlier<'_> {
+    /// Returns the last attempt at the task, and those before it that neither progress nor history tells.
+    pub fn last_attempt(&self) -> String {
+        if self.attempt.is_empty() {
+            return String::new();
+        }
+        let history = self.history.as_ref().map(|history| &history.context);
+        self.attempt.clone() + &self.selection.other_attempts(history)
     }
 
-    /// Returns the iterations that the progress tells.
-    pub fn in_progress(&self) -> Vec<(SessionId, u32)> {
-        self.entries
-            .iter()
-            .filter(|_| !self.progress.is_empty())
-            .filter_map(|entry| {
-                let session = match entry.get("session").and_then(|session| session.as_str()) {
-                    Some(session) => session.parse().ok()?,
-                    None => self.session.clone()?,
-                };
-                Some((session, u32::try_from(entry.get("iteration")?.as_u64()?).ok()?))
-            })
-            .collect()
+    /// Chooses as much history as a budget in tokens has room for, from what the other parts do not have.
+    pub fn recall(&mut self, config: &Config, mode: Option<(Mode, Reason)>, budget: usize) {
+        self.history = mode.map(|(mode, why)| {
+            let settings = history_settings(config, mode, why, budget);
+            let before = format!("{}{}", self.attempt, self.progress);
+            RecalledHistory { context: historical::context(&self.selection, &settings, &before), mode, why }
+        });
     }
 
-    /// Returns what the history need not tell again.
-    pub fn told(&self) -> AlreadyTold {
-        let attempt = self.attempt.text(|_, _| false);
-        let learnings = self.learnings.join("\n");
-        let iterations = self.in_progress().into_iter().chain(self.attempt.iteration.clone());
-        AlreadyTold::new(iterations, [attempt.as_str(), &learnings, &self.progress])
-    }
-
+    /// Returns the tokens of all parts but the history.
     pub fn tokens(&self) -> usize {
-        let texts = [&self.last_attempt(None), &self.progress, &self.learnings.join("\n")];
+        let texts = [&self.last_attempt(), &self.progress, &self.learnings.join("\n")];
         texts.iter().map(|text| tokens(text)).sum()
     }
 
-    /// What a list has, the record has too: it goes before a section does.
-    pub fn without_file_lists(&mut self) {
-        self.progress = without_file_lists(&self.progress);
-    }
-
-    pub fn without_progress(&mut self) {
-        self.progress.clear();
-        self.entries.clear();
-    }
-
-    pub fn without_learnings(&mut self) {
-        self.learnings.clear();
-    }
-
-    pub fn without_attempt(&mut self) {
-        self.attempt = LastAttempt::default();
+    /// Leaves out the part that is needed least. Returns false if there is none.
+    pub fn leave_out_least(&mut self) -> bool {
+        // What a list has, the record has too: it goes before a section does.
+        let without_lists = without_file_lists(&self.progress);
+        if without_lists != self.progress {
+            self.progress = without_lists;
+        } else if !self.progress.is_empty() {
+            self.progress.clear();
+            self.entries.clear();
+        } else if !self.learnings.is_empty() {
+            self.learnings.clear();
+        } else if !self.attempt.is_empty() {
+            self.attempt.clear();
+        } else {
+            return false;
+        }
+        true
     }
 }
 

@@ -9,7 +9,7 @@ use crate::validate::ValidationContext;
 use ralph_agent::Agent;
 use ralph_core::config::Config;
 use ralph_core::progress::capture::Rules;
-use ralph_core::progress::{Elsewhere, Names, Progress};
+use ralph_core::progress::{Progress, Selection};
 use ralph_core::record::{AgentRun, AgentSetup, Scope, SessionId, Task};
 use ralph_git::worktree::WorkTree;
 use ralph_os::clock::Clock;
@@ -235,8 +235,8 @@ impl LoopInputs<'_> {
     /// Returns the strategy's text about the newest iterations.
     pub fn progress(&self) -> Result<String> {
         let (mut memory, progress) = self.remembered()?;
-        let names = Names::new(memory.past_since_cleared(self.store)?, None);
-        Ok(progress.text(None, &Elsewhere { names, ..Elsewhere::default() }))
+        let past = memory.past_since_cleared(self.store)?;
+        Ok(progress.text(&Selection::empty(past, None, None), ""))
     }
 
     fn remembered(&self) -> Result<(Memory, Progress)> {

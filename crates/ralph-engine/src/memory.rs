@@ -5,9 +5,9 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use ralph_core::config::{Config, HistoryMode};
 use ralph_core::history::History;
-use ralph_core::progress::IterationContext;
 use ralph_core::progress::capture::{self, Rules};
-use ralph_core::progress::historical::{self, AlreadyTold, HistoricalContext, HistorySettings, Mode};
+use ralph_core::progress::historical::{self, HistoricalContext, HistorySettings, Mode};
+use ralph_core::progress::{IterationContext, Selection};
 use ralph_core::record::{Iteration, LogEntry, Outcome, SessionId, Task, Timestamp};
 use ralph_project::feature::Feature;
 use ralph_store::{SessionLog, Store};
@@ -201,26 +201,6 @@ impl Memory {
         }
     }
 
-    /// Returns what the next prompt for `task` contains within a budget in tokens, or `None` if history is off.
-    ///
-    /// The iterations of `session` are called by their number alone; `told` is what the prompt says elsewhere.
-    pub fn recall(
-        &mut self,
-        store: &Store,
-        task: &Task,
-        session: Option<&SessionId>,
-        budget: usize,
-        told: &AlreadyTold,
-        config: &Config,
-    ) -> Result<Option<RecalledHistory>> {
-        let wanted = config.settings.history_mode;
-        let Some((mode, why)) = self.mode(&task.name, wanted) else { return Ok(None) };
-        let settings = history_settings(config, mode, why, budget);
-        let past = self.past_since_cleared(store)?;
-        let context = historical::context(past, task, session, &settings, told);
-        Ok(Some(RecalledHistory { context, mode, why }))
-    }
-
     /// Returns what the user's command summarizes for `task`, within a budget in tokens: all that the mode `full` has, whatever the
     /// prompt says elsewhere. `None` if history is off.
     pub fn material(
@@ -237,7 +217,8 @@ impl Memory {
             ..history_settings(config, Mode::Full, why, budget)
         };
         let past = self.past_since_cleared(store)?;
-        let context = historical::context(past, task, session, &settings, &AlreadyTold::default());
+        let selection = Selection::empty(past, Some(task), session);
+        let context = historical::context(&selection, &settings, "");
         Ok(Some(RecalledHistory { context, mode, why }))
     }
 
@@ -293,7 +274,7 @@ fn is_since(cleared_at: Option<Timestamp>, ended_at: Timestamp) -> bool {
 }
 
 /// Returns how much of older iterations a prompt contains in a mode, within a budget in tokens.
-fn history_settings(config: &Config, mode: Mode, why: Reason, budget: usize) -> HistorySettings {
+pub(super) fn history_settings(config: &Config, mode: Mode, why: Reason, budget: usize) -> HistorySettings {
     let settings = &config.settings;
     // All iterations, unless the user set how many.
     let is_all = mode == Mode::Full && !config.is_set("history.lookback");

@@ -11,7 +11,7 @@ use ralph_core::config::Config;
 use ralph_core::history::History;
 use ralph_core::progress::capture::FINAL_MESSAGE_CHARS;
 use ralph_core::progress::historical::Mode;
-use ralph_core::progress::{self, Elsewhere, LastAttempt, Names, Progress, tokens};
+use ralph_core::progress::{self, Names, Progress, Selection, SelectionSettings, tokens};
 use ralph_core::record::{
     FailureClass, Iteration, LeftOutBy, Outcome, PromptMemory, PromptPart, RALPH_BY_PATH, Scope, SessionId,
     Task, TaskName,
@@ -133,48 +133,39 @@ impl<'a> Prompting<'a> {
         memory: &mut Memory,
         summary: Option<RecalledHistory>,
     ) -> Result<Prompt> {
+        let mode = memory.mode(&turn.task.name, self.config.settings.history_mode);
         let mut earlier = self.earlier(turn.task, turn.session, turn.is_taken_back, store, memory)?;
-        let told = earlier.told();
-        let most = self.history_budget(turn.task, &earlier, memory);
-        let mut recalled = match summary {
-            Some(recalled) => Some(recalled),
-            None => memory.recall(store, turn.task, turn.session, most, &told, self.config)?,
-        };
-        let mut text = self.render(turn, &earlier, recalled.as_ref())?;
+        let most = self.history_budget(&earlier, mode);
+        match summary {
+            Some(_) => earlier.history = summary,
+            None => earlier.recall(self.config, mode, most),
+        }
+        let mut text = self.render(turn, &earlier)?;
         let (mut warning, mut wanted) = (None, None);
         // Task and rules are never cut; what older iterations left is.
         if let Some(budget) = self.config.settings.prompt_budget.filter(|budget| tokens(&text) > *budget) {
-            wanted = Some(self.parts(&text, &earlier, recalled.as_ref()));
-            if let Some(memory_text) = recalled.as_ref().filter(|recalled| !recalled.context.text.is_empty())
-            {
+            wanted = Some(self.parts(&text, &earlier));
+            let history = earlier.history.as_ref().map_or(0, |history| history.context.tokens());
+            if history > 0 {
                 let excess = tokens(&text) - budget;
-                let rest = memory_text.context.tokens().saturating_sub(excess).min(most);
-                recalled = memory.recall(store, turn.task, turn.session, rest, &told, self.config)?;
-                text = self.render(turn, &earlier, recalled.as_ref())?;
+                earlier.recall(self.config, mode, history.saturating_sub(excess).min(most));
+                text = self.render(turn, &earlier)?;
             }
-            for drop in [
-                Earlier::without_file_lists,
-                Earlier::without_progress,
-                Earlier::without_learnings,
-                Earlier::without_attempt,
-            ] {
-                if tokens(&text) <= budget {
-                    break;
-                }
-                drop(&mut earlier);
-                text = self.render(turn, &earlier, recalled.as_ref())?;
-                warning = Some(over_budget(tokens(&text), budget));
+            let is_too_long = tokens(&text) > budget;
+            while tokens(&text) > budget && earlier.leave_out_least() {
+                text = self.render(turn, &earlier)?;
             }
+            warning = is_too_long.then(|| over_budget(tokens(&text), budget));
         }
-        let memory = self.described(&earlier, recalled.as_ref());
-        let mut parts = self.parts(&text, &earlier, recalled.as_ref());
+        let memory = self.described(&earlier);
+        let mut parts = self.parts(&text, &earlier);
         for (part, wanted) in parts.iter_mut().zip(wanted.iter().flatten()) {
             if part.tokens < wanted.tokens {
                 part.left_out = Some(LeftOutBy::Budget);
             }
         }
         parts.retain(|part| part.tokens > 0 || part.left_out.is_some());
-        Ok(Prompt { text, recalled, memory, parts, warning })
+        Ok(Prompt { text, recalled: earlier.history, memory, parts, warning })
     }
 
     /// Returns what the next prompt for a task contains of earlier iterations.
@@ -187,31 +178,22 @@ impl<'a> Prompting<'a> {
     ) -> Result<Recalled> {
         let hints = hints_for(store, &self.assignment.feature.path, &task.name)?;
         let prompting = Self { hints, baseline_failure: None, ..*self };
-        let earlier = prompting.earlier(task, session, false, store, memory)?;
-        let budget = self.history_budget(task, &earlier, memory);
-        let told = earlier.told();
-        let history = memory.recall(store, task, session, budget, &told, self.config)?;
-        let last_attempt = earlier.last_attempt(history.as_ref());
+        let mode = memory.mode(&task.name, self.config.settings.history_mode);
+        let mut earlier = prompting.earlier(task, session, false, store, memory)?;
+        let budget = self.history_budget(&earlier, mode);
+        earlier.recall(self.config, mode, budget);
+        let last_attempt = earlier.last_attempt();
+        let Earlier { question, learnings, progress, history, .. } = earlier;
         let past = memory.past_since_cleared(store)?;
         let last = LastMemory::of(past, &task.name, &Names::new(past, session));
-        let Earlier { question, learnings, progress, .. } = earlier;
-        Ok(Recalled {
-            last_attempt,
-            question,
-            learnings,
-            hints: prompting.hints,
-            progress,
-            history,
-            budget,
-            last,
-        })
+        let hints = prompting.hints;
+        Ok(Recalled { last_attempt, question, learnings, hints, progress, history, budget, last })
     }
 
     /// Returns the tokens that the history may take: a history that was not asked for leaves the rest of the prompt its room.
-    fn history_budget(&self, task: &Task, earlier: &Earlier, memory: &Memory) -> usize {
-        let settings = &self.config.settings;
-        let budget = settings.history_budget;
-        match memory.mode(&task.name, settings.history_mode) {
+    fn history_budget(&self, earlier: &Earlier<'_>, mode: Option<(Mode, Reason)>) -> usize {
+        let budget = self.config.settings.history_budget;
+        match mode {
             Some((_, Reason::Failures(_))) => {
                 budget.min(UNASKED_MEMORY_TOKENS.saturating_sub(earlier.tokens()))
             }
@@ -220,48 +202,41 @@ impl<'a> Prompting<'a> {
     }
 
     /// Returns what the prompt says of earlier iterations, but for the history.
-    fn earlier(
+    fn earlier<'m>(
         &self,
-        task: &Task,
+        task: &'m Task,
         session: Option<&SessionId>,
         is_taken_back: bool,
         store: &Store,
-        memory: &mut Memory,
-    ) -> Result<Earlier> {
+        memory: &'m mut Memory,
+    ) -> Result<Earlier<'m>> {
         let past = memory.past_since_cleared(store)?;
-        let (name, settings) = (&task.name, &self.config.settings);
-        let final_message_chars = settings.memory_final_message_chars.min(FINAL_MESSAGE_CHARS);
-        let learnings = progress::learnings(past, task, settings.memory_learnings);
-        let names = Names::new(past, session);
-        let last_attempt = if settings.memory_last_attempt {
-            let files = &self.assignment.feature.files;
-            let message = (final_message_chars, &learnings[..]);
-            progress::last_attempt(past, name, &names, message, is_taken_back, |iteration| {
-                still_changed(store, files, iteration)
-            })
-        } else {
-            LastAttempt::default()
+        let (settings, files) = (&self.config.settings, &self.assignment.feature.files);
+        let parts = SelectionSettings {
+            has_last_attempt: settings.memory_last_attempt,
+            final_message_chars: settings.memory_final_message_chars.min(FINAL_MESSAGE_CHARS),
+            learnings: settings.memory_learnings,
         };
-        // Without its final message, it has not all that a block of progress has.
-        let shown = last_attempt.iteration.as_ref().filter(|_| final_message_chars > 0);
-        let shown = shown.map(|(of, number)| (Some(of).filter(|of| Some(*of) != session), *number));
-        let text = last_attempt.text(|_, _| false);
-        let elsewhere = Elsewhere { names, last_attempt: &text, shown, learned: &learnings };
+        let selection = Selection::new(past, task, session, self.progress, parts);
+        let attempt = progress::last_attempt(&selection, is_taken_back, |iteration| {
+            still_changed(store, files, iteration)
+        });
         Ok(Earlier {
-            question: open_question(past, name, &self.hints),
+            question: open_question(past, &task.name, &self.hints),
             left_behind: left_behind(past, session),
-            progress: self.progress.text(Some(name), &elsewhere),
-            learnings,
+            progress: self.progress.text(&selection, &attempt),
+            attempt,
+            learnings: selection.learnings.clone(),
             entries: self.progress.entries(),
-            session: session.cloned(),
-            attempt: last_attempt,
+            history: None,
+            selection,
         })
     }
 
     /// Returns all that a prompt may be made of, the same parts in the same order each time: those that it has not, too.
-    fn parts(&self, prompt: &str, earlier: &Earlier, recalled: Option<&RecalledHistory>) -> Vec<PromptPart> {
+    fn parts(&self, prompt: &str, earlier: &Earlier<'_>) -> Vec<PromptPart> {
         let settings = &self.config.settings;
-        let history = recalled.map(|recalled| &recalled.context);
+        let history = earlier.history.as_ref().map(|history| &history.context);
         let pieces = history.map_or(&[][..], |history| &history.pieces);
         let told: BTreeSet<_> =
             pieces.iter().filter(|piece| piece.is_included).flat_map(|piece| &piece.iterations).collect();
@@ -284,10 +259,11 @@ impl<'a> Prompting<'a> {
         add("baseline", self.baseline_failure.as_deref().unwrap_or_default(), Vec::new(), true);
         add("question", &earlier.question, Vec::new(), true);
         add("left_behind", &earlier.left_behind.join("\n"), Vec::new(), true);
-        let last: Vec<_> = earlier.attempt.iteration.iter().cloned().collect();
-        add("last_attempt", &earlier.last_attempt(recalled), last, settings.memory_last_attempt);
+        let last = earlier.selection.last().into_iter().collect();
+        add("last_attempt", &earlier.last_attempt(), last, settings.memory_last_attempt);
         add("learnings", &earlier.learnings.join("\n"), Vec::new(), settings.memory_learnings > 0);
-        add("progress", &earlier.progress, earlier.in_progress(), settings.progress_max_entries > 0);
+        let of_progress = earlier.selection.in_progress.clone();
+        add("progress", &earlier.progress, of_progress, settings.progress_max_entries > 0);
         let told = told.into_iter().cloned().collect();
         add("history", history.map_or("", |history| &history.text), told, history.is_some());
         if let Some(history) = parts.last_mut().filter(|_| pieces.iter().any(|piece| !piece.is_included)) {
@@ -297,12 +273,13 @@ impl<'a> Prompting<'a> {
         parts
     }
 
-    fn described(&self, earlier: &Earlier, recalled: Option<&RecalledHistory>) -> PromptMemory {
+    fn described(&self, earlier: &Earlier<'_>) -> PromptMemory {
+        let recalled = earlier.history.as_ref();
         let history = recalled.filter(|recalled| !recalled.context.text.is_empty());
         let mode = recalled.map_or(Mode::Off, |recalled| recalled.mode);
         let of_progress = if earlier.progress.is_empty() { 0 } else { self.progress.len() };
         let of_history = history.map_or(0, |history| history.context.scanned);
-        let of_attempt = usize::from(!earlier.last_attempt(recalled).is_empty());
+        let of_attempt = usize::from(!earlier.attempt.is_empty());
         let history_tokens = history.map_or(0, |history| history.context.tokens());
         PromptMemory {
             mode: mode.as_str().to_owned(),
@@ -314,12 +291,8 @@ impl<'a> Prompting<'a> {
         }
     }
 
-    fn render(
-        &self,
-        turn: &PromptRequest<'_>,
-        earlier: &Earlier,
-        recalled: Option<&RecalledHistory>,
-    ) -> Result<String> {
+    fn render(&self, turn: &PromptRequest<'_>, earlier: &Earlier<'_>) -> Result<String> {
+        let history = earlier.history.as_ref();
         let feature = self.assignment.feature;
         let item = turn.tasks.find(&turn.task.name).filter(|item| item.text == turn.task.text);
         self.assignment.template.render(&PromptContext {
@@ -344,15 +317,15 @@ impl<'a> Prompting<'a> {
             tasks: turn.tasks.counts(),
             progress: earlier.progress.clone(),
             progress_entries: earlier.entries.clone(),
-            historical_context: recalled.map(|recalled| recalled.context.text.clone()).unwrap_or_default(),
-            history_enabled: recalled.is_some(),
+            historical_context: history.map(|history| history.context.text.clone()).unwrap_or_default(),
+            history_enabled: history.is_some(),
             hints: self.hints.clone(),
             baseline_failure: self.baseline_failure.clone().unwrap_or_default(),
             validation_command: self.validation_command.map(str::to_owned),
             repeat_count: turn.failures.of_task.saturating_add(1),
             same_failure_count: turn.failures.of_one_cause,
             spec_content: spec_content(feature),
-            last_attempt: earlier.last_attempt(recalled),
+            last_attempt: earlier.last_attempt(),
             question: earlier.question.clone(),
             left_behind: earlier.left_behind.clone(),
             learnings: earlier.learnings.clone(),

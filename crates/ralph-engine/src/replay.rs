@@ -89,7 +89,7 @@ pub fn replay(plan: &LoopInputs<'_>, log: &SessionLog, max_iterations: u32) -> R
             }
             let context = recorded_context(store, entry, begin, &iteration, &plan.project_root);
             if let Some(context) = store.or_leave_out(entry, context).flatten() {
-                strategy.record(&context);
+                strategy.record(context);
             }
             narrow(&mut legacy_failures, &iteration);
             baseline_failure = baseline_failure.filter(|_| !iteration.is_green());

@@ -40,7 +40,7 @@ pub fn progress_strategy(
     let (strategy, max_chars) = (settings.progress_strategy, settings.progress_max_chars);
     let mut progress = Progress::new(strategy, max_entries, max_chars, excerpt_choice(settings));
     for context in memory.newest(store, session, max_entries) {
-        progress.record(&context);
+        progress.record(context);
     }
     progress
 }

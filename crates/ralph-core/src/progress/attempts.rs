@@ -5,77 +5,49 @@ use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 
 use crate::history::failure_key::FailureKey;
-use crate::record::{
-    Claim, Facts, FileStatus, FlagCode, Iteration, Outcome, RALPH_BY_PATH, SessionId, listed_files,
-};
+use crate::record::{Claim, Facts, FileStatus, FlagCode, Iteration, Outcome, RALPH_BY_PATH, listed_files};
 
 use super::capture;
 use super::learnings::without_learned;
-use super::markdown::{code, cut, fenced, one_line};
+use super::markdown::{code, cut, one_line, push_list, push_section};
 use super::names::Names;
+use super::selection::Selection;
 
 const MAX_COMMANDS: usize = 5;
 const MAX_FILES: usize = 10;
 const MAX_HINTS: usize = 10;
 const MAX_ELSEWHERE: usize = 3;
-const MAX_OTHERS: usize = 10;
 /// What an excerpt has for lines that are left out.
 const CUT_MARK: &str = "…";
 /// Longest text of an earlier attempt's line, in characters.
 const MAX_LINE_CHARS: usize = 240;
 
-/// What the next attempt at a task should know of those before it.
-#[derive(Debug, Clone, Default)]
-pub struct LastAttempt {
-    /// Empty if there was none.
-    text: String,
-    /// The iteration that is described whole: its session and number.
-    pub iteration: Option<(SessionId, u32)>,
-    /// Each attempt before that one: its session and number, what it tried, and the line for it. Newest first.
-    others: Vec<((SessionId, u32), Vec<String>, String)>,
-    names: Names,
+/// Returns the places of the attempts at a task since its box was open, newest first.
+pub(super) fn places(past: &[Iteration], task: &str) -> Vec<usize> {
+    let own = (0..past.len()).rev().filter(|&place| past[place].task.as_deref() == Some(task));
+    // What was done once and is open again is a new task.
+    let open = own.take_while(|&place| !past[place].closed.iter().any(|name| name == task));
+    open.filter(|&place| past[place].outcome != Outcome::Skipped).collect()
 }
 
-impl LastAttempt {
-    /// Returns the text, with a line for each other attempt that is not told elsewhere, by its session, its number and what it
-    /// tried. It begins with the sessions that it names.
-    pub fn text(&self, is_told: impl Fn(&(SessionId, u32), &[String]) -> bool) -> String {
-        let mut text = self.text.clone();
-        let others = self.others.iter().filter(|(iteration, approaches, _)| !is_told(iteration, approaches));
-        let lines: String = others.take(MAX_OTHERS).map(|(.., line)| format!("- {line}\n")).collect();
-        push_list(&mut text, "Other attempts, newest first", &lines);
-        // Also of attempts that are told elsewhere: the rest of the prompt has no heading for what this one names.
-        let all = self.others.iter().fold(self.text.clone(), |all, (.., line)| format!("{all}{line}\n"));
-        self.names.heading(&all, "") + &text
-    }
+/// Returns the end of the final message of the last attempt, without what the prompt lists as learned.
+pub(super) fn final_message(selection: &Selection<'_>, last: &Iteration) -> String {
+    end(&without_learned(&last.facts.final_message, &selection.learned), selection.final_message_chars)
 }
 
-/// Returns what the next attempt at a task should know of those before it.
+/// Returns what the next attempt at a task should know of the last one. It begins with the sessions that it or a line about another
+/// attempt names.
 ///
-/// `past` are the iterations of the feature, oldest first. Of the final message, `final_message_chars` are shown, from its
-/// end, without what the prompt has under `learned`. `is_taken_back` says that the changes of failed attempts
-/// were taken back right before the next one, and `still_changed` which files of an iteration are not as they were before
-/// it.
+/// `is_taken_back` says that the changes of failed attempts were taken back right before the next one, and `still_changed`
+/// which files of an iteration are not as they were before it.
 pub fn last_attempt(
-    past: &[Iteration],
-    task: &str,
-    names: &Names,
-    (final_message_chars, learned): (usize, &[String]),
+    selection: &Selection<'_>,
     is_taken_back: bool,
     still_changed: impl Fn(&Iteration) -> HashSet<String>,
-) -> LastAttempt {
-    let attempts: Vec<&Iteration> = past
-        .iter()
-        .filter(|iteration| iteration.task.as_deref() == Some(task) && iteration.outcome != Outcome::Skipped)
-        .collect();
-    // What was done once and is open again is a new task.
-    let done = attempts.iter().rposition(|iteration| iteration.closed.iter().any(|name| name == task));
-    let attempts = &attempts[done.map_or(0, |done| done + 1)..];
-    // What was interrupted says less than what failed before it.
-    let place = attempts.iter().rposition(|attempt| attempt.outcome != Outcome::Interrupted);
-    let place = place.unwrap_or(attempts.len().saturating_sub(1));
-    let Some(last) = attempts.get(place) else { return LastAttempt::default() };
-    let others = attempts.iter().enumerate().rev().filter(|(other, _)| *other != place);
+) -> String {
+    let Selection { past, names, .. } = selection;
+    let Some(place) = selection.last else { return String::new() };
+    let last = &past[place];
     let mut text = format!("{}\n{}", headline(last, names), circumstances(last, names));
     if last.outcome == Outcome::Checked || last.refused() == Some(FlagCode::Clean) {
         push_section(&mut text, "What that means", CLEAN_ADVICE);
@@ -83,29 +55,25 @@ pub fn last_attempt(
     if let Some(advice) = last.agent_facts.as_ref().and_then(|facts| facts.advice()) {
         write!(text, "\n{}\n", one_line(&advice)).expect("writing to a String cannot fail");
     }
-    let excerpt = said_by_validation(last);
+    let has_failed = last.exit.validation.is_some_and(|code| code != 0);
+    let excerpt = if has_failed { last.facts.excerpt.trim() } else { "" };
     let is_cut = excerpt.lines().any(|line| line == CUT_MARK);
     let title = if is_cut {
         "What the validation said (… is for lines left out)"
     } else {
         "What the validation said"
     };
-    push_section(&mut text, title, &excerpt);
-    push_section(
-        &mut text,
-        "The end of its final message",
-        &end(&without_learned(&last.facts.final_message, learned), final_message_chars),
-    );
+    push_section(&mut text, title, excerpt);
+    push_section(&mut text, "The end of its final message", &final_message(selection, last));
     push_list(&mut text, "Commands that failed in it", &failed_commands(&last.facts));
-    let after = &past[past.iter().position(|one| std::ptr::eq(one, *last)).unwrap_or_default()..];
-    let mut later = after.iter().skip(1).filter(|later| later.task.as_deref() == Some(task));
+    let mut later = past[place + 1..].iter().filter(|later| later.task == last.task);
     let is_taken_back = is_taken_back || later.any(|later| later.restored_to.is_some());
-    let standing = if is_taken_back { None } else { only_standing(last, still_changed) };
-    let title = match &standing {
+    let remaining = if is_taken_back { None } else { only_remaining(last, still_changed) };
+    let title = match &remaining {
         Some(_) => "Files that it changed (not taken back)",
         None => "Files that it changed (taken back since)",
     };
-    let changed = standing.as_ref().unwrap_or(last);
+    let changed = remaining.as_ref().unwrap_or(last);
     push_list(&mut text, title, &files(changed));
     push_section(&mut text, "The lines of the short ones", &short_diffs(&changed.facts));
     let title = match last.exit.validation {
@@ -116,14 +84,19 @@ pub fn last_attempt(
     };
     push_list(&mut text, title, &reopened(last));
     push_list(&mut text, "The same test or error in other tasks", &elsewhere(past, last, names));
-    push_list(&mut text, "Hints that the user gave for attempts before this one", &hints(attempts));
-    let mut causes = HashMap::from([(cause_of(last), *last)]);
-    let others = others.map(|(_, other)| {
-        let line = cut(&other_line(other, names, &mut causes), MAX_LINE_CHARS);
-        ((other.session.clone(), other.iteration), other.approaches.clone(), line)
-    });
-    let iteration = Some((last.session.clone(), last.iteration));
-    LastAttempt { text, iteration, others: others.collect(), names: names.clone() }
+    push_list(&mut text, "Hints that the user gave for attempts before this one", &hints(selection));
+    // Also of attempts that the history tells: it has no heading for what this part names.
+    let lines = selection.others.iter().map(|(_, line)| line);
+    let all = lines.fold(text.clone(), |all, line| format!("{all}{line}\n"));
+    names.heading(&all, "") + &text
+}
+
+/// Returns a line for each attempt but the last one, with its place.
+pub(super) fn other_lines(selection: &Selection<'_>) -> Vec<(usize, String)> {
+    let Selection { past, names, attempts, last, .. } = selection;
+    let mut causes: HashMap<_, _> = last.iter().map(|&last| (cause_of(&past[last]), &past[last])).collect();
+    let others = attempts.iter().filter(|place| Some(**place) != *last);
+    others.map(|&place| (place, cut(&other_line(&past[place], names, &mut causes), MAX_LINE_CHARS))).collect()
 }
 
 /// What an agent is told whose result does not hold elsewhere.
@@ -237,17 +210,13 @@ fn error_ids(iteration: &Iteration) -> impl Iterator<Item = &str> {
     iteration.facts.errors.iter().map(|error| error.id.as_str()).filter(|id| !id.is_empty())
 }
 
-/// Returns one line for each hint, the newest first and each once.
-fn hints(attempts: &[&Iteration]) -> String {
+/// Returns one line for each hint that an attempt at the task had, the newest first and each once.
+fn hints(selection: &Selection<'_>) -> String {
     let mut seen = HashSet::new();
-    let hints = attempts.iter().rev().flat_map(|iteration| iteration.hints.iter().rev());
+    let attempts = selection.attempts.iter().map(|&place| &selection.past[place]);
+    let hints = attempts.flat_map(|iteration| iteration.hints.iter().rev());
     let new = hints.filter(|hint| seen.insert(hint.as_str())).take(MAX_HINTS);
     new.map(|hint| format!("- {}\n", one_line(hint))).collect()
-}
-
-fn said_by_validation(iteration: &Iteration) -> String {
-    let failed = iteration.exit.validation.is_some_and(|code| code != 0);
-    if failed { iteration.facts.excerpt.trim().to_owned() } else { String::new() }
 }
 
 fn reopened(iteration: &Iteration) -> String {
@@ -317,27 +286,15 @@ fn files(iteration: &Iteration) -> String {
 }
 
 /// Returns an iteration with the changed files that still differ; `None` if none does.
-fn only_standing(
+fn only_remaining(
     iteration: &Iteration,
     still_changed: impl Fn(&Iteration) -> HashSet<String>,
 ) -> Option<Iteration> {
     let still_changed = still_changed(iteration);
-    let mut standing = iteration.clone();
-    standing.files_changed.retain(|path| still_changed.contains(path));
-    standing.facts.changes.retain(|change| still_changed.contains(&change.path));
-    (!standing.files_changed.is_empty() || iteration.files_changed.is_empty()).then_some(standing)
-}
-
-fn push_section(text: &mut String, title: &str, words: &str) {
-    if !words.is_empty() {
-        write!(text, "\n{title}:\n\n{}", fenced(words)).expect("writing to a String cannot fail");
-    }
-}
-
-fn push_list(text: &mut String, title: &str, lines: &str) {
-    if !lines.is_empty() {
-        write!(text, "\n{title}:\n\n{lines}").expect("writing to a String cannot fail");
-    }
+    let mut remaining = iteration.clone();
+    remaining.files_changed.retain(|path| still_changed.contains(path));
+    remaining.facts.changes.retain(|change| still_changed.contains(&change.path));
+    (!remaining.files_changed.is_empty() || iteration.files_changed.is_empty()).then_some(remaining)
 }
 
 /// Returns the last `most` characters, after an ellipsis if there are more.
@@ -371,7 +328,8 @@ fn without_repeats(text: &str) -> String {
 mod tests {
     use super::super::samples::iteration;
     use super::*;
-    use crate::record::{CommandRun, Exits, Failing, FileChange};
+    use crate::progress::{ExcerptMode, Progress, SelectionSettings};
+    use crate::record::{CommandRun, Exits, Failing, FileChange, SessionId, Strategy, Task};
 
     fn attempt(number: u32, cause: &str) -> Iteration {
         Iteration {
@@ -389,33 +347,25 @@ mod tests {
         iteration.files_changed.iter().chain(changes).cloned().collect()
     }
 
-    fn last_of(past: &[Iteration], session: Option<&SessionId>) -> LastAttempt {
-        last_attempt(past, "T004", &Names::new(past, session), (20, &[]), false, all_changed)
+    fn text_in(past: &[Iteration], session: Option<&SessionId>) -> String {
+        described(past, session, false, all_changed)
+    }
+
+    fn described(
+        past: &[Iteration],
+        session: Option<&SessionId>,
+        is_taken_back: bool,
+        still_changed: impl Fn(&Iteration) -> HashSet<String>,
+    ) -> String {
+        let task = Task { name: "T004".to_owned(), id: None, text: String::new(), phase: None, story: None };
+        let settings = SelectionSettings { has_last_attempt: true, final_message_chars: 20, learnings: 0 };
+        let progress = Progress::new(Strategy::SystemCaptured, 0, 0, ExcerptMode::Excerpt);
+        let selection = Selection::new(past, &task, session, &progress, settings);
+        last_attempt(&selection, is_taken_back, still_changed) + &selection.other_attempts(None)
     }
 
     fn text_of(past: &[Iteration]) -> String {
-        let session = past.last().map(|last| last.session.clone());
-        last_of(past, session.as_ref()).text(|_, _| false)
-    }
-
-    #[test]
-    fn an_attempt_before_the_last_is_told_once_and_its_cause_with_the_newest_that_had_it() {
-        let tried = |number: u32, cause: &str| Iteration {
-            approaches: vec![format!("way {number}")],
-            ..attempt(number, cause)
-        };
-        let past = [tried(1, "y"), tried(2, "x"), tried(3, "y"), tried(4, "x")];
-        let found = last_of(&past, Some(&past[3].session));
-        let lines = [
-            "- Iteration 3 (attempt 3) failed: y; tried: way 3\n",
-            "- Iteration 2 (attempt 2) failed in the same way as #4; tried: way 2\n",
-            "- Iteration 1 (attempt 1) failed in the same way as #3; tried: way 1\n",
-        ];
-        let all = found.text(|_, _| false);
-        assert!(all.ends_with(&lines.concat()), "{all}");
-        let some = found.text(|(_, number), _| *number > 1);
-        assert!(some.ends_with(&format!("newest first:\n\n{}", lines[2])), "{some}");
-        assert!(!found.text(|_, _| true).contains("Other attempts"));
+        text_in(past, past.last().map(|last| &last.session))
     }
 
     #[test]
@@ -431,8 +381,7 @@ mod tests {
             let still_changed = |iteration: &Iteration| {
                 all_changed(iteration).into_iter().filter(|path| differing.contains(path)).collect()
             };
-            let text = last_attempt(&past, "T004", &Names::default(), (20, &[]), false, still_changed)
-                .text(|_, _| false);
+            let text = described(&past, None, false, still_changed);
             assert!(text.contains(expected) && !text.contains(gone), "{text}");
         }
     }
@@ -528,8 +477,7 @@ mod tests {
         let text = text_of(&[of(Some(1), None), skip]);
         assert!(text.contains("Files that it changed (taken back since):\n"), "{text}");
         let past = [of(Some(1), None)];
-        let text = last_attempt(&past, "T004", &Names::new(&past, None), (20, &[]), true, all_changed)
-            .text(|_, _| false);
+        let text = described(&past, None, true, all_changed);
         assert!(text.contains("(taken back since)") && text.contains("A is 20"), "{text}");
         let mut cut = of(Some(1), None);
         cut.facts.excerpt = "a\n…\nb".to_owned();
@@ -567,7 +515,7 @@ mod tests {
     fn a_first_attempt_and_one_after_a_success_have_none_before_them() {
         assert_eq!(text_of(&[]), "");
         let other = Iteration { task: Some("T003".to_owned()), ..attempt(1, "x") };
-        assert_eq!(last_of(&[other], None).text(|_, _| false), "");
+        assert_eq!(text_in(&[other], None), "");
         let done = Iteration {
             outcome: Outcome::Success,
             closed: vec!["T004".to_owned()],
@@ -581,7 +529,7 @@ mod tests {
 
     #[test]
     fn an_attempt_of_another_session_and_one_that_did_another_task_say_so() {
-        let text = last_of(&[attempt(1, "x")], None).text(|_, _| false);
+        let text = text_in(&[attempt(1, "x")], None);
         assert!(text.starts_with("**Earlier sessions**: A is 2026"), "{text}");
         assert!(text.contains("\n\nIteration A1 (attempt 1) failed: x\n"), "{text}");
         assert_eq!(text.matches("2026").count(), 1, "{text}");
@@ -611,7 +559,7 @@ mod tests {
         past[13].facts.final_message = "```\n# Rules".to_owned();
         let text = text_of(&past);
         assert!(
-            text.contains("- and 3 more in 1 folder\n") && text.matches("- Iteration").count() == MAX_OTHERS,
+            text.contains("- and 3 more in 1 folder\n") && text.matches("- Iteration").count() == 10,
             "{text}"
         );
         assert!(!text.lines().any(|line| line.starts_with("## ")), "{text}");

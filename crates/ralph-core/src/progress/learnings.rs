@@ -16,11 +16,11 @@ const MIN_WORD_CHARS: usize = 4;
 
 /// Returns at most `max_lines` of what was learned and decided in `past` (oldest first), one line each: what shares words with `task`
 /// comes before the rest, and what is newer before what is older. Equal ones are given once, and those of failed attempts that no
-/// success repeated say so.
-pub fn learnings(past: &[Iteration], task: &Task, max_lines: usize) -> Vec<String> {
+/// success repeated say so. Each has the form of [`same`] before it.
+pub(super) fn learnings(past: &[Iteration], task: &Task, max_lines: usize) -> Vec<(String, String)> {
     let of_task = words(&task.text);
     let mut seen = HashSet::new();
-    let mut items: Vec<(usize, String)> = Vec::new();
+    let mut items = Vec::new();
     let proven = proven(past);
     for iteration in past.iter().rev() {
         let learnings = iteration.learnings.iter().map(|text| ("", text));
@@ -29,7 +29,7 @@ pub fn learnings(past: &[Iteration], task: &Task, max_lines: usize) -> Vec<Strin
             let text = one_line(text);
             let key = same(&text);
             let is_proven = proven.contains(&key);
-            if text.is_empty() || !seen.insert(key) {
+            if text.is_empty() || !seen.insert(key.clone()) {
                 continue;
             }
             let shared = words(&text).intersection(&of_task).count();
@@ -37,7 +37,7 @@ pub fn learnings(past: &[Iteration], task: &Task, max_lines: usize) -> Vec<Strin
                 [iteration.task.as_deref().map(one_line), (!is_proven).then(|| FROM_A_FAILURE.to_owned())];
             let of = of.into_iter().flatten().collect::<Vec<_>>().join(", ");
             let of = if of.is_empty() { of } else { format!(" ({of})") };
-            items.push((shared, format!("{label}{}{of}", cut(&text, MAX_LINE_CHARS))));
+            items.push((shared, (key, format!("{label}{}{of}", cut(&text, MAX_LINE_CHARS)))));
         }
     }
     // Sorting keeps the newer before the older.
@@ -51,19 +51,9 @@ pub(super) fn proven(past: &[Iteration]) -> HashSet<String> {
     successes.flat_map(|one| one.learnings.iter().chain(&one.decisions)).map(|text| same(text)).collect()
 }
 
-/// Returns a final message without the items of its lists that the prompt has under `learned`, and without the labels of
+/// Returns a final message without the items of its lists that are `learned`, in the form of [`same`], and without the labels of
 /// lists of which nothing is left.
-pub(super) fn without_learned(message: &str, learned: &[String]) -> String {
-    let learned: HashSet<String> = learned
-        .iter()
-        .map(|line| {
-            let bare = line
-                .rsplit_once(" (")
-                .filter(|_| line.ends_with(')'))
-                .map_or(line.as_str(), |(bare, _)| bare);
-            same(bare.strip_prefix("Decided: ").unwrap_or(bare))
-        })
-        .collect();
+pub(super) fn without_learned(message: &str, learned: &HashSet<String>) -> String {
     let item = |line: &str| line.trim_start().strip_prefix(['-', '*', '+']).map(same);
     let is_told = |line: &str| item(line).is_some_and(|item| learned.contains(&item));
     if !message.lines().any(is_told) {
@@ -113,8 +103,7 @@ mod tests {
 
     #[test]
     fn a_message_loses_what_the_prompt_lists_as_learned_and_nothing_else() {
-        let learned = ["Ports begin at 6000 (T001, from an attempt that failed)", "Decided: sqlite (T001)"];
-        let learned = learned.map(str::to_owned);
+        let learned = ["ports begin at 6000", "sqlite"].map(str::to_owned).into();
         for (message, expected) in [
             ("I did it.\n\nLearnings:\n- ports begin at 6000.\n\nDecisions:\n- sqlite\n", "I did it."),
             ("**Learnings**:\n- Ports begin at 6000\n- use tabs\nDone.", "**Learnings**:\n- use tabs\nDone."),
@@ -149,9 +138,12 @@ mod tests {
             "use tabs (T002)",
             "Decided: JSON, for its readers (T002)",
         ];
-        assert_eq!(learnings(&past, &task, 12), expected);
-        assert_eq!(learnings(&past, &task, 2), expected[..2]);
-        assert!(learnings(&past, &task, 0).is_empty());
+        let lines = |past: &[Iteration], most| -> Vec<String> {
+            learnings(past, &task, most).into_iter().map(|(_, line)| line).collect()
+        };
+        assert_eq!(lines(&past, 12), expected);
+        assert_eq!(lines(&past, 2), expected[..2]);
+        assert!(lines(&past, 0).is_empty());
         let failed = |iteration: &Iteration| Iteration { outcome: Outcome::Failure, ..iteration.clone() };
         let failed_last =
             [past[0].clone(), failed(&learned("T002", &["Use tabs", "Port 80 is free"], &["YAML"]))];
@@ -161,6 +153,6 @@ mod tests {
             "Port 80 is free (T002, from an attempt that failed)",
             "Decided: YAML (T002, from an attempt that failed)",
         ];
-        assert_eq!(learnings(&failed_last, &task, 12), expected);
+        assert_eq!(lines(&failed_last, 12), expected);
     }
 }

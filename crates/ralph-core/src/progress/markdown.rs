@@ -1,5 +1,7 @@
 //! Putting foreign text into Markdown so that it cannot break out.
 
+use std::fmt::Write as _;
+
 /// `text` between fences that are longer than any run of backticks in it. Ends in a line end.
 pub fn fenced(text: &str) -> String {
     let fence = "`".repeat(longest_run(text).max(2) + 1);
@@ -29,6 +31,20 @@ pub(super) fn cut(text: &str, max_chars: usize) -> String {
     match line.char_indices().nth(max_chars) {
         Some((end, _)) => format!("{}…", &line[..end]),
         None => line,
+    }
+}
+
+/// Appends a text between fences below its title, if there is one.
+pub(super) fn push_section(text: &mut String, title: &str, words: &str) {
+    if !words.is_empty() {
+        write!(text, "\n{title}:\n\n{}", fenced(words)).expect("writing to a String cannot fail");
+    }
+}
+
+/// Appends the lines of a list below its title, if there are any.
+pub(super) fn push_list(text: &mut String, title: &str, lines: &str) {
+    if !lines.is_empty() {
+        write!(text, "\n{title}:\n\n{lines}").expect("writing to a String cannot fail");
     }
 }
 

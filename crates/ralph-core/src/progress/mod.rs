@@ -3,6 +3,7 @@
 mod attempts;
 pub mod capture;
 pub mod cause;
+mod choosing;
 pub mod historical;
 mod learnings;
 mod markdown;
@@ -11,6 +12,7 @@ pub mod nothing_done;
 pub mod progress_txt;
 #[cfg(test)]
 mod samples;
+mod selection;
 mod strategy;
 mod wording;
 
@@ -18,11 +20,12 @@ use failure_excerpt::{Cut, Examination, Output, blind_tail, examine, tails};
 
 use crate::record::{Exit, Outcome, SessionId, Summarized, TaskName};
 
-pub use attempts::{LastAttempt, last_attempt};
-pub use learnings::learnings;
+pub use attempts::last_attempt;
+pub use choosing::SelectionSettings;
 pub use markdown::fenced;
 pub use names::Names;
-pub use strategy::{Elsewhere, Progress, question};
+pub use selection::Selection;
+pub use strategy::{Progress, question};
 pub use wording::{first_sentence, statements};
 
 /// The facts of an iteration under the names of the structured log.
@@ -108,7 +111,7 @@ impl IterationContext {
     ) -> String {
         match (examined.filter(|_| !self.passed()), choice) {
             (Some(examined), ExcerptMode::Excerpt) => examined.excerpt(max_chars),
-            (Some(_), ExcerptMode::BlindTail) => self.tail(max_chars),
+            (Some(_), ExcerptMode::BlindTail) => blind_tail(&self.stdout, &self.stderr, self.cut, max_chars),
             (None, _) => {
                 let (words, stderr) = self.words(max_chars);
                 let parts: Vec<String> =
@@ -134,9 +137,5 @@ impl IterationContext {
             return tails(&self.final_message, "", Cut::default(), max_chars);
         }
         tails(&self.stdout, &self.stderr, self.cut, max_chars)
-    }
-
-    fn tail(&self, max_chars: usize) -> String {
-        blind_tail(&self.stdout, &self.stderr, self.cut, max_chars)
     }
 }

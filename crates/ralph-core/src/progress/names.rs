@@ -27,6 +27,11 @@ impl Names {
         Self { own: own.cloned(), others }
     }
 
+    /// Returns the session that the prompt is of.
+    pub(super) fn own(&self) -> Option<&SessionId> {
+        self.own.as_ref()
+    }
+
     /// Returns the letter of another session.
     pub(super) fn letter(&self, session: &SessionId) -> Option<String> {
         self.others.iter().position(|other| other == session).map(letter)
@@ -65,12 +70,12 @@ impl Names {
         }
     }
 
-    /// Returns a heading for the other sessions that `text` names iterations of, but for those that `told` has it for. Empty if
-    /// there are none.
-    pub fn heading(&self, text: &str, told: &str) -> String {
+    /// Returns a heading for the other sessions that `text` names iterations of, but for those that the text `before` it has it for. Empty
+    /// if there are none.
+    pub(super) fn heading(&self, text: &str, before: &str) -> String {
         let sessions = self.others.iter().enumerate().map(|(place, session)| (letter(place), session));
-        let new =
-            sessions.filter(|(letter, session)| names_one(text, letter) && !told.contains(session.as_str()));
+        let new = sessions
+            .filter(|(letter, session)| names_one(text, letter) && !before.contains(session.as_str()));
         let new: Vec<(String, &SessionId)> = new.collect();
         let Some((first, _)) = new.first() else { return String::new() };
         let sessions: Vec<String> =

@@ -10,13 +10,14 @@ use super::attempts::{changed_files, failed_commands};
 use super::learnings::without_learned;
 use super::markdown::{code, fenced, one_line};
 use super::names::Names;
+use super::selection::Selection;
 use super::{Entry, ExcerptMode, IterationContext};
 use crate::record::{
-    Facts, MAX_LISTED_FILES, SessionId, Strategy, Summarized, TaskName, join_files, listed_files,
+    Facts, MAX_LISTED_FILES, SessionId, Strategy, Summarized, Task, join_files, listed_files,
 };
 
-/// Length, in bytes, from which on a line with a cause is longer than a reference to it.
-const MIN_CAUSE_BYTES: usize = 40;
+/// Length, in bytes, from which on a cause is much longer than a reference to it.
+const MIN_CAUSE_BYTES: usize = 28;
 
 /// Longest output that a summary is asked of, in characters.
 const OUTPUT_CHARS: usize = 4000;
@@ -59,23 +60,14 @@ pub struct Progress {
 /// An iteration, as a prompt may show it.
 #[derive(Debug, Clone)]
 struct Block {
-    task: Option<TaskName>,
-    attempt: Option<u32>,
-    session: Option<SessionId>,
-    iteration: u32,
-    outcome: String,
-    cause: String,
-    /// The files that it changed, and how the validation ended.
-    facts: String,
-    /// What the validation printed. A newer block may have the same.
-    output: String,
+    /// Without its streams.
+    context: IterationContext,
+    /// What is shown of the output; `None` of a success.
+    output: Option<String>,
     /// What the agent said last.
     words: String,
     /// Always shown: the last attempt does not have it.
     stderr: String,
-    summary: Option<Summarized>,
-    /// The same as JSON.
-    entry: Entry,
 }
 
 impl Progress {
@@ -84,56 +76,69 @@ impl Progress {
     }
 
     /// Takes in an iteration, whether it passed or failed.
-    pub fn record(&mut self, context: &IterationContext) {
-        self.blocks.push_back(self.block(context));
+    pub fn record(&mut self, mut context: IterationContext) {
+        let has_failed = !context.exit.is_success();
+        let output = has_failed.then(|| context.summarize_output(self.choice, self.max_chars));
+        let (words, stderr) =
+            if self.max_chars == 0 { Default::default() } else { context.words(self.max_chars) };
+        (context.stdout, context.stderr) = Default::default();
+        self.blocks.push_back(Block { context, output, words, stderr });
         while self.blocks.len() > self.max_entries {
             self.blocks.pop_front();
         }
     }
 
-    /// Returns the text for a prompt. Empty if nothing was recorded.
+    /// Returns the text for a prompt. Empty if nothing was recorded. Sessions that `before` names are not named again.
     ///
-    /// What is of other tasks than `task` comes last and says so.
-    pub fn text(&self, task: Option<&str>, elsewhere: &Elsewhere<'_>) -> String {
+    /// What is of other tasks than that of the selection comes last and says so.
+    pub fn text(&self, selection: &Selection<'_>, before: &str) -> String {
         if self.is_empty() {
             return String::new();
         }
         let text = match self.strategy {
-            Strategy::SystemCaptured => self.markdown(task, elsewhere, false),
-            Strategy::LlmSummarized => self.markdown(task, elsewhere, true),
+            Strategy::SystemCaptured => self.markdown(selection, false),
+            Strategy::LlmSummarized => self.markdown(selection, true),
             Strategy::Hybrid => format!(
                 "## Summary\n{}\n\n## Raw Output\n{}",
-                self.markdown(task, elsewhere, true),
-                self.markdown(task, elsewhere, false)
+                self.markdown(selection, true),
+                self.markdown(selection, false)
             ),
-            Strategy::StructuredLog => return self.json(task, elsewhere),
+            Strategy::StructuredLog => return self.json(selection, before),
         };
-        elsewhere.names.heading(&text, elsewhere.last_attempt) + &text
+        selection.names.heading(&text, before) + &text
     }
 
-    fn json(&self, task: Option<&str>, elsewhere: &Elsewhere<'_>) -> String {
+    /// Returns its iterations, each with its session, if that is another one than the prompt's, its number, and what the text has of
+    /// its agent's words.
+    pub(super) fn words(&self) -> impl Iterator<Item = (Option<&SessionId>, u32, String)> {
+        self.blocks.iter().map(|block| {
+            let is_summarized = matches!(self.strategy, Strategy::LlmSummarized | Strategy::Hybrid);
+            let summary = block.summary().filter(|_| is_summarized).unwrap_or_default();
+            let is_raw = summary.is_empty() || self.strategy == Strategy::Hybrid;
+            let words = if is_raw { block.words.as_str() } else { "" };
+            (block.context.session.as_ref(), block.context.iteration, format!("{summary}\n{words}"))
+        })
+    }
+
+    fn json(&self, selection: &Selection<'_>, before: &str) -> String {
         let mut seen = HashSet::new();
-        let entries = self.own_task_first(task).map(|(is_other, block)| {
-            let mut entry = block.entry.clone();
+        let entries = self.own_task_first(selection.task).map(|(is_other, block)| {
+            let mut entry = block.entry();
             if is_other {
                 entry.insert("is_other_task".to_owned(), json!(true));
             }
-            // The id of a session stands once in a prompt.
-            if let Some((id, letter)) =
-                block.session.as_ref().and_then(|id| Some((id, elsewhere.names.letter(id)?)))
-            {
-                let is_named = elsewhere.last_attempt.contains(id.as_str()) || !seen.insert(id);
+            // The id of a session is in a prompt once.
+            let session = block.context.session.as_ref();
+            if let Some((id, letter)) = session.and_then(|id| Some((id, selection.names.letter(id)?))) {
+                let is_named = before.contains(id.as_str()) || !seen.insert(id);
                 let name = if is_named { letter } else { format!("{letter} is {id}") };
                 entry.insert("session".to_owned(), json!(name));
             }
-            if elsewhere.shows(block) {
+            if block.is_last(selection) {
                 entry.retain(|name, _| !["cause", "error_summary", "final_message"].contains(&name.as_str()));
                 entry.insert("rest".to_owned(), json!("see the last attempt at this task"));
-            } else if !block.words.is_empty() && entry.contains_key("final_message") {
-                entry.insert(
-                    "final_message".to_owned(),
-                    json!(without_learned(&block.words, elsewhere.learned)),
-                );
+            } else if let Some(message) = entry.get_mut("final_message") {
+                *message = json!(without_learned(&block.words, &selection.learned));
             }
             entry
         });
@@ -143,7 +148,7 @@ impl Progress {
 
     /// Returns what it remembers as the structured log has it, oldest first.
     pub fn entries(&self) -> Vec<Entry> {
-        self.blocks.iter().map(|block| block.entry.clone()).collect()
+        self.blocks.iter().map(Block::entry).collect()
     }
 
     /// Forgets everything.
@@ -160,118 +165,75 @@ impl Progress {
         self.blocks.is_empty()
     }
 
-    fn block(&self, context: &IterationContext) -> Block {
-        let most = self.max_chars;
-        let (words, stderr) = if most == 0 { Default::default() } else { context.words(most) };
-        let has_failed = context.validation_command.is_some() && !context.passed() && most > 0;
-        let excerpt = has_failed.then(|| context.summarize_output(self.choice, most));
-        let left_open = if context.is_left_open { " (of other tasks; this one was left open)" } else { "" };
-        let outcome = context.task.as_ref().map(|_| format!("**Outcome:** {}{left_open}\n", context.outcome));
-        let cause = context.cause.as_ref().map(|cause| format!("**Cause:** {}\n", one_line(cause)));
-        Block {
-            task: context.task.clone(),
-            attempt: context.attempt,
-            session: context.session.clone(),
-            iteration: context.iteration,
-            outcome: outcome.unwrap_or_default(),
-            cause: cause.unwrap_or_default(),
-            facts: facts(context),
-            output: excerpt.map(|excerpt| format!("**Output:**\n{}", fenced(&excerpt))).unwrap_or_default(),
-            words,
-            stderr: titled("Stderr of the agent", &stderr),
-            summary: context.summary.clone(),
-            entry: self.entry(context),
-        }
-    }
-
-    fn entry(&self, context: &IterationContext) -> Entry {
-        let session = context.session.as_ref().map(|session| ("session", json!(session)));
-        let task = context.task.as_ref().map(|task| {
-            [
-                ("task", json!(task)),
-                ("attempt", json!(context.attempt)),
-                ("outcome", json!(context.outcome)),
-                ("cause", json!(context.cause)),
-            ]
-        });
-        let (named, more) = listed_files(&context.files_changed, MAX_LISTED_FILES);
-        // A validation that passed has no error to sum up.
-        let is_error = context.exit.code != 0;
-        let summary = is_error.then(|| context.summarize_output(self.choice, self.max_chars));
-        let has_message = !context.final_message.is_empty() && self.max_chars > 0;
-        let message = has_message.then(|| ("final_message", json!(context.words(self.max_chars).0)));
-        let fields = session.into_iter().chain([("iteration", json!(context.iteration))]);
-        let fields = fields.chain(task.into_iter().flatten()).chain([
-            ("exit_code", json!(context.exit.code)),
-            ("duration_ms", json!(context.duration_ms)),
-            ("files_changed", json!([named, more.as_slice()].concat())),
-            ("error_summary", json!(summary)),
-        ]);
-        fields.chain(message).map(|(name, value)| (name.to_owned(), value)).collect()
-    }
-
     /// Returns the blocks of the prompt's task, then those of other tasks. The flag is true for the latter.
     fn own_task_first<'a>(
         &'a self,
-        task: Option<&'a str>,
+        task: Option<&Task>,
     ) -> impl Iterator<Item = (bool, &'a Block)> + use<'a> {
-        let blocks = self.blocks.iter().map(move |block| {
-            let other = block.task.as_deref().filter(|other| task.is_some_and(|task| task != *other));
-            (other.is_some(), block)
-        });
-        blocks.clone().filter(|(is_other, _)| !is_other).chain(blocks.filter(|(is_other, _)| *is_other))
+        let is_other = |block: &Block| {
+            let of = block.context.task.as_ref();
+            of.is_some_and(|of| task.is_some_and(|task| task.name != *of))
+        };
+        let (others, own): (Vec<&Block>, Vec<&Block>) = self.blocks.iter().partition(|block| is_other(block));
+        let own = own.into_iter().map(|block| (false, block));
+        own.chain(others.into_iter().map(|block| (true, block)))
     }
 
     /// Returns the blocks as Markdown, with summaries in place of outputs where there are any. A block says if it is about another
     /// task, and points to the last attempt for what the prompt shows there, and to a newer block for an output that is the same.
-    fn markdown(&self, task: Option<&str>, elsewhere: &Elsewhere<'_>, is_summarized: bool) -> String {
+    fn markdown(&self, selection: &Selection<'_>, is_summarized: bool) -> String {
         let mut text = String::new();
-        for (is_other, block) in self.own_task_first(task) {
-            text.push_str(&format!("## Iteration {}\n", block.number(&elsewhere.names)));
-            if let Some(task) = &block.task {
+        for (is_other, block) in self.own_task_first(selection.task) {
+            let context = &block.context;
+            let number = |block: &Block| block.number(&selection.names);
+            text.push_str(&format!("## Iteration {}\n", number(block)));
+            if let Some(task) = &context.task {
                 let attempt =
-                    block.attempt.map(|attempt| format!(" (attempt {attempt})")).unwrap_or_default();
+                    context.attempt.map(|attempt| format!(" (attempt {attempt})")).unwrap_or_default();
                 let other = if is_other { ", another task" } else { "" };
-                text.push_str(&format!("**Task:** {}{attempt}{other}\n", one_line(task)));
+                let left_open =
+                    if context.is_left_open { " (of other tasks; this one was left open)" } else { "" };
+                let task = one_line(task);
+                text.push_str(&format!("**Task:** {task}{attempt}{other}\n"));
+                text.push_str(&format!("**Outcome:** {}{left_open}\n", context.outcome));
             }
-            text.push_str(&block.outcome);
-            let mut newer = self.blocks.iter().rev().take_while(|newer| !std::ptr::eq(*newer, block));
-            match newer.find(|newer| newer.cause == block.cause).map(|newer| newer.number(&elsewhere.names)) {
-                // The last attempt says it.
-                _ if elsewhere.shows(block) => {}
-                Some(newer) if block.cause.len() > MIN_CAUSE_BYTES => {
-                    text.push_str(&format!("**Cause:** the same as in #{newer}\n"));
+            let is_last = block.is_last(selection);
+            // The last attempt says its own.
+            if let Some(cause) = context.cause.as_ref().filter(|_| !is_last) {
+                let mut newer = self.blocks.iter().rev().take_while(|newer| !std::ptr::eq(*newer, block));
+                match newer.find(|newer| newer.context.cause.as_ref() == Some(cause)) {
+                    Some(newer) if cause.len() > MIN_CAUSE_BYTES => {
+                        text.push_str(&format!("**Cause:** the same as in #{}\n", number(newer)));
+                    }
+                    _ => text.push_str(&format!("**Cause:** {}\n", one_line(cause))),
                 }
-                _ => text.push_str(&block.cause),
             }
-            if let (true, Some(Summarized::Text(summary))) = (is_summarized, &block.summary) {
+            if let Some(summary) = block.summary().filter(|_| is_summarized) {
                 let summary: String = clean(summary).trim().chars().take(self.max_chars).collect();
                 // As a quotation, so that no heading and no fence of it reaches beyond it.
                 text.extend(summary.lines().map(|line| format!("> {line}\n")));
             } else {
-                if let (true, Some(Summarized::Failed(reason))) = (is_summarized, &block.summary) {
+                if let (true, Some(Summarized::Failed(reason))) = (is_summarized, &context.summary) {
                     text.push_str(&format!("(no summary: {})\n", one_line(reason)));
                 }
-                if elsewhere.shows(block) {
+                if is_last {
                     text.push_str("(For the rest see the last attempt at this task.)\n");
                 } else {
-                    text.push_str(&block.facts);
-                    let mut shown = self.blocks.iter().rev().filter(|other| {
-                        !(is_summarized && matches!(other.summary, Some(Summarized::Text(_))))
-                    });
-                    match shown.find(|other| other.output == block.output) {
-                        Some(newer) if !block.output.is_empty() && !std::ptr::eq(newer, block) => {
-                            let name = newer.number(&elsewhere.names);
-                            text.push_str(&format!("**Output:** the same as in #{name}\n"));
+                    text.push_str(&facts(context));
+                    let mut shown =
+                        self.blocks.iter().rev().filter(|other| !is_summarized || other.summary().is_none());
+                    if let Some(output) = block.validation_output().filter(|_| self.max_chars > 0) {
+                        match shown.find(|other| other.validation_output() == Some(output)) {
+                            Some(newer) if !std::ptr::eq(newer, block) => {
+                                text.push_str(&format!("**Output:** the same as in #{}\n", number(newer)));
+                            }
+                            _ => text.push_str(&format!("**Output:**\n{}", fenced(output))),
                         }
-                        _ => text.push_str(&block.output),
                     }
-                    text.push_str(&titled(
-                        "Final message",
-                        &without_learned(&block.words, elsewhere.learned),
-                    ));
+                    let words = without_learned(&block.words, &selection.learned);
+                    text.push_str(&titled("Final message", &words));
                 }
-                text.push_str(&block.stderr);
+                text.push_str(&titled("Stderr of the agent", &block.stderr));
             }
             text.push('\n');
         }
@@ -286,26 +248,53 @@ fn titled(title: &str, text: &str) -> String {
 impl Block {
     /// Returns its number, as the prompt names it.
     fn number(&self, names: &Names) -> String {
-        let other = self.session.as_ref().map(|session| names.number(session, self.iteration));
-        other.unwrap_or_else(|| self.iteration.to_string())
+        let other =
+            self.context.session.as_ref().map(|session| names.number(session, self.context.iteration));
+        other.unwrap_or_else(|| self.context.iteration.to_string())
     }
-}
 
-/// What a prompt says beside its progress.
-#[derive(Debug, Clone, Default)]
-pub struct Elsewhere<'a> {
-    pub names: Names,
-    /// Its text about the last attempt at its task.
-    pub last_attempt: &'a str,
-    /// The iteration that it shows there: its session, if that is another one, and its number.
-    pub shown: Option<(Option<&'a SessionId>, u32)>,
-    /// What it has of learnings and decisions.
-    pub learned: &'a [String],
-}
+    /// Returns true if the prompt describes it as the last attempt.
+    fn is_last(&self, selection: &Selection<'_>) -> bool {
+        let session = self.context.session.as_ref().or(selection.names.own());
+        session.is_some_and(|session| selection.points_to_last(session, self.context.iteration))
+    }
 
-impl Elsewhere<'_> {
-    fn shows(&self, block: &Block) -> bool {
-        self.shown == Some((block.session.as_ref(), block.iteration))
+    fn summary(&self) -> Option<&str> {
+        match &self.context.summary {
+            Some(Summarized::Text(text)) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// Returns what a validation printed that failed: the words of an agent are shown by themselves.
+    fn validation_output(&self) -> Option<&str> {
+        self.output.as_deref().filter(|_| self.context.validation_command.is_some())
+    }
+
+    fn entry(&self) -> Entry {
+        let context = &self.context;
+        let session = context.session.as_ref().map(|session| ("session", json!(session)));
+        let task = context.task.as_ref().map(|task| {
+            [
+                ("task", json!(task)),
+                ("attempt", json!(context.attempt)),
+                ("outcome", json!(context.outcome)),
+                ("cause", json!(context.cause)),
+            ]
+        });
+        let (named, more) = listed_files(&context.files_changed, MAX_LISTED_FILES);
+        // A success has no error to sum up.
+        let summary = (context.exit.code != 0).then_some(&self.output);
+        let has_message = !context.final_message.is_empty() && !self.words.is_empty();
+        let message = has_message.then(|| ("final_message", json!(self.words)));
+        let fields = session.into_iter().chain([("iteration", json!(context.iteration))]);
+        let fields = fields.chain(task.into_iter().flatten()).chain([
+            ("exit_code", json!(context.exit.code)),
+            ("duration_ms", json!(context.duration_ms)),
+            ("files_changed", json!([named, more.as_slice()].concat())),
+            ("error_summary", json!(summary)),
+        ]);
+        fields.chain(message).map(|(name, value)| (name.to_owned(), value)).collect()
     }
 }
 
@@ -334,8 +323,9 @@ mod tests {
     use serde_json::Value;
     use strum::IntoEnumIterator as _;
 
+    use super::super::samples::iteration;
     use super::*;
-    use crate::record::{Exit, ExitReason, Outcome};
+    use crate::record::{Exit, ExitReason, Iteration, Outcome};
 
     fn context(iteration: u32, summary: Option<Summarized>) -> IterationContext {
         IterationContext {
@@ -370,8 +360,8 @@ mod tests {
 
     /// Returns what a prompt has of one iteration.
     fn entry(mut progress: Progress, context: &IterationContext) -> String {
-        progress.record(context);
-        progress.text(None, &Elsewhere::default())
+        progress.record(context.clone());
+        progress.text(&Selection::default(), "")
     }
 
     fn text(words: &str) -> Summarized {
@@ -383,24 +373,21 @@ mod tests {
         for strategy in Strategy::iter() {
             let mut progress = start(strategy, 2, 500);
             assert_eq!(
-                (progress.text(None, &Elsewhere::default()).as_str(), progress.len()),
+                (progress.text(&Selection::default(), "").as_str(), progress.len()),
                 ("", 0),
                 "{strategy:?}"
             );
             for iteration in 1..=3 {
-                progress.record(&context(iteration, Some(text(&format!("summary {iteration}")))));
+                progress.record(context(iteration, Some(text(&format!("summary {iteration}")))));
             }
-            let text = progress.text(None, &Elsewhere::default());
+            let text = progress.text(&Selection::default(), "");
             assert_eq!(progress.len(), 2);
             let has = |number: u32| {
                 text.contains(&format!("number {number}")) || text.contains(&format!("summary {number}"))
             };
             assert_eq!([has(1), has(2), has(3)], [false, true, true], "{text}");
             progress.clear();
-            assert_eq!(
-                (progress.text(None, &Elsewhere::default()).as_str(), progress.is_empty()),
-                ("", true)
-            );
+            assert_eq!((progress.text(&Selection::default(), "").as_str(), progress.is_empty()), ("", true));
         }
     }
 
@@ -437,27 +424,25 @@ mod tests {
         };
         for strategy in Strategy::iter() {
             let mut progress = start(strategy, 5, 500);
-            progress.record(&of(1, "T002"));
-            progress.record(&of(2, "T001"));
-            let text = progress.text(Some("T002"), &Elsewhere::default());
+            progress.record(of(1, "T002"));
+            progress.record(of(2, "T001"));
+            let own = task("T002");
+            let text = progress.text(&Selection::empty(&[], Some(&own), None), "");
             let places = ["T002", "T001"].map(|task| text.find(task).unwrap());
             assert!(places[0] < places[1] && text.contains("no such table"), "{text}");
             let others = if strategy == Strategy::Hybrid { 2 } else { 1 };
             assert_eq!(text.matches("other").count(), others, "{text}");
         }
         let mut progress = captured(5, 500);
-        progress.record(&of(1, "T002"));
+        progress.record(of(1, "T002"));
         let expected = "## Iteration 1\n**Task:** T002 (attempt 2), another task\n**Outcome:** failure\n\
                         **Cause:** no such table\n**Command:** `make test`\n";
-        assert!(
-            progress.text(Some("T001"), &Elsewhere::default()).starts_with(expected),
-            "{}",
-            progress.text(Some("T001"), &Elsewhere::default())
-        );
+        let text = progress.text(&Selection::empty(&[], Some(&task("T001")), None), "");
+        assert!(text.starts_with(expected), "{text}");
     }
 
-    fn shown(session: Option<&SessionId>) -> Elsewhere<'_> {
-        Elsewhere { shown: Some((session, 1)), ..Elsewhere::default() }
+    fn task(name: &str) -> Task {
+        Task { name: name.to_owned(), id: None, text: String::new(), phase: None, story: None }
     }
 
     #[test]
@@ -465,23 +450,29 @@ mod tests {
         let failed = IterationContext { final_message: "words".to_owned(), ..context(1, None) };
         for strategy in [Strategy::SystemCaptured, Strategy::LlmSummarized] {
             let mut progress = start(strategy, 5, 500);
-            progress.record(&failed);
+            progress.record(failed.clone());
             assert!(
-                progress.text(None, &Elsewhere::default()).contains("FAILED number 1\n```\n**Final message")
+                progress.text(&Selection::default(), "").contains("FAILED number 1\n```\n**Final message")
             );
-            let text = progress.text(None, &shown(None));
+            let past = [Iteration { iteration: 1, ..iteration(Outcome::Failure) }];
+            let text_for = |session: &SessionId| {
+                let mut selection = Selection::empty(&past, None, Some(session));
+                (selection.last, selection.final_message_chars) = (Some(0), 1500);
+                progress.text(&selection, "")
+            };
+            let text = text_for(&past[0].session);
             assert_eq!(text, "## Iteration 1\n(For the rest see the last attempt at this task.)\n\n");
             // The same number of another session is another iteration.
             let other = "20260101-000000-00000000".parse().unwrap();
-            assert!(progress.text(None, &shown(Some(&other))).contains("FAILED number 1"));
+            assert!(text_for(&other).contains("FAILED number 1"));
         }
     }
 
     #[test]
     fn the_hybrid_has_summaries_and_raw_output_under_their_headings() {
         let mut progress = start(Strategy::Hybrid, 5, 500);
-        progress.record(&context(1, Some(text("It failed."))));
-        let text = progress.text(None, &Elsewhere::default());
+        progress.record(context(1, Some(text("It failed."))));
+        let text = progress.text(&Selection::default(), "");
         assert!(text.starts_with("## Summary\n## Iteration 1\n> It failed.\n"), "{text}");
         assert!(text.contains("\n\n## Raw Output\n## Iteration 1\n**Command:** `make test`\n"), "{text}");
     }
@@ -512,9 +503,9 @@ mod tests {
     fn an_output_that_came_again_is_shown_where_it_came_last() {
         let mut progress = captured(5, 500);
         for (iteration, output) in [(1, "no table"), (2, "no route"), (3, "no table")] {
-            progress.record(&tested(iteration, 1, output));
+            progress.record(tested(iteration, 1, output));
         }
-        let text = progress.text(None, &Elsewhere::default());
+        let text = progress.text(&Selection::default(), "");
         assert_eq!(text.matches("no table").count(), 1, "{text}");
         let first = text.split("## Iteration 2").next().unwrap();
         assert!(first.ends_with("**Output:** the same as in #3\n\n"), "{first}");
@@ -523,33 +514,28 @@ mod tests {
     #[test]
     fn a_cause_that_came_again_and_a_session_are_named_once() {
         let session: SessionId = "20260101-000000-00000000".parse().unwrap();
-        let past = [crate::record::Iteration {
-            session: session.clone(),
-            ..super::super::samples::iteration(Outcome::Failure)
-        }];
-        let names = Names::new(&past, None);
+        let past = [Iteration { session: session.clone(), ..iteration(Outcome::Failure) }];
         for strategy in [Strategy::SystemCaptured, Strategy::StructuredLog] {
             let mut progress = start(strategy, 5, 500);
             for iteration in 1..=3 {
                 let cause = Some("the database does not answer on any of its ports".to_owned());
-                progress.record(&IterationContext {
+                progress.record(IterationContext {
                     session: Some(session.clone()),
                     cause,
                     final_message: "I looked.\nLearnings:\n- Ports begin at 6000".to_owned(),
                     ..context(iteration, None)
                 });
             }
-            let learned = ["Ports begin at 6000 (T001)".to_owned()];
-            let elsewhere = Elsewhere { names: names.clone(), learned: &learned, ..Elsewhere::default() };
-            let text = progress.text(None, &elsewhere);
+            let mut selection = Selection::empty(&past, None, None);
+            selection.learned.insert("ports begin at 6000".to_owned());
+            let text = progress.text(&selection, "");
             assert_eq!(text.matches("20260101-000000-00000000").count(), 1, "{text}");
             assert!(!text.contains("6000") && text.contains("I looked."), "{text}");
             if strategy == Strategy::SystemCaptured {
                 assert_eq!(text.matches("on any of its ports").count(), 1, "{text}");
                 assert!(text.contains("## Iteration A1\n**Cause:** the same as in #A3\n"), "{text}");
             }
-            let told = Elsewhere { last_attempt: "of 20260101-000000-00000000", ..elsewhere };
-            assert!(!progress.text(None, &told).contains("20260101"));
+            assert!(!progress.text(&selection, "A is 20260101-000000-00000000").contains("20260101"));
         }
     }
 

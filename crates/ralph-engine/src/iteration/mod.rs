@@ -235,7 +235,7 @@ impl Running<'_> {
         if let Some(context) = context {
             // What was cleared while it ran does not concern it.
             self.past.forget_cleared(self.plan)?;
-            self.past.progress.record(&context);
+            self.past.progress.record(context);
         }
         Ok(iteration)
     }

@@ -2,7 +2,6 @@
 //!
 //! Everything is computed from the records of one feature; nothing is kept beside them that could go stale.
 
-mod already_told;
 mod budget;
 mod piece;
 mod pieces;
@@ -15,14 +14,12 @@ use failure_excerpt::clean;
 
 use crate::history::failure_key::FailureKey;
 use crate::progress::learnings::proven;
-use crate::progress::names::Names;
-use crate::progress::tokens;
-use crate::record::{Iteration, SessionId, Task};
+use crate::progress::{Selection, tokens};
+use crate::record::{Iteration, Task};
 
 use budget::{IMPORTANT, within};
 use pieces::Writer;
 
-pub use already_told::AlreadyTold;
 pub use piece::{Piece, Section};
 pub use select::LeftOut;
 pub use settings::{HistorySettings, Mode};
@@ -45,38 +42,29 @@ impl HistoricalContext {
         tokens(&self.text)
     }
 
-    /// Returns true if it tells what happened in an iteration.
-    pub fn tells(&self, iteration: &(SessionId, u32)) -> bool {
-        self.pieces.iter().any(|piece| piece.is_included && piece.iterations.contains(iteration))
+    /// Returns true if it has all that there is to say of an iteration.
+    pub fn tells(&self, iteration: &Iteration) -> bool {
+        let key = (iteration.session.clone(), iteration.iteration);
+        let mut of_it = self.pieces.iter().filter(|piece| piece.iterations.contains(&key)).peekable();
+        of_it.peek().is_some() && of_it.all(|piece| piece.is_included && piece.is_whole)
     }
 }
 
-/// Returns what `past`, the iterations of a feature from the oldest to the newest, has to say about `task`.
-///
-/// Iterations of `session` are called by their number alone. What the prompt has in `told` is left out before anything is
-/// chosen.
-pub fn context(
-    past: &[Iteration],
-    task: &Task,
-    session: Option<&SessionId>,
-    settings: &HistorySettings,
-    told: &AlreadyTold,
-) -> HistoricalContext {
-    if settings.mode == Mode::Off || past.is_empty() {
+/// Returns what the iterations of a selection have to say about its task that it has nowhere else. Sessions that the text `before`
+/// names are not named again.
+pub fn context(selection: &Selection<'_>, settings: &HistorySettings, before: &str) -> HistoricalContext {
+    let past = selection.past;
+    let Some(task) = selection.task.filter(|_| settings.mode != Mode::Off && !past.is_empty()) else {
         return HistoricalContext::default();
-    }
-    let is_told = |place: usize| told.has(&past[place]);
-    let told_failures = (0..past.len()).rev().filter(|&place| is_told(place));
-    let told_failures =
-        told_failures.filter_map(|place| Some((place, FailureKey::of(&past[place])?))).collect();
-    let (names, proven) = (Names::new(past, session), proven(past));
-    let writer = Writer { past, task, settings, told, names, proven, told_failures };
+    };
+    let described = (0..past.len()).rev().filter(|&place| selection.is_described(place));
+    let described = described.filter_map(|place| Some((place, FailureKey::of(&past[place])?))).collect();
+    let writer = Writer { selection, past, task, settings, proven: proven(past), described };
     let is_new = |place, kind| !writer.pieces(&[(place, kind)]).is_empty();
-    let selection = select::select(past, task, settings, is_told, is_new);
-    let chosen = &selection.chosen;
-    let mut pieces = writer.pieces(chosen);
+    let found = select::select(selection, task, settings, is_new);
+    let mut pieces = writer.pieces(&found.chosen);
     let all: String = pieces.iter().map(|piece| piece.text.as_str()).collect();
-    let head = head(chosen.len()) + &writer.names.heading(&all, told.text());
+    let head = head(found.chosen.len()) + &selection.names.heading(&all, before);
     let text = within(&head, &mut pieces, &writer, settings.budget);
     for piece in &mut pieces {
         piece.tokens = tokens(&piece.text);
@@ -84,7 +72,7 @@ pub fn context(
             piece.why.push(NO_ROOM.to_owned());
         }
     }
-    HistoricalContext { text, scanned: chosen.len(), pieces, left_out: writer.left_out(selection.left_out) }
+    HistoricalContext { text, scanned: found.chosen.len(), pieces, left_out: writer.left_out(found.left_out) }
 }
 
 /// Why a piece is not in a prompt that has others.
@@ -110,7 +98,9 @@ pub fn question(context: &HistoricalContext, task: &Task, budget: usize) -> Stri
 
 /// Returns the context with the words of the user's command in place of ours; as much of them as the budget has room
 /// for.
-pub fn summarized(context: HistoricalContext, answer: &str, budget: usize) -> HistoricalContext {
+pub fn summarized(mut context: HistoricalContext, answer: &str, budget: usize) -> HistoricalContext {
+    // How much of the pieces is in the words of another is not known.
+    context.pieces.iter_mut().for_each(|piece| piece.is_whole = false);
     let head = head(context.scanned);
     let answer = clean(answer);
     // As a quotation, so that no heading and no fence of it reaches beyond it.

@@ -45,6 +45,9 @@ pub struct Piece {
     #[serde(skip)]
     pub iterations: Vec<(SessionId, u32)>,
     pub text: String,
+    /// True if it has all that there is to say of them: nothing was shortened or turned off.
+    #[serde(skip)]
+    pub(super) is_whole: bool,
     #[serde(skip)]
     pub(super) shorter: Option<Shorter>,
 }
@@ -72,6 +75,7 @@ impl Piece {
             0 => self.text.clone_from(&shorter.line),
             fitting => self.text = shorter.with(fitting - 1),
         }
+        self.is_whole = false;
         true
     }
 

@@ -7,11 +7,10 @@ use crate::history::failure_key::FailureKey;
 use crate::progress::attempts::failed_commands;
 use crate::progress::learnings::{FROM_A_FAILURE, same};
 use crate::progress::markdown::{code, cut, one_line};
-use crate::progress::names::Names;
+use crate::progress::selection::Selection;
 use crate::progress::wording::{by_result, first_sentence};
 use crate::record::{Claim, Iteration, Outcome, SessionId, Task, listed_files};
 
-use super::already_told::AlreadyTold;
 use super::piece::{Piece, Section, Shorter, push, push_indented, tried};
 use super::select::{Kind, LeftOut, changed_files, is_failure_of};
 use super::settings::{HistorySettings, Mode};
@@ -26,16 +25,15 @@ const MAX_FILES: usize = 8;
 const MAX_LINES: usize = 12;
 
 pub(super) struct Writer<'a> {
+    /// What the prompt has before the history.
+    pub selection: &'a Selection<'a>,
     pub past: &'a [Iteration],
     pub task: &'a Task,
     pub settings: &'a HistorySettings,
-    /// What the prompt says elsewhere.
-    pub told: &'a AlreadyTold,
-    pub names: Names,
     /// What successes learned and decided.
     pub proven: HashSet<String>,
     /// The failures that the prompt describes elsewhere, newest first.
-    pub told_failures: Vec<(usize, FailureKey)>,
+    pub described: Vec<(usize, FailureKey)>,
 }
 
 impl Writer<'_> {
@@ -77,6 +75,8 @@ impl Writer<'_> {
     /// Returns all candidates, most important first.
     pub(super) fn pieces(&self, chosen: &[(usize, Kind)]) -> Vec<Piece> {
         let mut pieces = Vec::new();
+        // The newest are no reason to tell of a failure that has nothing to do with the task.
+        let has_newest = self.settings.is_asked || self.settings.mode == Mode::Full;
         if self.settings.failures {
             let own = chosen.iter().map(|(place, _)| *place).filter(|place| self.is_own_failure(*place));
             for group in self.by_cause(own) {
@@ -86,8 +86,7 @@ impl Writer<'_> {
                 .iter()
                 .filter(|(place, _)| self.past[*place].outcome == Outcome::Failure)
                 .filter(|(place, _)| !self.is_own_failure(*place))
-                // The newest are no reason to tell of a failure that has nothing to do with the task.
-                .filter(|(_, kind)| *kind != Kind::Newest || self.is_all_asked());
+                .filter(|(_, kind)| *kind != Kind::Newest || has_newest);
             let kinds: HashMap<usize, Kind> = others.copied().collect();
             let places = chosen.iter().map(|(place, _)| *place).filter(|place| kinds.contains_key(place));
             for group in self.by_cause(places) {
@@ -106,10 +105,6 @@ impl Writer<'_> {
             pieces.extend(self.decisions(chosen));
         }
         pieces
-    }
-
-    fn is_all_asked(&self) -> bool {
-        self.settings.is_asked || self.settings.mode == Mode::Full
     }
 
     fn is_own_failure(&self, place: usize) -> bool {
@@ -133,7 +128,7 @@ impl Writer<'_> {
     /// `None` if that is nothing.
     fn failure(&self, places: &[usize], kind: Kind) -> Option<Piece> {
         let (told, new): (Vec<usize>, Vec<usize>) =
-            places.iter().copied().partition(|&place| self.told.has(&self.past[place]));
+            places.iter().copied().partition(|&place| self.selection.is_described(place));
         let place = new.first().or(places.first()).copied()?;
         let newest = &self.past[place];
         let named = if new.is_empty() { places } else { &new };
@@ -149,7 +144,7 @@ impl Writer<'_> {
         let mut seen = HashSet::new();
         let lessons = places.iter().flat_map(|&place| &self.past[place].learnings);
         let lessons: Vec<&String> = lessons
-            .filter(|lesson| seen.insert(same(lesson)) && !self.told.says(lesson))
+            .filter(|lesson| seen.insert(same(lesson)) && !self.selection.has_said(lesson))
             .take(MAX_LINES)
             .collect();
         if new.is_empty() && tries.is_empty() && lessons.is_empty() {
@@ -177,15 +172,17 @@ impl Writer<'_> {
         lines.push('\n');
         rest.push('\n');
         let line = format!("**{name}** ({how}): {}\n\n", decisive(newest, MAX_SHORT_LINE_CHARS));
+        let is_whole =
+            self.settings.approaches || new.iter().all(|&place| self.past[place].approaches.is_empty());
         let shorter = Some(Shorter { front, tries, rest, line }).filter(|_| !new.is_empty());
         let iterations = new.iter().map(|&place| self.key(place)).collect();
-        Some(Piece { name, iterations, shorter, ..self.piece(section, place, kind, lines) })
+        Some(Piece { name, iterations, is_whole, shorter, ..self.piece(section, place, kind, lines) })
     }
 
     /// Returns a failure of the same cause that the prompt describes elsewhere, whatever its task.
     fn told_alike(&self, place: usize) -> Option<usize> {
         let key = self.key_if_merged(place)?;
-        self.told_failures.iter().find(|(_, other)| *other == key).map(|(place, _)| *place)
+        self.described.iter().find(|(_, other)| *other == key).map(|(place, _)| *place)
     }
 
     /// Returns the key by which a failure is merged with others, if it is.
@@ -201,9 +198,10 @@ impl Writer<'_> {
         let mut tries = Vec::new();
         for &place in places.iter().filter(|_| self.settings.approaches) {
             let when = if named == [place] { String::new() } else { format!(" in {}", self.name(&[place])) };
-            let is_told = self.told.has(&self.past[place]);
+            let is_told = self.selection.is_described(place);
             let failed = self.past[place].approaches.iter().flat_map(|text| by_result(text).1);
-            let new = failed.filter(|text| seen.insert(same(text)) && !(is_told && self.told.says(text)));
+            let new =
+                failed.filter(|text| seen.insert(same(text)) && !(is_told && self.selection.has_said(text)));
             tries.extend(new.map(|text| (when.clone(), cut(&text, MAX_LINE_CHARS))));
         }
         tries
@@ -226,20 +224,26 @@ impl Writer<'_> {
     fn success(&self, place: usize, kind: Kind) -> Option<Piece> {
         let iteration = &self.past[place];
         let has_failed = iteration.outcome == Outcome::Failure;
+        let is_new = !self.selection.is_described(place);
         let mut lines = String::new();
-        if !has_failed && !self.told.has(iteration) {
+        if !has_failed && is_new {
             let how = first_sentence(&iteration.facts.final_message);
             // In full mode, the whole message follows.
-            if self.settings.mode == Mode::Smart && !how.is_empty() && !self.told.says(&how) {
+            if self.settings.mode == Mode::Smart && !how.is_empty() {
                 push(&mut lines, &format!("How: {}", cut(&how, MAX_LINE_CHARS)));
             }
             push_files(&mut lines, iteration, "Files");
             self.push_words(&mut lines, iteration);
         }
+        // In full mode, that message has it, here or below what failed.
+        let has_message =
+            is_new && self.settings.mode == Mode::Full && (!has_failed || self.settings.failures);
+        let message = if has_message { iteration.facts.final_message.as_str() } else { "" };
+        let is_missing = |text: &str| !self.selection.has_said(text) && !message.contains(text);
         let worked = iteration.approaches.iter().flat_map(|text| by_result(text).0);
-        let worked = worked.filter(|text| self.settings.approaches && !self.told.says(text));
+        let worked = worked.filter(|text| self.settings.approaches && is_missing(text));
         let worked = worked.take(MAX_LINES).map(|text| format!("Worked: {}", cut(&text, MAX_LINE_CHARS)));
-        let useful = iteration.learnings.iter().filter(|text| !has_failed && !self.told.says(text));
+        let useful = iteration.learnings.iter().filter(|text| !has_failed && is_missing(text));
         let useful = useful.take(MAX_LINES).map(|text| format!("Reusable: {}", cut(text, MAX_LINE_CHARS)));
         for line in worked.chain(useful) {
             push(&mut lines, &line);
@@ -264,7 +268,7 @@ impl Writer<'_> {
         let mut pieces = Vec::new();
         for (place, kind) in newest {
             let iteration = &self.past[place];
-            for decision in iteration.decisions.iter().filter(|text| !self.told.says(text)) {
+            for decision in iteration.decisions.iter().filter(|text| !self.selection.has_said(text)) {
                 let key = same(decision);
                 let is_of_failure = iteration.outcome == Outcome::Failure && !self.proven.contains(&key);
                 if pieces.len() < MAX_LINES && seen.insert(key) {
@@ -317,6 +321,7 @@ impl Writer<'_> {
             name: self.name(&[place]),
             iterations: vec![self.key(place)],
             text,
+            is_whole: true,
             shorter: None,
         }
     }
@@ -325,7 +330,7 @@ impl Writer<'_> {
     fn name(&self, places: &[usize]) -> String {
         let mut places = places.to_vec();
         places.sort_unstable();
-        self.names.list(&places.iter().map(|&place| &self.past[place]).collect::<Vec<_>>())
+        self.selection.names.list(&places.iter().map(|&place| &self.past[place]).collect::<Vec<_>>())
     }
 
     /// Returns the task of these failures with its title, or the names of all of them.

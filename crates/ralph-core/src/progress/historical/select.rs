@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::history::failure_key::FailureKey;
+use crate::progress::Selection;
 use crate::progress::attempts::is_like;
 use crate::record::{Iteration, Outcome, Task};
 
@@ -49,7 +50,7 @@ pub enum LeftOut {
     Kind,
     /// There are newer ones of its kind: `history.lookback`.
     Lookback,
-    /// It left nothing that could be told.
+    /// It left nothing that could be said.
     Nothing,
 }
 
@@ -67,28 +68,28 @@ impl LeftOut {
 
 /// Which iterations a history has, and why not the others: places in the past.
 #[derive(Debug, Default)]
-pub(super) struct Selection {
+pub(super) struct Found {
     /// Those of one kind together, and the newest of a kind first.
     pub chosen: Vec<(usize, Kind)>,
     pub left_out: Vec<(usize, LeftOut)>,
 }
 
-/// Returns the iterations in `past` that have to do with `task`; at most `lookback` of a kind.
+/// Returns the iterations that have to do with `task`; at most `lookback` of a kind.
 ///
-/// What the prompt says elsewhere (`is_told`) does not count for that, unless it is `new` all the same: it would take the place
-/// of what is told nowhere.
+/// What other parts of the prompt describe does not count for that, unless it is `new` all the same: it would take the place of
+/// what is in none.
 pub(super) fn select(
-    past: &[Iteration],
+    selection: &Selection<'_>,
     task: &Task,
     settings: &HistorySettings,
-    is_told: impl Fn(usize) -> bool,
     is_new: impl Fn(usize, Kind) -> bool,
-) -> Selection {
+) -> Found {
+    let past = selection.past;
     let most = settings.lookback.unwrap_or(usize::MAX);
     let last = past.iter().rev().find(|iteration| is_failure_of(iteration, &task.name));
     let of_last: HashSet<&str> = last.into_iter().flat_map(files).collect();
     let mut counts: HashMap<Kind, usize> = HashMap::new();
-    let mut selection = Selection::default();
+    let mut found = Found::default();
     let mut age = 0;
     let newest = past.iter().enumerate().rev();
     let ran = newest.filter(|(_, one)| one.is_attempt());
@@ -105,8 +106,8 @@ pub(super) fn select(
         let count = counts.entry(kind).or_default();
         let is_full = *count >= most;
         let has_news = !is_full && is_new(place, kind);
-        if !has_news && is_told(place) {
-            selection.left_out.push((place, LeftOut::Elsewhere));
+        if !has_news && selection.is_described(place) {
+            found.left_out.push((place, LeftOut::Elsewhere));
             // Unless it was asked for, there is no more of what has nothing to do with the task than the newest.
             age += usize::from(!settings.is_asked);
             continue;
@@ -124,14 +125,14 @@ pub(super) fn select(
             LeftOut::Nothing
         } else {
             *count += 1;
-            selection.chosen.push((place, kind));
+            found.chosen.push((place, kind));
             continue;
         };
-        selection.left_out.push((place, why));
+        found.left_out.push((place, why));
     }
     // Sorting keeps the newer before the older.
-    selection.chosen.sort_by_key(|(_, kind)| *kind);
-    selection
+    found.chosen.sort_by_key(|(_, kind)| *kind);
+    found
 }
 
 /// Returns true if the text has the name of the file.

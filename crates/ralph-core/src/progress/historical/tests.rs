@@ -2,7 +2,8 @@ use failure_excerpt::Fingerprint;
 use proptest::prelude::*;
 
 use super::*;
-use crate::record::{Exits, FACTS_VERSION, Facts, Failing, Outcome, Timestamp, samples};
+use crate::progress::learnings::same;
+use crate::record::{Exits, FACTS_VERSION, Facts, Failing, Outcome, SessionId, Timestamp, samples};
 
 fn session(day: u32) -> SessionId {
     format!("202601{day:02}-120000-00000001").parse().unwrap()
@@ -61,7 +62,16 @@ fn smart() -> HistorySettings {
 }
 
 fn recall(past: &[Iteration], settings: &HistorySettings) -> HistoricalContext {
-    context(past, &task("T008"), Some(&session(1)), settings, &AlreadyTold::default())
+    context(&Selection::empty(past, Some(&task("T008")), Some(&session(1))), settings, "")
+}
+
+/// Returns the same where the progress has these iterations, and the prompt has `said`.
+fn recall_beside(past: &[Iteration], described: &[u32], said: &[&str]) -> HistoricalContext {
+    let task = task("T008");
+    let mut selection = Selection::empty(past, Some(&task), Some(&session(1)));
+    selection.in_progress = described.iter().map(|number| (session(1), *number)).collect();
+    selection.said = said.iter().map(|text| same(text)).collect();
+    context(&selection, &smart(), "")
 }
 
 #[test]
@@ -284,16 +294,12 @@ fn what_the_prompt_has_elsewhere_is_left_out() {
     let mut past: Vec<_> = (1..=3).map(|number| failure(number, "T008", "x")).collect();
     past[0].learnings = vec!["The frob needs a knob".to_owned()];
     past[2].decisions = vec!["small steps".to_owned()];
-    let told = |iterations: &[u32], text: &str| {
-        let told = AlreadyTold::new(iterations.iter().map(|number| (session(1), *number)), [text]);
-        context(&past, &task("T008"), Some(&session(1)), &smart(), &told)
-    };
-    let some = told(&[3], "- Iteration 3 (attempt 3) failed: x; tried: way 3\n- small steps (T008)");
+    let some = recall_beside(&past, &[3], &["way 3", "small steps"]);
     assert!(some.text.contains("**#1 and #2** (failed):\n- Tried in #2: way 2\n- Tried in #1: way 1\n- Failed in the same way as #3\n"), "{}", some.text);
     assert!(!some.text.contains("small steps") && !some.text.contains("way 3"), "{}", some.text);
-    assert!(some.tells(&(session(1), 1)) && !some.tells(&(session(1), 3)));
-    let all = "way 1\nway 2\nway 3\n- Decided: small steps (T008)\n- The frob needs a knob (T008)";
-    assert_eq!(told(&[1, 2, 3], all).text, "");
+    assert!(some.tells(&past[0]) && !some.tells(&past[2]));
+    let all = ["way 1", "way 2", "way 3", "Small steps.", "The frob needs a knob"];
+    assert_eq!(recall_beside(&past, &[1, 2, 3], &all).text, "");
 }
 
 #[test]
@@ -336,9 +342,9 @@ fn what_the_prompt_has_elsewhere_takes_no_place_of_what_is_told_nowhere() {
     let causes = ["a1", "b2", "c3", "d4", "e5", "f6", "g7", "h8", "i9"];
     let past: Vec<_> = causes.iter().zip(1..).map(|(cause, number)| failure(number, "T008", cause)).collect();
     let told = |numbers: std::ops::RangeInclusive<u32>| {
-        let ways: String = numbers.clone().map(|number| format!("way {number}\n")).collect();
-        let told = AlreadyTold::new(numbers.map(|number| (session(1), number)), [ways.as_str()]);
-        context(&past, &task("T008"), Some(&session(1)), &smart(), &told)
+        let ways: Vec<String> = numbers.clone().map(|number| format!("way {number}")).collect();
+        let ways: Vec<&str> = ways.iter().map(String::as_str).collect();
+        recall_beside(&past, &numbers.collect::<Vec<_>>(), &ways)
     };
     let some = told(5..=9);
     assert_eq!(some.scanned, 4, "{}", some.text);
@@ -357,8 +363,7 @@ fn equal_failures_are_told_once_whatever_their_task() {
     let text = recall(&past, &smart()).text;
     assert!(text.contains("**#1 to #4** (T004, T005, failed):\n- Tried in #4: way 4\n"), "{text}");
     assert_eq!(text.matches("FAILED t_same").count(), 2, "{text}");
-    let told = AlreadyTold::new([(session(1), 5)], ["- Iteration 5 failed: x; tried: way 5"]);
-    let rest = context(&past[..], &task("T008"), Some(&session(1)), &smart(), &told).text;
+    let rest = recall_beside(&past, &[5], &["way 5"]).text;
     assert!(rest.contains("- Failed in the same way as #5\n") && !rest.contains("FAILED"), "{rest}");
     let twins = [failure(1, "T004", "same"), failure(2, "T005", "sane"), failure(3, "T008", "same")];
     let text = recall(&twins, &smart()).text;

@@ -17,7 +17,7 @@ use counts::ReportCounts;
 
 pub(super) use counts::Counted;
 pub(super) use named::of_lines;
-pub use named::{NamedTest, TestStatus, read_report};
+pub use named::{NamedTest, TestStatus};
 
 /// Maximum number of attempts to find a report that spans lines: each may scan the rest of the text.
 const MAX_DOCUMENTS: usize = 8;
@@ -52,6 +52,17 @@ pub(super) fn read(text: &str) -> (Option<String>, Vec<(&'static str, Counted)>)
         reader.out.push_str(printed);
     }
     (reader.found.then_some(reader.out), reader.counts.finish())
+}
+
+/// Reads the tests of a report in `JUnit`'s form, or in the Common Test Report Format (CTRF). `None` if it is neither, or not whole.
+/// Entities that a document defines itself are not expanded.
+#[must_use]
+pub fn read_report(text: &str) -> Option<Vec<NamedTest>> {
+    let text = text.trim_start_matches('\u{feff}').trim_start();
+    if text.starts_with('<') {
+        return junit::named(text);
+    }
+    named::of_ctrf(&serde_json::from_str(text).ok()?)
 }
 
 /// Returns true if a report may begin in a line.

@@ -3,6 +3,7 @@
 //! A parser only says which event means what. [`Transcript`] has the rules that are the same for all.
 
 mod aider;
+mod background;
 mod claude;
 mod cline;
 mod codex;

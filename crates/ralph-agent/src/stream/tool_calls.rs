@@ -1,16 +1,30 @@
 //! The tool calls of a run.
 
 use std::collections::HashMap;
+use std::sync::LazyLock;
 
 use redact_stream::Redactor;
+use regex::RegexSet;
 use serde_json::Value;
 
+use super::background::Background;
 use super::command_result::ToolResult;
-use super::run_facts::{Background, is_denial};
 use ralph_core::record::{AgentEvent, ToolCall, ToolKind, UNFINISHED_COMMAND, summary};
 
 /// Most tool calls that are listed of one run; the transcript has them all.
 const MAX_TOOL_CALLS: usize = 10_000;
+
+static DENIALS: LazyLock<RegexSet> = LazyLock::new(|| {
+    let rows = include_str!("denied-words.txt").lines().filter(|line| !line.starts_with('#'));
+    RegexSet::new(rows.map(|row| format!("(?i){row}"))).expect("a fixed pattern is valid")
+});
+
+/// Returns true if the result of a call says that it was not permitted.
+fn is_denial(result: &str) -> bool {
+    // What is far behind belongs to something else.
+    let end = result.char_indices().nth(400).map_or(result.len(), |(end, _)| end);
+    DENIALS.is_match(&result[..end])
+}
 
 /// The calls so far, and which of them have no answer yet.
 #[derive(Debug, Default)]
@@ -219,6 +233,34 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn a_call_that_is_not_permitted_is_known_by_the_words_of_each_agent() {
+        for words in [
+            "Claude requested permissions to write to a, but you have not granted it yet.",
+            "Permission to use Bash with command npm test has been denied.",
+            "This command requires approval",
+            "PreToolUse:Write hook error: no writes here",
+            "The user rejected permission to use this specific tool call.",
+            "The user has specified a rule which prevents you from using this specific tool call.",
+            "patch rejected: writing outside of the project; rejected by user approval settings",
+            "Qwen Code requires permission to use \"write_file\", but that permission was declined",
+            "Permission denied and could not request permission from user",
+            "Tool execution denied by policy.",
+            "insufficient permission to proceed. Re-run with --auto medium",
+        ] {
+            assert!(is_denial(words), "{words}");
+        }
+        for words in [
+            "sh: 1: ./check.sh: Permission denied",
+            "EACCES: permission denied, open '/etc/passwd'",
+            "remote: Permission to a/b.git denied to c.",
+            "test rejects a user that is not allowed ... FAILED",
+            "",
+        ] {
+            assert!(!is_denial(words), "{words}");
+        }
+    }
 
     #[test]
     fn the_argument_that_says_most_is_shown() {

@@ -3,9 +3,9 @@
 use redact_stream::Redactor;
 use serde_json::Value;
 
+use super::background::Background;
 use super::command_result::ToolResult;
 use super::failure::class_of;
-use super::run_facts::Background;
 use super::tool_calls::ToolCalls;
 use ralph_core::record::{
     AgentEvent, AgentFacts, CutOff, FailureClass, Timestamp, Tokens, ToolCall, summary,

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use ralph_core::history::captures::Captured;
-use ralph_core::history::stats::{Cause, Counts, Stats};
+use ralph_core::history::stats::{Cause, OutcomeCounts, Stats};
 
 use super::ending::{attempts, cost};
 use super::style::{counted, cut, duration, grouped, joined, listed, one_line};
@@ -18,7 +18,7 @@ const MAX_TASKS: usize = 3;
 /// Writes the numbers of all sessions.
 pub fn write(out: &mut impl Write, stats: &Stats) -> io::Result<()> {
     let Stats { totals, counts, tokens, duration_ms, .. } = stats;
-    let Counts { runs, success, failure, repeated, .. } = counts;
+    let OutcomeCounts { runs, success, failure, repeated, .. } = counts;
     let sessions = counted(stats.sessions as u64, "session");
     writeln!(out, "{} in {sessions}: {success} succeeded, {failure} failed", attempts(totals))?;
     let again = stats.repeat_failure_rate.map(|rate| {

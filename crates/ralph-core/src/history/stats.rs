@@ -15,7 +15,7 @@ const CAUSES: usize = 10;
 
 /// How often something ended how.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub struct Counts {
+pub struct OutcomeCounts {
     /// Attempts.
     pub runs: usize,
     pub success: usize,
@@ -26,7 +26,7 @@ pub struct Counts {
     pub repeated: usize,
 }
 
-impl Counts {
+impl OutcomeCounts {
     fn of(totals: &SessionTotals, repeated: usize) -> Self {
         Self {
             runs: totals.attempts,
@@ -45,7 +45,7 @@ pub struct OfTask {
     pub feature: String,
     pub task: TaskName,
     #[serde(flatten)]
-    pub counts: Counts,
+    pub counts: OutcomeCounts,
     pub is_done: bool,
     pub tokens: Tokens,
     #[serde(flatten)]
@@ -90,7 +90,7 @@ pub struct Stats {
     #[serde(skip)]
     pub totals: SessionTotals,
     #[serde(flatten)]
-    pub counts: Counts,
+    pub counts: OutcomeCounts,
     /// Of attempts; null if there is none.
     pub success_rate: Option<f64>,
     /// Failures whose cause is known by a fingerprint or by the agent's own words.
@@ -164,7 +164,7 @@ impl Stats {
             tasks.into_iter().map(|((feature, task), TaskSoFar { totals, repeated, is_done })| OfTask {
                 feature: feature.to_owned(),
                 task: task.to_owned(),
-                counts: Counts::of(&totals, repeated),
+                counts: OutcomeCounts::of(&totals, repeated),
                 is_done,
                 tokens: totals.tokens,
                 cost: totals.cost.total(),
@@ -175,7 +175,7 @@ impl Stats {
             success_rate: rate(totals.succeeded, totals.attempts),
             known_causes: with_cause,
             repeat_failure_rate: rate(repeated, with_cause),
-            counts: Counts::of(&totals, repeated),
+            counts: OutcomeCounts::of(&totals, repeated),
             tokens: totals.tokens,
             cost: totals.cost.total(),
             duration_ms: totals.took,

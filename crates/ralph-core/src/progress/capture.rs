@@ -73,7 +73,7 @@ pub fn facts(
     rules: &Rules,
 ) -> Facts {
     let mut facts = Facts { version: FACTS_VERSION, ..Facts::default() };
-    let mut room = Budget { left: MAX_FACTS_BYTES, left_out: 0 };
+    let mut room = FactsBudget { left: MAX_FACTS_BYTES, left_out: 0 };
     let mut texts = vec![final_text];
     if let Some(context) = context {
         texts.extend([context.stdout.as_str(), context.stderr.as_str()]);
@@ -116,12 +116,12 @@ fn end(text: &str, max_chars: usize) -> String {
 }
 
 /// Space that is used up by what is worth most first.
-struct Budget {
+struct FactsBudget {
     left: usize,
     left_out: usize,
 }
 
-impl Budget {
+impl FactsBudget {
     fn take(&mut self, item: &impl Serialize) -> bool {
         let size = serde_json::to_string(item).map_or(usize::MAX, |json| json.len() + 1);
         let fits = size <= self.left;

@@ -207,7 +207,7 @@ impl History {
         });
     }
 
-    /// The same from what a listing says.
+    /// Takes in an iteration as a listing has it.
     pub fn push_entry(&mut self, entry: &LogEntry) {
         let Some(outcome) = entry.outcome() else { return };
         self.turns.push(RunSummary {

@@ -465,7 +465,7 @@ fn failure_before(until: Until, begun: &Session) -> Option<&str> {
     baseline.fingerprint.as_deref().filter(|_| until == Until::Tasks && !may_fail)
 }
 
-/// Returns what the spool says of a session.
+/// Returns what a recovery finds in the spool about a session whose loop died.
 pub(super) fn place(plan: &LoopInputs<'_>, session: &Session) -> SpoolMeta {
     let settings = &plan.config.settings;
     SpoolMeta {

@@ -96,7 +96,7 @@ fn versions(names: &BTreeSet<&'static str>, plan: &LoopInputs<'_>) -> BTreeMap<S
     })
 }
 
-/// Returns the first line that says something.
+/// Returns the first line that a tool prints about its version, shortened.
 fn version(tool: Tool) -> Option<String> {
     let answer = tool.run().ok().filter(Captured::is_success)?;
     let text = String::from_utf8_lossy(&answer.stdout);

@@ -73,7 +73,7 @@ fn begun(store: &Store, entry: &LogEntry) -> Result<Option<Session>> {
     Ok(log.begin_of(entry).and_then(|begin| store.readable_session(begin)))
 }
 
-/// Returns the settings but limits.
+/// Returns the settings by which a task may end otherwise than before: limits are none of them.
 fn settings(configuration: &Value) -> Map<String, Value> {
     let all = configuration.as_object().cloned().unwrap_or_default();
     all.into_iter().filter(|(key, _)| !key.starts_with(LIMITS)).collect()

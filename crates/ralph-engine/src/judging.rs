@@ -118,7 +118,7 @@ impl Judging {
         ))
     }
 
-    /// Takes in an iteration.
+    /// Updates what later iterations are judged by with one that ended.
     pub fn ended(&mut self, session: &mut Session, iteration: &Iteration) {
         self.trusted.ended(iteration);
         let tests = iteration.evidence.as_ref().and_then(|evidence| evidence.tests.as_ref());

@@ -392,7 +392,7 @@ pub(super) fn is_of_branch(error: &anyhow::Error, iteration: Option<&Iteration>)
     conflict.zip(publication).is_some_and(|(conflict, (branch, ..))| conflict.name == branch)
 }
 
-/// Returns the cause of a failure to publish.
+/// Returns the cause of an iteration whose result could not be put onto the branch.
 pub(super) fn moved_words(error: &anyhow::Error) -> String {
     let words = error.to_string();
     format!("not published: {}", words.lines().next().unwrap_or_default())

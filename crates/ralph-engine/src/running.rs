@@ -102,7 +102,7 @@ pub(super) struct LoopState {
 }
 
 impl Running<'_> {
-    /// Returns whose turn it is.
+    /// Returns the agent that runs next.
     pub fn candidate(&self) -> &Candidate {
         &self.plan.agents[self.agents.active]
     }

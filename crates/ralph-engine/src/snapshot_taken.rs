@@ -34,7 +34,7 @@ pub struct SnapshotTaken {
 pub type BlobChange = (RawPath, [Option<ObjectId>; 2]);
 
 impl SnapshotTaken {
-    /// As a record has them.
+    /// Returns the paths as records have them: bytes that are not UTF-8 are replaced.
     pub fn files_changed(&self) -> Vec<String> {
         self.changed.iter().map(|path| String::from_utf8_lossy(path).into_owned()).collect()
     }

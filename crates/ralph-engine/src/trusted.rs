@@ -117,7 +117,7 @@ impl Trusted {
         self.tried = Some((tip, state.clone()));
     }
 
-    /// Notes what people changed.
+    /// Takes in what people changed between attempts: no attempt is judged by it.
     pub fn edited(&mut self, changes: Vec<PathChange>) {
         self.edits.extend(changes.into_iter().map(|change| (change.path, change.after)));
     }

@@ -39,7 +39,7 @@ pub(crate) struct UnseenWatch {
 pub(crate) type IgnoredLooks = [Option<Rc<IgnoredFiles>>; 3];
 
 impl UnseenWatch {
-    /// Notes when an agent ran.
+    /// Takes in from when to when an agent ran for a task, by the clock of the files.
     pub fn ran(&mut self, task: &TaskName, run: [ChangeTime; 2]) {
         self.runs.entry(task.clone()).or_default().push(run);
     }

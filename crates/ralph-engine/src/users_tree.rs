@@ -51,7 +51,7 @@ pub enum Unusable {
 }
 
 impl Unusable {
-    /// Returns what leads where, in words.
+    /// Returns why a checkout cannot be used, as a clause for a message.
     pub fn words(&self) -> String {
         match self {
             Self::Leads { path, target } => format!("`{path}` leads to {target}, in your work tree"),
@@ -79,7 +79,7 @@ impl UsersTree {
         Self { top, spellings, home: users.home().map(str::to_owned), variables }
     }
 
-    /// Returns its top, without links.
+    /// Returns the top folder of the user's work tree, with links resolved.
     pub fn top(&self) -> &Utf8Path {
         &self.top
     }

@@ -62,14 +62,14 @@ pub(super) fn invalid_value(origin: &Origin, name: &str, invalid: &InvalidValue)
         .into()
 }
 
-/// For keys that only the file may hold.
+/// Returns the error of a key outside of the project's file that only the file may hold.
 pub(super) fn file_only(origin: &Origin, name: &str) -> Error {
     Refusal::new(format!("{}: `{name}` is not allowed here", origin.place()))
         .with_hint("set it in .specify/ralph.toml")
         .into()
 }
 
-/// For keys that a file which arrives with a clone must not decide.
+/// Returns the error of a key in the project's file that a file which arrives with a clone must not decide.
 pub(super) fn never_in_file(origin: &Origin, key: &Key) -> Error {
     Refusal::new(format!("{}: the project's file cannot set `{}`", origin.place(), key.name))
         .with_hint(format!("set it yourself: `git config {} VALUE`", git_name(key.name)))

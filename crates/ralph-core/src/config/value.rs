@@ -92,7 +92,7 @@ impl InvalidValue {
 }
 
 impl Key {
-    /// Returns the form of a right value, in words.
+    /// Returns what a value must be, for a message.
     pub fn expected(&self) -> String {
         let form = match self.kind {
             ValueKind::Count { least: 0, most: u64::MAX } => "a whole number".to_owned(),
@@ -203,7 +203,7 @@ impl Key {
         }
     }
 
-    /// Returns the word that a layer gives almost.
+    /// Returns the known word that an unknown one of a layer is most like.
     fn meant(&self, raw: &Raw) -> Option<&'static str> {
         let (ValueKind::Word(words) | ValueKind::Words(words)) = self.kind else { return None };
         let names = raw.names()?;

@@ -30,7 +30,7 @@ impl FailureKey {
         Self::new(outcome, entry.fingerprint(), entry.exit(), entry.failure_class(), entry.cause())
     }
 
-    /// Returns the same from what it is made of.
+    /// Returns the key of what [`Self::of`] reads from a record.
     pub fn new(
         outcome: Outcome,
         fingerprint: Option<&str>,

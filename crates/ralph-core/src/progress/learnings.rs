@@ -76,7 +76,7 @@ pub(super) fn without_learned(message: &str, learned: &HashSet<String>) -> Strin
     kept.join("\n").trim().to_owned()
 }
 
-/// Equal for texts that say the same.
+/// Returns a text in the form in which statements are compared: on one line, in lower case, without a full stop.
 pub(super) fn same(text: &str) -> String {
     one_line(text).trim_end_matches('.').to_lowercase()
 }

@@ -54,7 +54,7 @@ pub struct FirstFailing {
 }
 
 impl CleanCheck {
-    /// What it came to, in a few words.
+    /// Returns its verdict, with the cause of one that does not hold.
     pub fn story(&self) -> String {
         match (&self.verdict, &self.cause) {
             (CleanVerdict::Holds, _) => "holds in a clean checkout".to_owned(),

@@ -39,7 +39,7 @@ impl<'a> Subject<'a> {
         }
     }
 
-    /// Takes what each of the two has.
+    /// Returns what `run` finds in an iteration, or `session` in the record of a session.
     fn either<T>(self, run: impl Fn(&'a Iteration) -> T, session: impl Fn(&'a Session) -> T) -> T {
         match self {
             Self::Iteration(iteration) => run(iteration),
@@ -229,7 +229,7 @@ fn written_work(iteration: &Iteration) -> String {
     format!("before={before} after={after}")
 }
 
-/// Reads where the branch stood.
+/// Reads a commit of the branch from a trailer; `-` is none.
 pub(super) fn work(trailer: &str, name: &str) -> Result<Option<ObjectId>> {
     super::trailers::field(trailer, name).filter(|id| *id != "-").map(str::parse).transpose()
 }

@@ -175,7 +175,7 @@ impl LogEntry {
         is_ours.then_some(row)
     }
 
-    /// Adds its row, with a line end.
+    /// Appends its row as the cache of a listing has it, with a line end.
     pub fn write_row(&self, to: &mut String) {
         for (place, field) in Field::ALL.iter().enumerate() {
             if place > 0 {
@@ -267,7 +267,7 @@ impl LogEntry {
         self.parse(Field::Iteration)
     }
 
-    /// The same, 0 if it is not of an iteration.
+    /// Returns the number of its iteration, 0 if it is of none.
     pub fn number(&self) -> u32 {
         self.iteration().unwrap_or_default()
     }

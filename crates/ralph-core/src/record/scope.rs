@@ -17,7 +17,7 @@ pub struct Scope {
 }
 
 impl Scope {
-    /// Returns true if it is the whole list.
+    /// Returns true if nothing was chosen: all of the list is in it.
     pub fn is_all(&self) -> bool {
         self.tasks.is_empty() && self.phases.is_empty() && self.stories.is_empty()
     }

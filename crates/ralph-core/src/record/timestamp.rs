@@ -22,7 +22,7 @@ impl Timestamp {
         Self(seconds.clamp(-62_167_219_200, 253_402_300_799) * 1000)
     }
 
-    /// Clamped likewise.
+    /// Returns a time in milliseconds since 1970, clamped to the years 0 to 9999.
     pub fn from_ms(ms: i64) -> Self {
         Self(ms.clamp(-62_167_219_200_000, 253_402_300_799_999))
     }

@@ -165,7 +165,7 @@ impl Interruption {
         Some(Self::of_end(entry.failure_class(), entry.exit().agent))
     }
 
-    /// The same of what was cut short.
+    /// Returns how an iteration was cut short, by its failure and the exit code of its agent.
     pub fn of_end(failure_class: Option<FailureClass>, agent_exit: Option<i32>) -> Self {
         match (failure_class, agent_exit) {
             (Some(_), _) => Self::Limit,

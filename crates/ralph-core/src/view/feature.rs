@@ -20,7 +20,7 @@ pub struct FeatureView<'a> {
 }
 
 impl<'a> FeatureView<'a> {
-    /// `sessions` are in the order of their ids.
+    /// Merges the iterations of sessions by the time they ended. `sessions` are in the order of their ids.
     pub fn of(sessions: &'a [SessionView]) -> Self {
         let mut iterations = Vec::new();
         for session in sessions {

@@ -39,7 +39,7 @@ impl FeatureView<'_> {
     }
 }
 
-/// Returns a need of a person's.
+/// Returns work that is gone as what needs a person: an attempt took it, and no loop runs that could open the box.
 pub(super) fn need(gone: &GoneWork) -> Need {
     Need {
         why: NeedKind::Gone,
@@ -50,7 +50,7 @@ pub(super) fn need(gone: &GoneWork) -> Need {
     }
 }
 
-/// Returns what is only to be looked at.
+/// Returns work that is gone as a flag, for a person to look at.
 pub(super) fn flag(gone: &GoneWork) -> FlaggedTask {
     FlaggedTask {
         task: gone.task.clone(),

@@ -220,7 +220,7 @@ impl PendingCommit {
         self.waited.len() >= MAX_WAITED_COMMITS as usize
     }
 
-    /// Returns why it makes none.
+    /// Returns the words for a session that commits no more, as too many of its commits waited for a program.
     pub(super) fn why_off(&self) -> String {
         let mut programs = self.waited.clone();
         programs.dedup();

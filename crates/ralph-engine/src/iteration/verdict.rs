@@ -378,7 +378,7 @@ fn conclude(
     Conclusion { verdict, evidence, cause, class }
 }
 
-/// What a snapshot after an attempt is called.
+/// Returns the moment that the message of a snapshot after an attempt names.
 fn moment(started: &StartedIteration<'_>) -> String {
     format!("iteration {}", started.begin.iteration)
 }

@@ -53,7 +53,7 @@ fn is_any_there(store: &Store, work_tree: &WorkTree, feature: &str, gone: &GoneW
     Some(lost.files.iter().take(MAX_LISTED_FILES).any(|path| is_there(&path)))
 }
 
-/// Drops what was ended or brought back since.
+/// Drops from `remains` what a person or another program ended or brought back since.
 pub(super) fn still_there(store: &Store, work_tree: &WorkTree, feature: &str, remains: &mut Remains) {
     if !remains.git_state.is_empty() {
         let operations = work_tree.operations();

@@ -33,7 +33,7 @@ impl Opening<'_> {
 }
 
 impl Recorder<'_> {
-    /// Takes the snapshot of the initial state.
+    /// Takes the snapshot that a start or a resumption begins with.
     pub fn open<'l>(&mut self, earlier: Option<&'l SessionLog>, at: Timestamp) -> Result<Opening<'l>> {
         let name = if earlier.is_some() { "resume" } else { "start" };
         let slot = self.spool.slot(name);

@@ -29,7 +29,7 @@ pub(crate) struct Attempt {
 }
 
 impl Attempt {
-    /// Makes a change from one snapshot to another.
+    /// Returns what changed from one snapshot to another, as an attempt that belongs to no task.
     pub fn between(before: ObjectId, after: ObjectId) -> Self {
         Self { task: None, iteration: 0, has_changes: true, before, after, commits: Vec::new() }
     }

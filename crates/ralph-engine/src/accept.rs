@@ -100,17 +100,17 @@ enum Standing {
 ///
 /// A [`Refusal`] if the task is unknown, or in a state of which this cannot be said.
 pub fn answer(
-    plan: &LoopInputs<'_>,
+    inputs: &LoopInputs<'_>,
     name: &str,
     word: Word,
     by: &str,
     say: &mut dyn FnMut(&Event),
 ) -> Result<Answered> {
-    recover::recover(plan, None, say)?;
-    let list = plan.job.read_tasks(plan.feature)?;
-    let item = tasks::named(&list, name, &plan.feature.tasks_path)?;
-    let sessions = SessionQuery::of_feature(&plan.feature.path);
-    let sessions = plan.store.sessions(&sessions, &mut Vec::new())?;
+    recover::recover(inputs, None, say)?;
+    let list = inputs.job.read_tasks(inputs.feature)?;
+    let item = tasks::named(&list, name, &inputs.feature.tasks_path)?;
+    let sessions = SessionQuery::of_feature(&inputs.feature.path);
+    let sessions = inputs.store.sessions(&sessions, &mut Vec::new())?;
     let mut past: Vec<Past<'_>> = Vec::new();
     for log in &sessions {
         for entry in log.iterations().filter(|entry| is_about(entry, &item.name)) {
@@ -128,7 +128,7 @@ pub fn answer(
             let views: Vec<SessionView> = sessions.iter().map(SessionLog::view).collect();
             let work_gone = FeatureView::of(&views).work_gone(&list);
             let is_gone = work_gone.iter().any(|gone| gone.task == item.name);
-            to_accept(plan, item, &past, is_gone)?
+            to_accept(inputs, item, &past, is_gone)?
         }
         Word::Reopen => to_reopen(item)?,
         Word::UndoAccept | Word::UndoReopen => to_undo(item, newest.map(|(_, entry)| entry), word)?,
@@ -137,7 +137,7 @@ pub fn answer(
     let log = log.ok_or_else(|| not_tried(item))?;
     let is_attempt = |entry: &LogEntry| entry.is_attempt() && entry.is_of(&item.name);
     let last = past.iter().rev().map(|(_, entry)| *entry).find(|entry| is_attempt(entry));
-    let mut desk = Desk::new(plan, &list, item, log)?;
+    let mut desk = Desk::new(inputs, &list, item, log)?;
     let mut answered = Answered {
         session: log.id().clone(),
         iteration: None,
@@ -162,7 +162,7 @@ pub fn answer(
     };
     let is_red = answered.cause.is_some() && word != Word::Accept { is_forced: true };
     if prepared.is_err() || is_red {
-        desk.spool.remove(plan.store.repository())?;
+        desk.spool.remove(inputs.store.repository())?;
         return prepared.map(|_| answered);
     }
     let restoration = prepared?;
@@ -173,9 +173,9 @@ pub fn answer(
     }
     let mark = if matches!(word, Word::Accept { .. } | Word::UndoReopen) { Mark::Done } else { Mark::Open };
     let parents = desk.set_box(mark)?;
-    let at = plan.clock.now();
+    let at = inputs.clock.now();
     let accepted = Acceptance { by: by.to_owned(), at, restoration };
-    let like = last.and_then(|last| plan.store.readable_iteration(last));
+    let like = last.and_then(|last| inputs.store.readable_iteration(last));
     let moved = desk.record(like.as_ref(), mark, parents, accepted, &mut answered)?;
     answered.iteration = Some(desk.number);
     if desk.is_to_commit() {
@@ -186,7 +186,7 @@ pub fn answer(
         }
     }
     answered.is_completed = desk.end(at)?;
-    let counts = plan.job.read_tasks(plan.feature)?.counts();
+    let counts = inputs.job.read_tasks(inputs.feature)?.counts();
     answered.done = [counts.done, counts.done + counts.open];
     desk.close(say)?;
     match moved {
@@ -223,7 +223,7 @@ fn not_tried(item: &Item) -> Refusal {
 }
 
 /// Returns the state of a task that is to count as done.
-fn to_accept(plan: &LoopInputs<'_>, item: &Item, past: &[Past<'_>], is_gone: bool) -> Result<Standing> {
+fn to_accept(inputs: &LoopInputs<'_>, item: &Item, past: &[Past<'_>], is_gone: bool) -> Result<Standing> {
     let task = &item.name;
     if item.done {
         let done = past.iter().rev().find(|(_, entry)| entry.outcome() == Some(Outcome::Success));
@@ -265,7 +265,7 @@ fn to_accept(plan: &LoopInputs<'_>, item: &Item, past: &[Past<'_>], is_gone: boo
             _ if entry.closes(task) => return Ok(Standing::OpenedAgain),
             // Another box that an agent ticked too early was never tried.
             Some(Outcome::Success | Outcome::Failure) if !is_own => {
-                let record = plan.store.readable_iteration(entry);
+                let record = inputs.store.readable_iteration(entry);
                 if record.is_some_and(|record| record.undone.iter().any(|undone| undone.task == *task)) {
                     return Ok(Standing::OpenedAgain);
                 }
@@ -305,7 +305,7 @@ fn to_undo(item: &Item, last: Option<&LogEntry>, word: Word) -> Result<Standing>
 
 /// What an answer is recorded with.
 struct Desk<'p, 'a> {
-    plan: &'p LoopInputs<'a>,
+    inputs: &'p LoopInputs<'a>,
     list: &'p TaskList,
     item: &'p Item,
     /// As the session began, or was last resumed.
@@ -322,27 +322,27 @@ struct Desk<'p, 'a> {
 }
 
 impl<'p, 'a> Desk<'p, 'a> {
-    fn new(plan: &'p LoopInputs<'a>, list: &'p TaskList, item: &'p Item, log: &SessionLog) -> Result<Self> {
+    fn new(inputs: &'p LoopInputs<'a>, list: &'p TaskList, item: &'p Item, log: &SessionLog) -> Result<Self> {
         let begun = log.entries.iter().rfind(|entry| entry.kind().begins());
-        let begun = begun.and_then(|entry| plan.store.readable_session(entry));
+        let begun = begun.and_then(|entry| inputs.store.readable_session(entry));
         let begun = begun.with_context(|| format!("read how session {} began", log.id()))?;
         // Where its branch is checked out, what a lane began is answered there.
-        let first = plan.store.first_readable_session(log).filter(|first| first.lane.is_some());
-        let branch = plan.work_tree.branch()?;
-        let is_here = plan.work_tree.lane().is_none();
+        let first = inputs.store.first_readable_session(log).filter(|first| first.lane.is_some());
+        let branch = inputs.work_tree.branch()?;
+        let is_here = inputs.work_tree.lane().is_none();
         let is_of_lane = is_here && first.is_some_and(|first| first.branch == branch);
-        let begun = Session { lane: plan.work_tree.lane().map(|lane| lane.number), ..begun };
-        let place = place(plan, &begun);
+        let begun = Session { lane: inputs.work_tree.lane().map(|lane| lane.number), ..begun };
+        let place = place(inputs, &begun);
         let redactor = redactor_of(&place.redaction_rules, &place.redaction_allow)?;
-        let spool = Spool::create(plan.work_tree, &place)?;
-        let recorder = Recorder::new(plan, place.clone(), redactor, spool.clone())?;
+        let spool = Spool::create(inputs.work_tree, &place)?;
+        let recorder = Recorder::new(inputs, place.clone(), redactor, spool.clone())?;
         let number = log.iterations().filter_map(LogEntry::iteration).max().unwrap_or_default() + 1;
         let slot = recorder.slot(&number.to_string());
-        Ok(Self { plan, list, item, begun, is_of_lane, place, spool, recorder, number, slot, made: None })
+        Ok(Self { inputs, list, item, begun, is_of_lane, place, spool, recorder, number, slot, made: None })
     }
 
     fn rollback(&self) -> Rollback<'_> {
-        Rollback { store: self.plan.store, work_tree: self.plan.work_tree, place: &self.place }
+        Rollback { store: self.inputs.store, work_tree: self.inputs.work_tree, place: &self.place }
     }
 
     /// Brings the changes of the attempts back, and runs the validation. Where it fails, they are taken away again, unless
@@ -355,8 +355,8 @@ impl<'p, 'a> Desk<'p, 'a> {
         answered: &mut Answered,
     ) -> Result<Option<u32>> {
         self.slot.create()?;
-        let identity = Identity::find_or_create(self.plan.store.repository())?;
-        require_lane_setup(self.plan, &self.recorder, &identity)?;
+        let identity = Identity::find_or_create(self.inputs.store.repository())?;
+        require_lane_setup(self.inputs, &self.recorder, &identity)?;
         let point = self.bring_back(past, is_forced, answered)?;
         let validated = self.validate(last, answered);
         if validated.is_err() || answered.cause.is_some() && !is_forced {
@@ -379,7 +379,7 @@ impl<'p, 'a> Desk<'p, 'a> {
         is_forced: bool,
         answered: &mut Answered,
     ) -> Result<Option<RestorePoint>> {
-        let (store, task) = (self.plan.store, &self.item.name);
+        let (store, task) = (self.inputs.store, &self.item.name);
         // Newest first, and the other way round: what takes an attempt back makes it again.
         let mut attempts = Vec::new();
         for (_, entry) in past.iter().rev().filter(|(_, entry)| entry.is_of(task)) {
@@ -403,7 +403,7 @@ impl<'p, 'a> Desk<'p, 'a> {
         let rollback = self.rollback();
         let here = rollback.read()?;
         let (changes, mut kept) = rollback.plan(&here, &attempts)?;
-        kept.retain(|path| *path != self.plan.work_tree.relative(&self.plan.feature.tasks_path));
+        kept.retain(|path| *path != self.inputs.work_tree.relative(&self.inputs.feature.tasks_path));
         if !kept.is_empty() && !is_forced {
             let files = join_files(&kept, MAX_NAMED_FILES);
             let refusal =
@@ -416,7 +416,7 @@ impl<'p, 'a> Desk<'p, 'a> {
             return Ok(None);
         }
         let what = format!("the accepted changes of {task}");
-        let at = self.plan.clock.now();
+        let at = self.inputs.clock.now();
         let (point, stay) =
             rollback.put_back(&here, &changes, &self.slot, PutBackKind::ForOneRun, &what, at)?;
         let back = changes.iter().map(|change| &change.path).filter(|path| !stay.contains(path));
@@ -427,10 +427,10 @@ impl<'p, 'a> Desk<'p, 'a> {
 
     /// Takes away what an acceptance brought back, but for files that were changed since.
     fn undo(&self, past: &[Past<'_>], answered: &mut Answered) -> Result<()> {
-        let record = past.last().and_then(|(_, entry)| self.plan.store.readable_iteration(entry));
+        let record = past.last().and_then(|(_, entry)| self.inputs.store.readable_iteration(entry));
         let accepted = record.and_then(|record| record.evidence?.accepted);
         let Some(number) = accepted.and_then(|accepted| accepted.restoration) else { return Ok(()) };
-        let points = self.plan.store.restore_points(self.plan.work_tree)?;
+        let points = self.inputs.store.restore_points(self.inputs.work_tree)?;
         let Some(point) = points.into_iter().find(|point| point.number == number) else {
             return Err(Refusal::new(
                 "what the acceptance brought back is not known in this work tree any more",
@@ -449,18 +449,19 @@ impl<'p, 'a> Desk<'p, 'a> {
 
     /// Runs the validation, and notes whether it passes by the setting `validation.pass`.
     fn validate(&mut self, last: Option<&LogEntry>, answered: &mut Answered) -> Result<()> {
-        let plan = self.plan;
-        let Some(command) = &plan.config.settings.validation_command else { return Ok(()) };
+        let inputs = self.inputs;
+        let Some(command) = &inputs.config.settings.validation_command else { return Ok(()) };
         let session = &self.place.session;
-        let environment = plan.environment(session, &self.item.name, self.number, 0);
-        let context = plan.validation_context(&self.slot, &environment, plan.marker(session, &self.spool));
-        let validation = validate::run(command, &context, plan.interrupt)?;
-        let (redactor, root) = (self.recorder.redactor(), &plan.project_root);
+        let environment = inputs.environment(session, &self.item.name, self.number, 0);
+        let context =
+            inputs.validation_context(&self.slot, &environment, inputs.marker(session, &self.spool));
+        let validation = validate::run(command, &context, inputs.interrupt)?;
+        let (redactor, root) = (self.recorder.redactor(), &inputs.project_root);
         let [stdout, stderr] = [names::VALIDATION_STDOUT, names::VALIDATION_STDERR];
         let tests = tally(&self.slot, stdout, stderr, redactor, root)?;
         let legacy = self.begun.legacy_failures.as_deref();
-        let legacy = legacy.filter(|_| plan.config.settings.validation_pass == Pass::NoNewFailures);
-        let before = last.and_then(|last| plan.store.readable_iteration(last)?.evidence?.before);
+        let legacy = legacy.filter(|_| inputs.config.settings.validation_pass == Pass::NoNewFailures);
+        let before = last.and_then(|last| inputs.store.readable_iteration(last)?.evidence?.before);
         let is_known = legacy.is_some_and(|legacy| {
             let trusted = before.as_ref().and_then(Tally::executed);
             matches!(known_failures(validation.exit, Some(&tests), legacy, trusted), KnownFailures::Only(_))
@@ -478,28 +479,28 @@ impl<'p, 'a> Desk<'p, 'a> {
 
     /// Takes the snapshot that the answer is compared with.
     fn open<'l>(&mut self, log: &'l SessionLog, say: &mut dyn FnMut(&Event)) -> Result<Opening<'l>> {
-        catch_up(&mut self.recorder, &self.place, &progress_parts(self.plan.store, log)?, say);
-        self.recorder.open(Some(log), self.plan.clock.now())
+        catch_up(&mut self.recorder, &self.place, &progress_parts(self.inputs.store, log)?, say);
+        self.recorder.open(Some(log), self.inputs.clock.now())
     }
 
     /// Records that the session goes on: only that can follow its end.
     fn go_on(&mut self, opening: Opening<'_>, log: &SessionLog) -> Result<()> {
-        let plan = self.plan;
+        let inputs = self.inputs;
         let session = Session {
             status: Status::Running,
             stop_reason: None,
             ended_by: None,
             limit: None,
             ended_at: None,
-            ..ended(plan, &self.place, log)?
+            ..ended(inputs, &self.place, log)?
         };
-        self.recorder.write_opening(opening, &session, &plan.feature.name, &plan.clock)?;
+        self.recorder.write_opening(opening, &session, &inputs.feature.name, &inputs.clock)?;
         Ok(())
     }
 
     /// Sets the box of the task. Returns the parents that are done with it.
     fn set_box(&self, mark: Mark) -> Result<Vec<TaskName>> {
-        let feature = self.plan.feature;
+        let feature = self.inputs.feature;
         if self.item.done == (mark == Mark::Done) {
             return Ok(Vec::new());
         }
@@ -510,7 +511,7 @@ impl<'p, 'a> Desk<'p, 'a> {
                 .into());
         }
         if mark == Mark::Done {
-            close_finished(feature, &self.plan.job.read_tasks(feature)?)
+            close_finished(feature, &self.inputs.job.read_tasks(feature)?)
         } else {
             Ok(Vec::new())
         }
@@ -526,10 +527,10 @@ impl<'p, 'a> Desk<'p, 'a> {
         accepted: Acceptance,
         answered: &mut Answered,
     ) -> Result<Option<String>> {
-        let (plan, number, at) = (self.plan, self.number, accepted.at);
+        let (inputs, number, at) = (self.inputs, self.number, accepted.at);
         self.slot.create()?;
         let mut taken = self.recorder.take(&self.slot, &format!("iteration {number}"), at);
-        let head = plan.work_tree.head()?;
+        let head = inputs.work_tree.head()?;
         let ran = answered.validation.as_ref();
         let passed = ran.filter(|_| answered.cause.is_none());
         let begin = Begin {
@@ -537,13 +538,13 @@ impl<'p, 'a> Desk<'p, 'a> {
             task: Task::from(self.item),
             attempt: 0,
             started_at: at,
-            branch: plan.work_tree.branch()?,
+            branch: inputs.work_tree.branch()?,
             head_before: head.clone(),
             agent: like.map_or_else(|| self.begun.agent.clone(), |like| like.agent.clone()),
             agent_version: None,
             model: None,
             // The one that ran: it may have been set anew since the last attempt.
-            validation_command: ran.and_then(|_| plan.config.settings.validation_command.clone()),
+            validation_command: ran.and_then(|_| inputs.config.settings.validation_command.clone()),
             hints: Vec::new(),
             unit_tasks: Vec::new(),
             tips: self.recorder.tips(),
@@ -553,7 +554,7 @@ impl<'p, 'a> Desk<'p, 'a> {
             agent_setup: None,
             prompt_parts: Vec::new(),
         };
-        let counts = plan.job.read_tasks(plan.feature)?.counts();
+        let counts = inputs.job.read_tasks(inputs.feature)?.counts();
         let mut iteration = unfinished(begin, &self.begun, at, counts, head);
         iteration.attempt = None;
         iteration.files_changed = taken.files_changed();
@@ -584,7 +585,7 @@ impl<'p, 'a> Desk<'p, 'a> {
             iteration.reopened = vec![self.item.name.clone()];
             evidence.reopened = Some(accepted);
         }
-        if let (Some(_), Some(base)) = (plan.work_tree.lane(), &iteration.base) {
+        if let (Some(_), Some(base)) = (inputs.work_tree.lane(), &iteration.base) {
             iteration.published = self.publication(base, mark, &iteration, passed.map(|_| &evidence))?;
             iteration.commits.extend(iteration.published.clone());
             answered.commit.clone_from(&iteration.published);
@@ -601,9 +602,9 @@ impl<'p, 'a> Desk<'p, 'a> {
         closed: &[TaskName],
         make: impl FnOnce(&mut Recorder<'p>, &CommitSubject<'_>, String) -> Result<T>,
     ) -> Result<T> {
-        let (plan, session) = (self.plan, self.place.session.clone());
+        let (inputs, session) = (self.inputs, self.place.session.clone());
         let (name, text, task) = (&self.item.name, &self.item.text, Task::from(self.item));
-        let environment = plan.environment(&session, name, self.number, 0);
+        let environment = inputs.environment(&session, name, self.number, 0);
         let done = CommitSubject {
             session: &session,
             task: &task,
@@ -615,7 +616,7 @@ impl<'p, 'a> Desk<'p, 'a> {
             environment: &environment,
         };
         let subject = if mark == Mark::Done {
-            subject(plan, &self.recorder, self.list, Some(name), text)
+            subject(inputs, &self.recorder, self.list, Some(name), text)
         } else {
             format!("Reopen {name}")
         };
@@ -636,29 +637,29 @@ impl<'p, 'a> Desk<'p, 'a> {
         };
         // What the validation left behind is no part of it.
         let tree = self.made.clone().unwrap_or_else(|| now.clone());
-        let plan = self.plan;
+        let inputs = self.inputs;
         self.with_subject(mark, &iteration.closed, |recorder, done, subject| {
             let message = result_message(&subject, done, passed);
-            commit_result(plan, recorder, done.slot, base, [&tree, &now], &changed, &message).map(Some)
+            commit_result(inputs, recorder, done.slot, base, [&tree, &now], &changed, &message).map(Some)
         })
     }
 
     /// Returns true if the answer is committed where it is given: with `commit = "task"`, or where the branch of a lane is checked
     /// out.
     fn is_to_commit(&self) -> bool {
-        let is_of_tasks = self.plan.config.settings.commit == Commits::OfTasks;
-        self.is_of_lane || is_of_tasks && self.plan.work_tree.lane().is_none()
+        let is_of_tasks = self.inputs.config.settings.commit == Commits::OfTasks;
+        self.is_of_lane || is_of_tasks && self.inputs.work_tree.lane().is_none()
     }
 
     /// Commits the task list and what was brought back or taken away; `None` if all of that is committed.
     fn commit(&mut self, mark: Mark, answered: &Answered) -> Result<Option<ObjectId>> {
-        let plan = self.plan;
-        check_commits(plan.work_tree)?;
-        let (Some(head), Some(now)) = (plan.work_tree.head()?, self.recorder.last_contents().0.cloned())
+        let inputs = self.inputs;
+        check_commits(inputs.work_tree)?;
+        let (Some(head), Some(now)) = (inputs.work_tree.head()?, self.recorder.last_contents().0.cloned())
         else {
             return Ok(None);
         };
-        let list = plan.work_tree.relative(&plan.feature.tasks_path);
+        let list = inputs.work_tree.relative(&inputs.feature.tasks_path);
         let changes = self.recorder.all_differences(Some(&self.slot), &head, &now)?;
         let files: BTreeMap<_, _> = changes
             .into_iter()
@@ -671,25 +672,25 @@ impl<'p, 'a> Desk<'p, 'a> {
         let closed = if mark == Mark::Done { vec![self.item.name.clone()] } else { Vec::new() };
         self.with_subject(mark, &closed, |recorder, done, subject| {
             let message = with_trailers(recorder, done, format!("{subject}\n\n"));
-            commit_files(plan, recorder, &files, &message, done)?.map(Some).map_err(Error::msg)
+            commit_files(inputs, recorder, &files, &message, done)?.map(Some).map_err(Error::msg)
         })
     }
 
     /// Ends the session again: as it had ended, or completed if all of its tasks are done. Returns true if they are.
     fn end(&mut self, at: Timestamp) -> Result<bool> {
-        let (plan, place) = (self.plan, &self.place);
+        let (inputs, place) = (self.inputs, &self.place);
         let refs = SessionRefs::new(&place.feature, place.session.clone());
-        let log = plan.store.session(&refs)?.context("read the record of the session")?;
-        let mut session = ended(plan, place, &log)?;
+        let log = inputs.store.session(&refs)?.context("read the record of the session")?;
+        let mut session = ended(inputs, place, &log)?;
         let last_end = log.entries.iter().rfind(|entry| entry.kind() == RecordKind::End);
-        if let Some(last) = last_end.and_then(|entry| plan.store.readable_session(entry)) {
+        if let Some(last) = last_end.and_then(|entry| inputs.store.readable_session(entry)) {
             session.hints.clone_from(&last.hints);
             (session.status, session.stop_reason, session.limit) =
                 (last.status, last.stop_reason, last.limit);
             session.ended_by = last.ended_by;
             session.artifact = last.artifact;
         }
-        let list: TaskList = plan.job.read_tasks(plan.feature)?;
+        let list: TaskList = inputs.job.read_tasks(inputs.feature)?;
         let scope = place.begun.scope.clone().unwrap_or_default();
         let part = tasks::select(&list, &scope).ok().flatten();
         let is_completed = all_done(&list, part.as_ref());
@@ -712,10 +713,10 @@ impl<'p, 'a> Desk<'p, 'a> {
     }
 
     fn close(mut self, say: &mut dyn FnMut(&Event)) -> Result<()> {
-        let repository = self.plan.store.repository();
+        let repository = self.inputs.store.repository();
         // The list of a lane's session stays on its branch, whatever is checked out here next.
         if !self.is_of_lane {
-            note_last_written(self.plan.work_tree, &self.place.feature, &self.place.session)?;
+            note_last_written(self.inputs.work_tree, &self.place.feature, &self.place.session)?;
         }
         let is_settled = self.recorder.settle_progress();
         for message in std::mem::take(&mut self.recorder.warnings) {

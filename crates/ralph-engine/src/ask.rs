@@ -16,13 +16,13 @@ const MAX_ANSWER_BYTES: u64 = 64 * 1024;
 /// Returns the answer of a command for the shell, or in words why there is none. Only what keeps us from asking is
 /// an error.
 pub(super) fn ask(
-    plan: &LoopInputs<'_>,
+    inputs: &LoopInputs<'_>,
     recorder: &mut Recorder<'_>,
     command: &str,
     question: &str,
 ) -> Result<Result<String, String>> {
     recorder.doubt();
-    let settings = &plan.config.settings;
+    let settings = &inputs.config.settings;
     let scratch = recorder.spool().scratch();
     create_private_dir(&scratch)?;
     let [stdin, stdout, stderr] =
@@ -30,21 +30,21 @@ pub(super) fn ask(
     fs::write(&stdin, question).with_context(|| format!("write {stdin}"))?;
     let child = Child {
         argv: ["sh", "-c", command].map(str::to_owned).into(),
-        directory: plan.project_root.clone(),
-        environment: plan.lane_variables(),
+        directory: inputs.project_root.clone(),
+        environment: inputs.lane_variables(),
         defaults: Vec::new(),
         removed: Vec::new(),
         stdin: Some(stdin.clone()),
         stdout: stdout.clone(),
         stderr: stderr.clone(),
-        marker: plan.marker(&recorder.place().session, recorder.spool()),
+        marker: inputs.marker(&recorder.place().session, recorder.spool()),
         limits: Limits {
             output: MAX_ANSWER_BYTES,
             ..child_limits(settings, settings.progress_timeout, None)
         },
-        fence: plan.fence(),
+        fence: inputs.fence(),
     };
-    let ended = child.run(plan.interrupt, &mut || Pulse::Alive);
+    let ended = child.run(inputs.interrupt, &mut || Pulse::Alive);
     let ended = ended.with_context(|| format!("run `{command}`"))?;
     let answer = fs::read(&stdout).with_context(|| format!("read {stdout}"))?;
     for path in [stdin, stdout, stderr] {

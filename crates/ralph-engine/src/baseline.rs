@@ -63,24 +63,24 @@ impl Running<'_> {
     /// Runs the validation once before the first iteration, if that is wanted and its end is not known already. Takes the
     /// first snapshot again if it changed files.
     pub(super) fn measure_baseline(&mut self, opening: &mut Opening<'_>) -> Result<BaselineRun> {
-        let settings = &self.plan.config.settings;
+        let settings = &self.inputs.config.settings;
         let command = settings.validation_command.clone().filter(|_| settings.validation_baseline);
         let Some(command) = command.filter(|_| !self.is_to_stop()) else {
             return Ok(BaselineRun::default());
         };
-        if let Some(tests) = lane::tests_of_tip(self.plan)? {
+        if let Some(tests) = lane::tests_of_tip(self.inputs)? {
             return Ok(BaselineRun { baseline: None, is_known_to_pass: true, tests });
         }
         let state = self.passing_state(Some(&opening.slot));
-        let passed = state.and_then(|state| passed_states::find(self.plan.work_tree, &state));
+        let passed = state.and_then(|state| passed_states::find(self.inputs.work_tree, &state));
         if let Some(tests) = passed {
             return Ok(BaselineRun { baseline: None, is_known_to_pass: true, tests: tests.map(Box::new) });
         }
         let began = file_time(&self.recorder);
         let baseline = self.run_baseline(&command, &opening.slot)?;
-        self.judging.unseen.note_files_of_validation(self.plan, &self.recorder, began);
-        lane::check_dependencies(self.plan, self.say, &opening.slot, baseline.as_ref())?;
-        let changed = self.recorder.open_again(opening, self.plan.clock.now());
+        self.judging.unseen.note_files_of_validation(self.inputs, &self.recorder, began);
+        lane::check_dependencies(self.inputs, self.say, &opening.slot, baseline.as_ref())?;
+        let changed = self.recorder.open_again(opening, self.inputs.clock.now());
         if !changed.is_empty() {
             let names = join_files(&changed, MAX_NAMED_FILES);
             self.warn(format!("the validation changed files before the first iteration: {names}"));
@@ -98,14 +98,14 @@ impl Running<'_> {
         measured: &mut BaselineRun,
         files: &UserFiles,
     ) -> Result<()> {
-        let settings = &self.plan.config.settings;
+        let settings = &self.inputs.config.settings;
         let (Some(command), Some(first)) = (settings.validation_command.clone(), measured.baseline.clone())
         else {
             return Ok(());
         };
-        let part = self.plan.part(tasks)?;
-        if self.plan.is_forced
-            || self.plan.job.until != Until::Tasks
+        let part = self.inputs.part(tasks)?;
+        if self.inputs.is_forced
+            || self.inputs.job.until != Until::Tasks
             || settings.validation_pass != Pass::Green
             || !units::has_several(tasks, part.as_ref(), settings.unit_now())
             || units::has_test_before_its_code(tasks)
@@ -147,13 +147,13 @@ impl Running<'_> {
             opening.slot.write(name, b"")?;
         }
         let again = self.run_baseline(command, &opening.slot)?;
-        self.recorder.open_again(opening, self.plan.clock.now());
+        self.recorder.open_again(opening, self.inputs.clock.now());
         Ok(again)
     }
 
     /// Returns true if the work tree is what attempts are held against.
     fn is_trusted_tree(&self, opening: &Opening<'_>, measured: &BaselineRun) -> Result<bool> {
-        let trusted = trusted::at_start(self.plan, None, opening.snapshot(), measured)?;
+        let trusted = trusted::at_start(self.inputs, None, opening.snapshot(), measured)?;
         let (Some(trusted), Some(now)) = (trusted, opening.snapshot()) else { return Ok(false) };
         Ok(self.recorder.differences(Some(&opening.slot), &trusted.snapshot, now)?.is_empty())
     }
@@ -161,7 +161,7 @@ impl Running<'_> {
     /// Runs the validation with its output in `slot`. Returns `None` if it was stopped.
     pub(super) fn run_baseline(&mut self, command: &str, slot: &Slot) -> Result<Option<Baseline>> {
         self.begin_phase(0, Phase::Validation { command: command.to_owned() });
-        let environment = self.plan.environment(&self.session.id, "", 0, 0);
+        let environment = self.inputs.environment(&self.session.id, "", 0, 0);
         let (validation, tests) = self.run_validation(command, slot, OUTPUTS, &environment)?;
         let _uncleared = self.control.clear_phase().is_err();
         self.warn_of_leftovers(&validation.leftovers);
@@ -170,7 +170,8 @@ impl Running<'_> {
         }
         keep_named_tests(slot, &tests)?;
         self.judging.has_said_no_tests |= validation.has_no_tests;
-        let failure = validation_cause(slot, &validation, self.recorder.redactor(), &self.plan.project_root)?;
+        let failure =
+            validation_cause(slot, &validation, self.recorder.redactor(), &self.inputs.project_root)?;
         let (cause, fingerprint) = failure.unzip();
         Ok(Some(Baseline {
             exit: validation.exit.code,
@@ -191,9 +192,9 @@ impl Running<'_> {
         outputs: [&str; 2],
         environment: &[(String, String)],
     ) -> Result<(Validation, Tally)> {
-        let mut context = self.plan.validation_context(slot, environment, self.marker());
+        let mut context = self.inputs.validation_context(slot, environment, self.marker());
         [context.stdout, context.stderr] = outputs.map(|name| slot.path(name));
-        let mut validation = validate::run(command, &context, self.plan.interrupt)?;
+        let mut validation = validate::run(command, &context, self.inputs.interrupt)?;
         let tests = self.tally(slot, outputs)?;
         validation.has_no_tests = self.has_no_tests(slot, outputs, &validation, &tests)?;
         Ok((validation, tests))
@@ -201,9 +202,9 @@ impl Running<'_> {
 
     /// Returns what the validation that just ended printed of its tests into two files of `slot`, or wrote of them into reports.
     pub(super) fn tally(&mut self, slot: &Slot, [stdout, stderr]: [&str; 2]) -> Result<Tally> {
-        let root = &self.plan.project_root;
+        let root = &self.inputs.project_root;
         let tally = tally(slot, stdout, stderr, self.recorder.redactor(), root)?;
-        match read_reports(self.plan, &self.recorder, self.control.phase_since()) {
+        match read_reports(self.inputs, &self.recorder, self.control.phase_since()) {
             Some(Ok(tests)) => return Ok(tally.with_report(tests)),
             Some(Err(error)) if !std::mem::replace(&mut self.judging.has_said_no_report, true) => {
                 self.warn(format!("`validation.report`: {error:#}: the output of the validation counts"));
@@ -222,7 +223,7 @@ impl Running<'_> {
         validation: &Validation,
         tests: &Tally,
     ) -> Result<bool> {
-        let refuse = &self.plan.config.settings.validation_refuse;
+        let refuse = &self.inputs.config.settings.validation_refuse;
         let has_run = |entry: &LogEntry| {
             entry.tests().is_some_and(|tests| tests.passed.unwrap_or(0) + tests.failed.unwrap_or(0) > 0)
         };
@@ -247,10 +248,10 @@ impl Running<'_> {
     /// Names the state that the work tree was last seen in, together with the command and where it runs. `None` if that is
     /// not known for sure.
     pub(super) fn passing_state(&mut self, slot: Option<&Slot>) -> Option<String> {
-        let command = self.plan.config.settings.validation_command.as_ref()?;
+        let command = self.inputs.config.settings.validation_command.as_ref()?;
         // What cannot be listed is validated once more.
         let listing = self.recorder.contents_listing(slot).ok().flatten()?;
-        let (host, root) = (host_name(), &self.plan.project_root);
+        let (host, root) = (host_name(), &self.inputs.project_root);
         let value = [host.as_str(), root.as_str(), command.as_str(), listing.as_str()].join("\0");
         Some(self.identity.fingerprint("passing state", &value))
     }

@@ -50,95 +50,95 @@ use super::unseen::ignored_state;
 
 impl<'a> Running<'a> {
     pub(super) fn begin(
-        plan: &'a LoopInputs<'a>,
+        inputs: &'a LoopInputs<'a>,
         tasks: &TaskList,
         resume: Option<&SessionRefs>,
         lock: &'a mut LoopLock,
         say: &'a mut dyn FnMut(&Event),
     ) -> Result<Self> {
-        let earlier = resume.map(|refs| plan.store.session(refs)).transpose()?.flatten();
+        let earlier = resume.map(|refs| inputs.store.session(refs)).transpose()?.flatten();
         let is_resumed = earlier.is_some();
-        let (mut running, recorded) = Self::new(plan, tasks, earlier.as_ref(), lock, say)?;
+        let (mut running, recorded) = Self::new(inputs, tasks, earlier.as_ref(), lock, say)?;
         let measured = match running.record_start(tasks, earlier.as_ref()) {
             Err(error) if error.is::<Refusal>() => {
                 // Nothing is recorded of it.
-                running.spool.remove(running.plan.store.repository())?;
+                running.spool.remove(running.inputs.store.repository())?;
                 running.control.clear()?;
                 return Err(error);
             }
             started => started?,
         };
-        let (plan, session, recorder) = (running.plan, &running.session, &running.recorder);
+        let (inputs, session, recorder) = (running.inputs, &running.session, &running.recorder);
         running.judging.begin(session, recorder);
         let (tree, objects) = recorder.last_contents();
         let resumed_from = is_resumed.then_some(session.started_at);
         let left_out = recorder.last_left_out();
         running.state.left_out_at_start = left_out.iter().map(|left| left.path.clone()).collect();
         running.work =
-            PendingCommit::begin(plan, &recorded, tree, objects.as_deref(), left_out, resumed_from)?;
+            PendingCommit::begin(inputs, &recorded, tree, objects.as_deref(), left_out, resumed_from)?;
         if let Some(state) = session.trusted.clone().filter(|_| measured.baseline.is_some()) {
-            running.judging.trusted.tried = plan.work_tree.head()?.map(|head| (head, state));
+            running.judging.trusted.tried = inputs.work_tree.head()?.map(|head| (head, state));
         }
-        running.past.history.begin_with(failure_before(plan.job.until, session));
+        running.past.history.begin_with(failure_before(inputs.job.until, session));
         let last_passing = tree.filter(|_| measured.passes()).cloned();
         running.past.last_green = LastGreen::starting(last_passing, session.branch.as_ref());
         // Hints of an iteration that was interrupted wait again.
         let unheard = recorded.last().filter(|last| last.outcome == Outcome::Interrupted);
         let unheard = unheard.map_or(&[][..], |last| &last.hints);
-        waiting_hints::restore(plan.store, &plan.feature.path, unheard, plan.clock.now())?;
-        let hints = waiting_hints::waiting(plan.store, &plan.feature.path, tasks)?;
-        if !is_resumed && plan.job.until == Until::Tasks {
+        waiting_hints::restore(inputs.store, &inputs.feature.path, unheard, inputs.clock.now())?;
+        let hints = waiting_hints::waiting(inputs.store, &inputs.feature.path, tasks)?;
+        if !is_resumed && inputs.job.until == Until::Tasks {
             let tree = tree.filter(|_| objects.is_none());
             let entries = running.past.memory.entries();
-            running.state.given_up = given_up(plan, session, tree, tasks, entries)?;
+            running.state.given_up = given_up(inputs, session, tree, tasks, entries)?;
         }
-        running.task_watch.persons = recorded_texts(plan.store, running.past.memory.entries());
+        running.task_watch.persons = recorded_texts(inputs.store, running.past.memory.entries());
         if let Some(log) = &earlier {
-            running.task_watch.lost = recorded_losses(plan.store, log);
+            running.task_watch.lost = recorded_losses(inputs.store, log);
         }
-        let of_tasks = match plan.job.until {
+        let of_tasks = match inputs.job.until {
             Until::Tasks => {
                 let now = recorder.tips().snapshot;
-                let own_files = [&plan.feature.tasks_path, &plan.feature.progress_path]
+                let own_files = [&inputs.feature.tasks_path, &inputs.feature.progress_path]
                     .map(|path| recorder.work_tree().relative(path));
-                recorded_work(plan.store, session, &own_files, now.as_ref(), is_resumed)
+                recorded_work(inputs.store, session, &own_files, now.as_ref(), is_resumed)
             }
             Until::Validation => Ok(UndoneWork::default()),
         };
-        if let Err(error) = running.past.left_behind.begin(plan, session.branch.clone(), of_tasks) {
+        if let Err(error) = running.past.left_behind.begin(inputs, session.branch.clone(), of_tasks) {
             running.warn(format!("what earlier attempts changed is not known: {error:#}"));
         }
         running.announce_session(tasks, measured, hints, is_resumed);
-        running.state.started = running.plan.clock.stopwatch();
+        running.state.started = running.inputs.clock.stopwatch();
         Ok(running)
     }
 
     /// Returns a session before its first record, with the iterations that it has already if it is resumed: others know of
     /// it, and a recovery would find its spool.
     fn new(
-        plan: &'a LoopInputs<'a>,
+        inputs: &'a LoopInputs<'a>,
         tasks: &TaskList,
         earlier: Option<&SessionLog>,
         lock: &'a mut LoopLock,
         say: &'a mut dyn FnMut(&Event),
     ) -> Result<(Self, Vec<Iteration>)> {
-        let started_at = plan.clock.now();
+        let started_at = inputs.clock.now();
         let id = match earlier {
             Some(log) => log.id().clone(),
-            None => new_id(plan, started_at)?,
+            None => new_id(inputs, started_at)?,
         };
         // Requests to an earlier loop are not meant for this one.
-        let control = Control::of(plan.store.repository(), &id);
+        let control = Control::of(inputs.store.repository(), &id);
         control.clear()?;
-        lock.name_holder(plan.work_tree, holder(&id, started_at))?;
-        let identity = Identity::find_or_create(plan.store.repository())?;
+        lock.name_holder(inputs.work_tree, holder(&id, started_at))?;
+        let identity = Identity::find_or_create(inputs.store.repository())?;
         // From here on others know of the session, and its first snapshot may take long.
-        let stop_watcher = StopWatcher::start(control.clone(), plan.interrupt.clone());
-        let settings = &plan.config.settings;
-        let mut session = new_session(plan, &id, &identity, tasks, started_at)?;
+        let stop_watcher = StopWatcher::start(control.clone(), inputs.interrupt.clone());
+        let settings = &inputs.config.settings;
+        let mut session = new_session(inputs, &id, &identity, tasks, started_at)?;
         let mut history = History::new(settings.on_question == OnQuestion::Retry);
         let recorded = match earlier {
-            Some(log) => restore_from_log(plan, log, &mut session, &mut history),
+            Some(log) => restore_from_log(inputs, log, &mut session, &mut history),
             None => Vec::new(),
         };
         let last = earlier.and_then(|log| log.entries.iter().rev().find_map(LogEntry::iteration));
@@ -147,13 +147,13 @@ impl<'a> Running<'a> {
         let totals = std::mem::take(&mut session.totals);
         let session = Session { totals, ..redacted(&redactor, &session)? };
         let last_check_ms = session.clean.as_ref().map(|last| last.duration_ms);
-        let place = place(plan, &session);
-        let spool = Spool::create(plan.work_tree, &place)?;
-        let recorder = Recorder::new(plan, place, redactor, spool.clone())?;
-        let memory = Memory::load(plan.store, plan.feature, &plan.project_root)?;
-        let progress = progress_strategy(settings, &memory, plan.store, Some(&session.id));
+        let place = place(inputs, &session);
+        let spool = Spool::create(inputs.work_tree, &place)?;
+        let recorder = Recorder::new(inputs, place, redactor, spool.clone())?;
+        let memory = Memory::load(inputs.store, inputs.feature, &inputs.project_root)?;
+        let progress = progress_strategy(settings, &memory, inputs.store, Some(&session.id));
         let running = Self {
-            agents: AgentPool::new(plan.agents.len(), settings.max_wait),
+            agents: AgentPool::new(inputs.agents.len(), settings.max_wait),
             session,
             recorder,
             lock,
@@ -176,7 +176,7 @@ impl<'a> Running<'a> {
                 is_promised: false,
                 dearest_usd: 0.0,
                 unread_costs: 0,
-                started: plan.clock.stopwatch(),
+                started: inputs.clock.stopwatch(),
                 given_up: Vec::new(),
                 common_failure: Vec::new(),
                 is_lane_used: false,
@@ -188,7 +188,7 @@ impl<'a> Running<'a> {
                 logins: BTreeSet::new(),
                 clean: CleanState {
                     successes: unchecked(&recorded),
-                    since: plan.clock.stopwatch(),
+                    since: inputs.clock.stopwatch(),
                     last_ms: last_check_ms,
                     has_failed: false,
                     is_over: false,
@@ -197,9 +197,9 @@ impl<'a> Running<'a> {
                 left_out_at_start: Vec::new(),
                 was_idle: false,
                 phases: Vec::new(),
-                phase_clock: plan.clock.stopwatch(),
+                phase_clock: inputs.clock.stopwatch(),
             },
-            plan,
+            inputs,
             say,
         };
         Ok((running, recorded))
@@ -207,14 +207,14 @@ impl<'a> Running<'a> {
 
     /// Does what comes before the first record, and leaves nothing behind.
     pub(super) fn rehearse(
-        plan: &'a LoopInputs<'a>,
+        inputs: &'a LoopInputs<'a>,
         tasks: &TaskList,
         lock: &'a mut LoopLock,
         say: &'a mut dyn FnMut(&Event),
     ) -> Result<()> {
-        let (mut running, _) = Self::new(plan, tasks, None, lock, say)?;
+        let (mut running, _) = Self::new(inputs, tasks, None, lock, say)?;
         let checked = running.check_start(tasks, None, true).map(drop);
-        running.spool.remove(running.plan.store.repository())?;
+        running.spool.remove(running.inputs.store.repository())?;
         running.control.clear()?;
         checked
     }
@@ -225,13 +225,14 @@ impl<'a> Running<'a> {
         let ignored = self.recorder.ignored_files().map(Rc::new);
         self.session.ignored = ignored.as_ref().map(|found| ignored_state(&self.identity, found));
         self.judging.unseen.last = ignored;
-        let (plan, session, recorder) = (self.plan, &mut self.session, &mut self.recorder);
-        session.environment = Some(Box::new(redacted(recorder.redactor(), &environment(plan, opening.at))?));
+        let (inputs, session, recorder) = (self.inputs, &mut self.session, &mut self.recorder);
+        session.environment =
+            Some(Box::new(redacted(recorder.redactor(), &environment(inputs, opening.at))?));
         // Before the session is recorded: whoever can resume it finds them.
-        kept_settings::keep(plan.work_tree, &session.id, &plan.kept_settings)?;
-        session.kept_settings = Some(self.identity.fingerprint_of(&plan.kept_settings));
-        recorder.write_opening(opening, session, &plan.feature.name, &plan.clock)?;
-        note_last_written(plan.work_tree, &session.feature, &session.id)?;
+        kept_settings::keep(inputs.work_tree, &session.id, &inputs.kept_settings)?;
+        session.kept_settings = Some(self.identity.fingerprint_of(&inputs.kept_settings));
+        recorder.write_opening(opening, session, &inputs.feature.name, &inputs.clock)?;
+        note_last_written(inputs.work_tree, &session.feature, &session.id)?;
         Ok(measured)
     }
 
@@ -242,18 +243,18 @@ impl<'a> Running<'a> {
         earlier: Option<&'l SessionLog>,
         is_rehearsal: bool,
     ) -> Result<(Opening<'l>, BaselineRun)> {
-        let at = if earlier.is_some() { self.plan.clock.now() } else { self.session.started_at };
+        let at = if earlier.is_some() { self.inputs.clock.now() } else { self.session.started_at };
         // Of a record that cannot be read nothing is known.
-        require_lane_setup(self.plan, &self.recorder, &self.identity)?;
-        let previous = PreviousSession::of(self.plan.store, self.plan.work_tree).unwrap_or_default();
+        require_lane_setup(self.inputs, &self.recorder, &self.identity)?;
+        let previous = PreviousSession::of(self.inputs.store, self.inputs.work_tree).unwrap_or_default();
         let mut opening = self.recorder.open(earlier, at)?;
         if earlier.is_none() {
-            commit_earlier_work(self.plan, &mut self.recorder, self.say, &opening.slot, is_rehearsal)?;
+            commit_earlier_work(self.inputs, &mut self.recorder, self.say, &opening.slot, is_rehearsal)?;
         }
         let mut measured = self.measure_baseline(&mut opening)?;
-        let head = match self.plan.work_tree.head()? {
+        let head = match self.inputs.work_tree.head()? {
             Some(head) => head,
-            None => self.plan.store.repository().hash.empty_tree()?,
+            None => self.inputs.store.repository().hash.empty_tree()?,
         };
         let snapshot = opening.snapshot();
         let (slot, is_resumed) = (&opening.slot, earlier.is_some());
@@ -261,10 +262,10 @@ impl<'a> Running<'a> {
         if !is_resumed && measured.failed_by_itself() {
             self.refuse_red_start(tasks, &mut opening, &mut measured, &files)?;
         }
-        let (plan, session, recorder) = (self.plan, &mut self.session, &mut self.recorder);
+        let (inputs, session, recorder) = (self.inputs, &mut self.session, &mut self.recorder);
         session.baseline.clone_from(&measured.baseline);
-        session.trusted = trusted::at_start(plan, earlier, opening.snapshot(), &measured)?;
-        let is_said = self.judging.prepare(plan, session, &measured, self.say);
+        session.trusted = trusted::at_start(inputs, earlier, opening.snapshot(), &measured)?;
+        let is_said = self.judging.prepare(inputs, session, &measured, self.say);
         self.judging.trusted.start = opening.snapshot().cloned();
         if let Some(cause) = measured.baseline.as_ref().and_then(Baseline::failure).filter(|_| !is_said) {
             let message = format!("the validation already fails before the first iteration: {cause}");
@@ -282,9 +283,9 @@ impl<'a> Running<'a> {
         hints: Vec<Hint>,
         is_resumed: bool,
     ) {
-        let (session, settings) = (&self.session, &self.plan.config.settings);
+        let (session, settings) = (&self.session, &self.inputs.config.settings);
         let part = session.scope.as_ref().and_then(|scope| select(tasks, scope).ok().flatten());
-        let is_auto = self.plan.job.until == Until::Tasks && settings.unit_now() == Unit::Auto;
+        let is_auto = self.inputs.job.until == Until::Tasks && settings.unit_now() == Unit::Auto;
         (self.say)(&Event::SessionStarted {
             session: session.id.clone(),
             feature: session.feature.clone(),
@@ -312,8 +313,8 @@ impl<'a> Running<'a> {
             validation_files: session.validation_files.clone(),
             user_files: self.past.left_behind.user_files(),
             user_file_names: session.user_files.clone(),
-            dropped_variables: self.plan.sandbox.as_ref().map(Sandbox::dropped).unwrap_or_default(),
-            api_key: self.plan.agents[self.agents.active].api_key.clone(),
+            dropped_variables: self.inputs.sandbox.as_ref().map(Sandbox::dropped).unwrap_or_default(),
+            api_key: self.inputs.agents[self.agents.active].api_key.clone(),
         });
     }
 }
@@ -321,26 +322,26 @@ impl<'a> Running<'a> {
 /// Runs the validation of a task list in which all is done. Nothing is recorded of it. `None` if there is none to run, or
 /// it was stopped.
 pub(super) fn check_finished<'a>(
-    plan: &'a LoopInputs<'a>,
+    inputs: &'a LoopInputs<'a>,
     tasks: &TaskList,
     lock: &'a mut LoopLock,
     say: &'a mut dyn FnMut(&Event),
 ) -> Result<Option<Baseline>> {
-    let Some(command) = plan.config.settings.validation_command.clone() else { return Ok(None) };
+    let Some(command) = inputs.config.settings.validation_command.clone() else { return Ok(None) };
     // With a spool the next start stops what we leave running if we die.
-    let (mut running, _) = Running::new(plan, tasks, None, lock, say)?;
+    let (mut running, _) = Running::new(inputs, tasks, None, lock, say)?;
     let slot = running.spool.slot("start");
     slot.create()?;
     let validation = running.run_baseline(&command, &slot)?;
-    running.spool.remove(running.plan.store.repository())?;
+    running.spool.remove(running.inputs.store.repository())?;
     running.control.clear()?;
     Ok(validation)
 }
 
 /// The latest session is the one whose id sorts last.
-fn new_id(plan: &LoopInputs<'_>, started_at: Timestamp) -> Result<SessionId> {
-    let id = SessionId::new(started_at, salt(&plan.clock));
-    Ok(plan.store.newest_session()?.into_iter().fold(id, |id, newest| id.sorted_after(&newest)))
+fn new_id(inputs: &LoopInputs<'_>, started_at: Timestamp) -> Result<SessionId> {
+    let id = SessionId::new(started_at, salt(&inputs.clock));
+    Ok(inputs.store.newest_session()?.into_iter().fold(id, |id, newest| id.sorted_after(&newest)))
 }
 
 fn holder(id: &SessionId, started_at: Timestamp) -> Holder {
@@ -348,30 +349,30 @@ fn holder(id: &SessionId, started_at: Timestamp) -> Holder {
 }
 
 fn new_session(
-    plan: &LoopInputs<'_>,
+    inputs: &LoopInputs<'_>,
     id: &SessionId,
     identity: &Identity,
     tasks: &TaskList,
     started_at: Timestamp,
 ) -> Result<Session> {
-    let work_tree = plan.work_tree;
+    let work_tree = inputs.work_tree;
     Ok(Session {
         schema: SCHEMA,
         id: id.clone(),
-        feature: plan.feature.path.clone(),
-        branch: plan.work_tree.branch()?,
-        lane: plan.work_tree.lane().map(|lane| lane.number),
-        project: Some(project_folders(plan)),
+        feature: inputs.feature.path.clone(),
+        branch: inputs.work_tree.branch()?,
+        lane: inputs.work_tree.lane().map(|lane| lane.number),
+        project: Some(project_folders(inputs)),
         environment: None,
-        loop_type: plan.job.loop_type.clone(),
-        scope: (!plan.scope.is_all()).then(|| plan.scope.clone()),
+        loop_type: inputs.job.loop_type.clone(),
+        scope: (!inputs.scope.is_all()).then(|| inputs.scope.clone()),
         started_at,
         ended_at: None,
         status: Status::Running,
         stop_reason: None,
         ended_by: None,
         limit: None,
-        max_iterations: plan.config.settings.max_iterations,
+        max_iterations: inputs.config.settings.max_iterations,
         iterations_run: 0,
         tasks_completed: 0,
         totals: SessionTotals::default(),
@@ -382,11 +383,11 @@ fn new_session(
         tokens: Tokens::default(),
         cost_usd: None,
         cost_is_partial: false,
-        artifact: Artifact { path: work_tree.relative(&plan.job.artifact), status: ArtifactStatus::Draft },
-        agent: plan.agents.first().map(|first| first.agent.name().to_owned()).unwrap_or_default(),
-        agent_version: plan.agents.first().and_then(|first| first.agent.version()),
-        sandbox: plan.sandbox.as_ref().map(|sandbox| sandbox.facts()),
-        configuration: plan.config.to_json(),
+        artifact: Artifact { path: work_tree.relative(&inputs.job.artifact), status: ArtifactStatus::Draft },
+        agent: inputs.agents.first().map(|first| first.agent.name().to_owned()).unwrap_or_default(),
+        agent_version: inputs.agents.first().and_then(|first| first.agent.version()),
+        sandbox: inputs.sandbox.as_ref().map(|sandbox| sandbox.facts()),
+        configuration: inputs.config.to_json(),
         hints: Vec::new(),
         baseline: None,
         validation_files: Vec::new(),
@@ -404,10 +405,10 @@ fn new_session(
 }
 
 /// Returns where the project is: in the work tree of the user's, and in the lane.
-fn project_folders(plan: &LoopInputs<'_>) -> ProjectFolders {
-    let here = plan.project_root.to_string();
-    let Some(lane) = plan.work_tree.lane() else { return ProjectFolders { folder: here, lane: None } };
-    let below = plan.project_root.strip_prefix(plan.work_tree.top()).unwrap_or("".into());
+fn project_folders(inputs: &LoopInputs<'_>) -> ProjectFolders {
+    let here = inputs.project_root.to_string();
+    let Some(lane) = inputs.work_tree.lane() else { return ProjectFolders { folder: here, lane: None } };
+    let below = inputs.project_root.strip_prefix(inputs.work_tree.top()).unwrap_or("".into());
     // Joined with nothing, a path would end in a slash.
     let users = if below.as_str().is_empty() { lane.users_top.clone() } else { lane.users_top.join(below) };
     ProjectFolders { folder: users.into_string(), lane: Some(here) }
@@ -415,7 +416,7 @@ fn project_folders(plan: &LoopInputs<'_>) -> ProjectFolders {
 
 /// Restores totals and counts from the record of a session. Returns its iterations that can be read.
 fn restore_from_log(
-    plan: &LoopInputs<'_>,
+    inputs: &LoopInputs<'_>,
     log: &SessionLog,
     session: &mut Session,
     history: &mut History,
@@ -423,13 +424,13 @@ fn restore_from_log(
     session.started_at = log.entries[0].started_at();
     session.set_totals(log.view().totals().clone());
     let mut begun = log.entries.iter().rev().filter(|entry| entry.kind().begins());
-    let begun = begun.find_map(|entry| plan.store.readable_session(entry));
+    let begun = begun.find_map(|entry| inputs.store.readable_session(entry));
     session.legacy_failures = begun.and_then(|begun| begun.legacy_failures);
     let mut recorded = Vec::new();
     for entry in log.entries.iter() {
         if entry.kind().begins() {
-            let begun = plan.store.readable_session(entry);
-            history.begin_with(begun.as_ref().and_then(|begun| failure_before(plan.job.until, begun)));
+            let begun = inputs.store.readable_session(entry);
+            history.begin_with(begun.as_ref().and_then(|begun| failure_before(inputs.job.until, begun)));
         }
         if entry.kind() == RecordKind::End {
             // Resuming a session that had ended means another attempt: the counts start at zero.
@@ -438,7 +439,7 @@ fn restore_from_log(
         if entry.iteration().is_none() {
             continue;
         }
-        let Some(iteration) = plan.store.readable_iteration(entry) else {
+        let Some(iteration) = inputs.store.readable_iteration(entry) else {
             history.push_entry(entry);
             continue;
         };
@@ -466,22 +467,22 @@ fn failure_before(until: Until, begun: &Session) -> Option<&str> {
 }
 
 /// Returns what a recovery finds in the spool about a session whose loop died.
-pub(super) fn place(plan: &LoopInputs<'_>, session: &Session) -> SpoolMeta {
-    let settings = &plan.config.settings;
+pub(super) fn place(inputs: &LoopInputs<'_>, session: &Session) -> SpoolMeta {
+    let settings = &inputs.config.settings;
     SpoolMeta {
         session: session.id.clone(),
         feature: session.feature.clone(),
-        feature_name: plan.feature.name.clone(),
-        work_tree: plan.work_tree.name(),
-        tasks_path: plan.feature.tasks_path.clone(),
-        progress_path: plan.feature.progress_path.clone(),
+        feature_name: inputs.feature.name.clone(),
+        work_tree: inputs.work_tree.name(),
+        tasks_path: inputs.feature.tasks_path.clone(),
+        progress_path: inputs.feature.progress_path.clone(),
         host: session.host.clone(),
         pid: std::process::id(),
         begun: session.clone(),
         untick: settings.untick,
         snapshots: settings.snapshots,
         snapshot_max_file: settings.snapshot_max_file.unwrap_or(u64::MAX),
-        protect: protected_paths(plan.work_tree, &plan.project_root, settings),
+        protect: protected_paths(inputs.work_tree, &inputs.project_root, settings),
         redaction_rules: settings.redaction_rules.clone(),
         redaction_allow: settings.redaction_allow.clone(),
     }

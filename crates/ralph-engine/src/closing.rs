@@ -42,10 +42,10 @@ impl Running<'_> {
     fn merge_command(&self, recorded: &Closing) -> Result<Option<String>> {
         let is_all = self.session.status == Status::Completed && self.session.tasks_remaining == 0;
         let is_committed = recorded.changes.is_some_and(|changes| changes.uncommitted_files == 0);
-        if !is_all || !is_committed || self.plan.work_tree.lane().is_some() {
+        if !is_all || !is_committed || self.inputs.work_tree.lane().is_some() {
             return Ok(None);
         }
-        self.plan.work_tree.merge_command()
+        self.inputs.work_tree.merge_command()
     }
 
     /// Returns the entry of progress.txt that closes the session; empty if no agent ran in it.
@@ -75,7 +75,7 @@ impl Running<'_> {
         let recorded = self.recorded(&log, tasks)?;
         let needing: Vec<_> = recorded.not_done.iter().filter(|task| task.needs_you()).collect();
         let is_any = !needing.is_empty();
-        let logs = if is_any { self.plan.store.logs_of(&self.session.feature)? } else { Vec::new() };
+        let logs = if is_any { self.inputs.store.logs_of(&self.session.feature)? } else { Vec::new() };
         let unfinished = needing.iter().map(|task| self.unfinished(&log, &logs, &task.task));
         let unfinished = unfinished.collect::<Result<_>>()?;
         let (changes, ci_files) = self.changes(&log)?.unzip();
@@ -83,7 +83,7 @@ impl Running<'_> {
     }
 
     pub(super) fn log(&self) -> Result<Option<SessionLog>> {
-        self.plan.store.session(&SessionRefs::new(&self.session.feature, self.session.id.clone()))
+        self.inputs.store.session(&SessionRefs::new(&self.session.feature, self.session.id.clone()))
     }
 
     fn recorded(&self, log: &SessionLog, tasks: Option<&TaskList>) -> Result<Closing> {
@@ -91,16 +91,16 @@ impl Running<'_> {
         let tasks = tasks.unwrap_or(&nothing);
         let not_done = not_done(log.iterations(), tasks);
         let feature = &self.session.feature;
-        let listing = self.plan.store.listing(|_| true, &mut Vec::new())?;
+        let listing = self.inputs.store.listing(|_| true, &mut Vec::new())?;
         let sessions = listing.views_of(feature);
-        let hints = Hints::of(self.plan.store.repository(), feature).list()?;
+        let hints = Hints::of(self.inputs.store.repository(), feature).list()?;
         let shown = Some(&self.session.id);
         let last = self.state.next.checked_sub(1).filter(|last| *last > 0);
-        let remains = last.map(|last| self.past.left_behind.remains(self.plan, &self.session, last));
+        let remains = last.map(|last| self.past.left_behind.remains(self.inputs, &self.session, last));
         let view = FeatureView::of(&sessions);
         let mut summary = view.summary(feature, tasks, &hints, remains.as_ref(), shown);
         let own = self.own_files();
-        let now = listing.validation_now(self.plan.store, feature, shown, |_, entry, left_out| {
+        let now = listing.validation_now(self.inputs.store, feature, shown, |_, entry, left_out| {
             let snapshot = entry.snapshot()?;
             self.recorder
                 .work_tree()
@@ -115,7 +115,7 @@ impl Running<'_> {
 
     /// Returns what the failed attempts at a task came to, and what of it is still in the work tree. `logs` are all sessions.
     fn unfinished(&self, log: &SessionLog, logs: &[SessionLog], task: &str) -> Result<Unfinished> {
-        let store = self.plan.store;
+        let store = self.inputs.store;
         let of_task = log.iterations().filter(|entry| entry.is_of(task));
         let records = store.read_iterations(&of_task.cloned().collect::<Vec<_>>())?;
         let mut found = Unfinished { task: task.to_owned(), ..Unfinished::default() };
@@ -128,7 +128,7 @@ impl Running<'_> {
                 found.tried.push(item.clone());
             }
         }
-        if self.plan.work_tree.lane().is_some() {
+        if self.inputs.work_tree.lane().is_some() {
             // What it left is not in the user's work tree, and goes before the next attempt.
             found.is_taken_back = failed.iter().any(|record| !record.files_changed.is_empty());
             return Ok(found);
@@ -165,8 +165,8 @@ impl Running<'_> {
 
     /// Returns what the loop itself writes, from the top of the work tree.
     fn own_files(&self) -> [String; 2] {
-        let feature = self.plan.feature;
-        [&feature.progress_path, &feature.tasks_path].map(|path| self.plan.work_tree.relative(path))
+        let feature = self.inputs.feature;
+        [&feature.progress_path, &feature.tasks_path].map(|path| self.inputs.work_tree.relative(path))
     }
 
     /// Returns the files in which two trees differ, without what the loop itself writes.
@@ -184,12 +184,12 @@ impl Running<'_> {
     fn changes(&self, log: &SessionLog) -> Result<Option<(Changes, Vec<String>)>> {
         let (last, beside) = self.recorder.last_contents();
         let (Some(last), None) = (last, beside) else { return Ok(None) };
-        let Some(first) = self.plan.store.first_snapshot(log)? else { return Ok(None) };
-        let is_in_lane = self.plan.work_tree.lane().is_some();
+        let Some(first) = self.inputs.store.first_snapshot(log)? else { return Ok(None) };
+        let is_in_lane = self.inputs.work_tree.lane().is_some();
         let in_lane = is_in_lane.then(|| log.last_snapshot(true).unwrap_or(first.clone()));
         let last = in_lane.as_ref().unwrap_or(last);
         let files = self.changed_between(&first, last)?;
-        let uncommitted_files = match self.plan.work_tree.head()? {
+        let uncommitted_files = match self.inputs.work_tree.head()? {
             Some(head) => {
                 let differing = self.changed_between(&head, last)?;
                 files.iter().filter(|file| differing.iter().any(|other| other.path == file.path)).count()

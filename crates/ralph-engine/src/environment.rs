@@ -54,12 +54,12 @@ const TOOLS: &[(&str, &[&str])] = &[
 ];
 
 /// Returns what a session begins or is resumed in at a moment.
-pub(super) fn environment(plan: &LoopInputs<'_>, at: Timestamp) -> Environment {
-    let command = plan.config.settings.validation_command.as_deref().unwrap_or_default();
+pub(super) fn environment(inputs: &LoopInputs<'_>, at: Timestamp) -> Environment {
+    let command = inputs.config.settings.validation_command.as_deref().unwrap_or_default();
     Environment {
         system: std::env::consts::OS.to_owned(),
         processor: std::env::consts::ARCH.to_owned(),
-        tools: versions(&named_tools(command), plan),
+        tools: versions(&named_tools(command), inputs),
         variables: variable_names(),
         utc_offset: utc_offset(at),
         locale: locale(),
@@ -78,11 +78,12 @@ fn named_tools(command: &str) -> BTreeSet<&'static str> {
 }
 
 /// Asks all at once: some take long. What is not there, or does not answer, is left out.
-fn versions(names: &BTreeSet<&'static str>, plan: &LoopInputs<'_>) -> BTreeMap<String, String> {
-    let fence = plan.fence();
+fn versions(names: &BTreeSet<&'static str>, inputs: &LoopInputs<'_>) -> BTreeMap<String, String> {
+    let fence = inputs.fence();
     let tools = names.iter().map(|name| {
         let flag = if *name == "go" { "version" } else { "--version" };
-        let tool = Tool::new(*name, &plan.project_root).arg(flag).limit(VERSION_TIMEOUT).on_the_users_path();
+        let tool =
+            Tool::new(*name, &inputs.project_root).arg(flag).limit(VERSION_TIMEOUT).on_the_users_path();
         let tool = match &fence {
             Some(fence) => tool.inside(fence),
             None => tool,

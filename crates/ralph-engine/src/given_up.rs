@@ -18,17 +18,17 @@ const LIMITS: &str = "max-";
 /// Returns the open tasks whose newest record among `entries`, oldest first, gave them up under the same conditions.
 /// What a record lacks counts as changed. `now` is the work tree; `None` without snapshots.
 pub fn given_up(
-    plan: &LoopInputs<'_>,
+    inputs: &LoopInputs<'_>,
     session: &Session,
     now: Option<&ObjectId>,
     tasks: &TaskList,
     entries: &[LogEntry],
 ) -> Result<Vec<TaskName>> {
     let mut found = Vec::new();
-    for item in tasks.tasks().filter(|item| !item.done && !plan.retries_skipped) {
+    for item in tasks.tasks().filter(|item| !item.done && !inputs.retries_skipped) {
         let newest = entries.iter().rev().find(|entry| entry.is_of(&item.name));
         if let Some(skip) = newest.filter(|newest| newest.outcome() == Some(Outcome::Skipped))
-            && is_unchanged(plan, session, now, item, skip)?
+            && is_unchanged(inputs, session, now, item, skip)?
         {
             found.push(item.name.clone());
         }
@@ -37,25 +37,25 @@ pub fn given_up(
 }
 
 fn is_unchanged(
-    plan: &LoopInputs<'_>,
+    inputs: &LoopInputs<'_>,
     session: &Session,
     now: Option<&ObjectId>,
     item: &Item,
     skip: &LogEntry,
 ) -> Result<bool> {
-    let Some(record) = plan.store.readable_iteration(skip) else { return Ok(false) };
-    let Some(begun) = begun(plan.store, skip)? else { return Ok(false) };
-    let hints = hints_of(plan.store, &plan.feature.path, &item.name)?;
+    let Some(record) = inputs.store.readable_iteration(skip) else { return Ok(false) };
+    let Some(begun) = begun(inputs.store, skip)? else { return Ok(false) };
+    let hints = hints_of(inputs.store, &inputs.feature.path, &item.name)?;
     Ok(record.task_text.as_ref() == Some(&item.text)
         && record.hints == hints
         && (&begun.agent, &begun.agent_version) == (&session.agent, &session.agent_version)
         && settings(&begun.configuration) == settings(&session.configuration)
-        && has_same_tree(plan, now, &record)?)
+        && has_same_tree(inputs, now, &record)?)
 }
 
 /// Returns true if no file differs but those that the loop itself writes.
-fn has_same_tree(plan: &LoopInputs<'_>, now: Option<&ObjectId>, record: &Iteration) -> Result<bool> {
-    let LoopInputs { store, work_tree, feature, .. } = plan;
+fn has_same_tree(inputs: &LoopInputs<'_>, now: Option<&ObjectId>, record: &Iteration) -> Result<bool> {
+    let LoopInputs { store, work_tree, feature, .. } = inputs;
     let (Some(now), Some(then)) = (now, &record.snapshot) else { return Ok(false) };
     if !store.has(then)? || !store.has(now)? || !store.is_comparable(then, now)? {
         return Ok(false);

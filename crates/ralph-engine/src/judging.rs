@@ -57,15 +57,15 @@ impl Judging {
     /// that is that the validation fails.
     pub fn prepare(
         &mut self,
-        plan: &LoopInputs<'_>,
+        inputs: &LoopInputs<'_>,
         session: &mut Session,
         baseline: &BaselineRun,
         say: &mut dyn FnMut(&Event),
     ) -> bool {
-        let settings = &plan.config.settings;
+        let settings = &inputs.config.settings;
         let Some(command) = &settings.validation_command else { return false };
         let lookup =
-            |path: &str| plan.feature.files.read(&plan.project_root.join(path), MAX_OWN_FILE_BYTES).ok();
+            |path: &str| inputs.feature.files.read(&inputs.project_root.join(path), MAX_OWN_FILE_BYTES).ok();
         self.own_files = OwnFiles::find(command, &lookup);
         self.selects_by_change = selects_by_change(command, &self.own_files.contents(&lookup));
         session.validation_files = self.own_files.names(&lookup);

@@ -36,16 +36,16 @@ const MAX_NAMED: usize = 3;
 
 /// Takes the lane to the tip of its branch, if it is not there. Returns why it cannot be.
 pub(super) fn renew_lane(
-    plan: &LoopInputs<'_>,
+    inputs: &LoopInputs<'_>,
     recorder: &mut Recorder<'_>,
     identity: &Identity,
     state: &mut LoopState,
 ) -> Result<Option<Ending>> {
-    let work_tree = plan.work_tree;
+    let work_tree = inputs.work_tree;
     let Some(lane) = work_tree.lane() else { return Ok(None) };
     let id = recorder.place().session.clone();
     let reference = lane.reference();
-    let Some(tip) = plan.store.refs().tip(&reference)? else {
+    let Some(tip) = inputs.store.refs().tip(&reference)? else {
         let hint = format!("`git branch {} COMMIT` makes it again, then `{RALPH} resume {id}`", lane.branch);
         return Ok(Some(Ending::stuck(format!("the branch {} is gone", lane.branch), hint)));
     };
@@ -58,15 +58,15 @@ pub(super) fn renew_lane(
     }
     work_tree.take_lane_to(&tip)?;
     if std::mem::take(&mut state.clean.is_lane_dirty) {
-        let settings = &plan.config.settings;
+        let settings = &inputs.config.settings;
         let copies = settings.lanes_copy.iter().chain(&settings.lanes_keep);
-        let kept = copies.map(|path| work_tree.relative(&plan.project_root.join(path)));
+        let kept = copies.map(|path| work_tree.relative(&inputs.project_root.join(path)));
         work_tree.remove_ignored(&kept.collect::<Vec<_>>())?;
     }
-    write_feature_file(plan.feature, &plan.project_root, work_tree, &tip)?;
+    write_feature_file(inputs.feature, &inputs.project_root, work_tree, &tip)?;
     recorder.settle_progress();
     (state.is_lane_used, state.is_lane_renewed) = (false, true);
-    Ok(set_up_lane(plan, recorder, identity)?.map(|Refusal { message, hint }| {
+    Ok(set_up_lane(inputs, recorder, identity)?.map(|Refusal { message, hint }| {
         Ending::stuck(message, format!("{}, then `{RALPH} resume {id}`", hint.unwrap_or_default()))
     }))
 }
@@ -77,15 +77,15 @@ pub(super) fn renew_lane(
 ///
 /// A [`Refusal`] if that is why it fails.
 pub(super) fn check_dependencies(
-    plan: &LoopInputs<'_>,
+    inputs: &LoopInputs<'_>,
     say: &mut dyn FnMut(&Event),
     slot: &Slot,
     baseline: Option<&Baseline>,
 ) -> Result<()> {
     let Some(baseline) = baseline.filter(|baseline| !baseline.passed()) else { return Ok(()) };
-    let Some((message, hint)) = lacking_in_lane(plan) else { return Ok(()) };
-    let is_why = CANNOT_RUN.contains(&baseline.exit) || is_printed(slot, &lacking_of(plan));
-    if is_why && !plan.is_forced {
+    let Some((message, hint)) = lacking_in_lane(inputs) else { return Ok(()) };
+    let is_why = CANNOT_RUN.contains(&baseline.exit) || is_printed(slot, &lacking_of(inputs));
+    if is_why && !inputs.is_forced {
         let message = format!("{message}, and the validation cannot run without");
         return Err(Refusal::new(message).with_hint(hint).into());
     }
@@ -93,19 +93,19 @@ pub(super) fn check_dependencies(
     Ok(())
 }
 
-fn lacking_of(plan: &LoopInputs<'_>) -> Vec<Dependency> {
-    lacking(&plan.dependencies, plan.work_tree.top())
+fn lacking_of(inputs: &LoopInputs<'_>) -> Vec<Dependency> {
+    lacking(&inputs.dependencies, inputs.work_tree.top())
 }
 
 /// Returns what the lane lacks, and what brings it there; `None` if it lacks nothing.
-pub(super) fn lacking_in_lane(plan: &LoopInputs<'_>) -> Option<(String, String)> {
-    let root = plan.work_tree.relative(&plan.project_root);
-    lacking_words(&lacking_of(plan), Utf8Path::new(&root))
+pub(super) fn lacking_in_lane(inputs: &LoopInputs<'_>) -> Option<(String, String)> {
+    let root = inputs.work_tree.relative(&inputs.project_root);
+    lacking_words(&lacking_of(inputs), Utf8Path::new(&root))
 }
 
 /// Takes a snapshot of the tip that the lane was taken to: attempts are compared with it, whoever made it.
 pub(super) fn prepare_attempt_in_lane(
-    plan: &LoopInputs<'_>,
+    inputs: &LoopInputs<'_>,
     recorder: &mut Recorder<'_>,
     judging: &mut Judging,
     past: &mut Past,
@@ -119,8 +119,8 @@ pub(super) fn prepare_attempt_in_lane(
         recorder.take_between(slot, moment, begin.started_at);
         let changes = recorder.take_edits();
         past.left_behind.note_own_changes(&changes);
-        if let Some(tip) = plan.work_tree.head()? {
-            let published = newest_checked(plan)?;
+        if let Some(tip) = inputs.work_tree.head()? {
+            let published = newest_checked(inputs)?;
             judging.trusted.begin_from(tip, recorder.tips().snapshot, published.as_ref());
         }
     }
@@ -134,12 +134,12 @@ pub(super) fn prepare_attempt_in_lane(
 /// Moves files out of the lane that no snapshot takes, and so no commit, those that are `hidden` among them: the validation
 /// runs without them. Returns their names.
 pub(super) fn move_left_out_aside(
-    plan: &LoopInputs<'_>,
+    inputs: &LoopInputs<'_>,
     recorder: &mut Recorder<'_>,
     slot: &Slot,
     hidden: &[String],
 ) -> Result<Vec<String>> {
-    if plan.work_tree.lane().is_none() {
+    if inputs.work_tree.lane().is_none() {
         return Ok(Vec::new());
     }
     let mut paths = left_out_of_lane(recorder, slot)?;
@@ -147,7 +147,7 @@ pub(super) fn move_left_out_aside(
     if !paths.is_empty() {
         recorder.note_change();
     }
-    paths.iter().try_for_each(|path| plan.work_tree.move_aside(path))?;
+    paths.iter().try_for_each(|path| inputs.work_tree.move_aside(path))?;
     Ok(paths)
 }
 
@@ -168,14 +168,14 @@ fn left_out_of_lane(recorder: &mut Recorder<'_>, slot: &Slot) -> Result<Vec<Stri
 }
 
 /// Returns why the result of an attempt cannot be published: the branch of the lane is not as it was, or is checked out.
-pub(super) fn why_moved(plan: &LoopInputs<'_>, begin: &Begin) -> Result<Option<String>> {
-    let work_tree = plan.work_tree;
+pub(super) fn why_moved(inputs: &LoopInputs<'_>, begin: &Begin) -> Result<Option<String>> {
+    let work_tree = inputs.work_tree;
     let (Some(lane), Some(base)) = (work_tree.lane(), &begin.head_before) else { return Ok(None) };
     let branch = &lane.branch;
     if let Some(place) = work_tree.checked_out_at(&lane.reference())? {
         return Ok(Some(format!("{branch} was checked out in {place} meanwhile")));
     }
-    Ok(match plan.store.refs().tip(&lane.reference())? {
+    Ok(match inputs.store.refs().tip(&lane.reference())? {
         None => Some(format!("{branch} was deleted meanwhile")),
         Some(tip) if tip == *base => None,
         Some(tip) => {
@@ -189,36 +189,36 @@ pub(super) fn why_moved(plan: &LoopInputs<'_>, begin: &Begin) -> Result<Option<S
 
 /// Writes the commit that has the result of a success. `None` outside of a lane.
 pub(super) fn publish(
-    plan: &LoopInputs<'_>,
+    inputs: &LoopInputs<'_>,
     recorder: &Recorder<'_>,
     done: &CommitSubject<'_>,
     base: Option<&ObjectId>,
     evidence: &Evidence,
 ) -> Result<Option<ObjectId>> {
-    let (Some(_), Some(base), (Some(tree), _)) = (plan.work_tree.lane(), base, recorder.last_contents())
+    let (Some(_), Some(base), (Some(tree), _)) = (inputs.work_tree.lane(), base, recorder.last_contents())
     else {
         return Ok(None);
     };
-    let subject = subject(plan, recorder, done.tasks, Some(&done.task.name), &done.task.text);
-    let passed = Some(evidence).filter(|_| plan.config.settings.has_validation());
+    let subject = subject(inputs, recorder, done.tasks, Some(&done.task.name), &done.task.text);
+    let passed = Some(evidence).filter(|_| inputs.config.settings.has_validation());
     let message = result_message(&subject, done, passed);
-    commit_result(plan, recorder, done.slot, base, [tree, tree], done.closed, &message).map(Some)
+    commit_result(inputs, recorder, done.slot, base, [tree, tree], done.closed, &message).map(Some)
 }
 
 /// Runs `lanes.setup` if it did not run for what its files hold now. Returns why it failed, or why nothing that it made can be
 /// used.
 fn set_up_lane(
-    plan: &LoopInputs<'_>,
+    inputs: &LoopInputs<'_>,
     recorder: &Recorder<'_>,
     identity: &Identity,
 ) -> Result<Option<Refusal>> {
-    let settings = &plan.config.settings;
-    let (Some(lane), Some(command)) = (plan.work_tree.lane(), settings.lanes_setup.clone()) else {
+    let settings = &inputs.config.settings;
+    let (Some(lane), Some(command)) = (inputs.work_tree.lane(), settings.lanes_setup.clone()) else {
         return Ok(None);
     };
     let mut state = command.clone();
     for name in &settings.lanes_setup_files {
-        let read = plan.feature.files.read(&plan.project_root.join(name), MAX_DOCUMENT_BYTES);
+        let read = inputs.feature.files.read(&inputs.project_root.join(name), MAX_DOCUMENT_BYTES);
         state.push_str(&format!("\0{name}\0{}", String::from_utf8_lossy(&read.unwrap_or_default())));
     }
     let state = identity.fingerprint("lane setup", &state);
@@ -226,22 +226,22 @@ fn set_up_lane(
         return Ok(None);
     }
     // An installer would follow a link that the tip has now.
-    if let Some(why) = leak_of_lane(plan)? {
+    if let Some(why) = leak_of_lane(inputs)? {
         return Ok(Some(why));
     }
     let slot = Slot::within(&recorder.spool().scratch());
     let session = &recorder.place().session;
-    let environment = plan.environment(session, "", 0, 0);
-    let context = plan.validation_context(&slot, &environment, plan.marker(session, recorder.spool()));
-    let ran = validate::run(&command, &context, plan.interrupt)?;
+    let environment = inputs.environment(session, "", 0, 0);
+    let context = inputs.validation_context(&slot, &environment, inputs.marker(session, recorder.spool()));
+    let ran = validate::run(&command, &context, inputs.interrupt)?;
     if !ran.exit.is_success() {
-        let (redactor, root) = (recorder.redactor(), &plan.project_root);
+        let (redactor, root) = (recorder.redactor(), &inputs.project_root);
         let (words, _) = validation_cause(&slot, &ran, redactor, root)?.unwrap_or_default();
         let why = format!("`{command}` (lanes.setup) exited {}: {words}", ran.exit.code);
         let hint = format!("set `lanes.setup` to what works on {}", lane.branch);
         return Ok(Some(Refusal::new(why).with_hint(hint)));
     }
-    let unusable = leak_of_lane(plan)?;
+    let unusable = leak_of_lane(inputs)?;
     if unusable.is_none() {
         lane.note_setup(&state)?;
     }
@@ -250,24 +250,24 @@ fn set_up_lane(
 
 /// Refuses a start in a lane that is not apart from the user's files, or whose setup fails.
 pub(super) fn require_lane_setup(
-    plan: &LoopInputs<'_>,
+    inputs: &LoopInputs<'_>,
     recorder: &Recorder<'_>,
     identity: &Identity,
 ) -> Result<()> {
-    let unusable = if plan.work_tree.lane().is_some() { leak_of_lane(plan)? } else { None };
-    match unusable.map_or_else(|| set_up_lane(plan, recorder, identity), |why| Ok(Some(why)))? {
+    let unusable = if inputs.work_tree.lane().is_some() { leak_of_lane(inputs)? } else { None };
+    match unusable.map_or_else(|| set_up_lane(inputs, recorder, identity), |why| Ok(Some(why)))? {
         None => Ok(()),
         Some(why) => Err(why.into()),
     }
 }
 
 /// Returns what would have commands in the lane run what is in the user's files.
-fn leak_of_lane(plan: &LoopInputs<'_>) -> Result<Option<Refusal>> {
-    let settings = &plan.config.settings;
-    let users = &plan.users_tree;
-    let of_agents = plan.agents.iter().filter_map(|candidate| {
+fn leak_of_lane(inputs: &LoopInputs<'_>) -> Result<Option<Refusal>> {
+    let settings = &inputs.config.settings;
+    let users = &inputs.users_tree;
+    let of_agents = inputs.agents.iter().filter_map(|candidate| {
         let name = candidate.agent.name();
-        let line = match plan.config.agents.get(name)?.command.as_ref()? {
+        let line = match inputs.config.agents.get(name)?.command.as_ref()? {
             AgentCommand::Line(line) => line.clone(),
             AgentCommand::Words(words) => words.join(" "),
         };
@@ -279,13 +279,13 @@ fn leak_of_lane(plan: &LoopInputs<'_>) -> Result<Option<Refusal>> {
     ];
     let of_project = of_project.into_iter().filter_map(|(key, line)| Some((key.to_owned(), line?.clone())));
     for (key, line) in of_project.chain(of_agents) {
-        if let Some(named) = users.named_by(&line, &plan.project_root) {
+        if let Some(named) = users.named_by(&line, &inputs.project_root) {
             let message = format!("`{key}` names {named}, which leads to your files and not to the lane's");
             let hint = "commands run in the lane's folder of the project: name files from there";
             return Ok(Some(Refusal::new(message).with_hint(hint)));
         }
     }
-    let Some(unusable) = users.leak(plan.work_tree)? else { return Ok(None) };
+    let Some(unusable) = users.leak(inputs.work_tree)? else { return Ok(None) };
     let hint = match &unusable {
         Unusable::TrackedLink { path, .. } => {
             format!("what is installed there would change other files: `git rm {}`", quoted_for_shell(path))
@@ -300,7 +300,7 @@ fn leak_of_lane(plan: &LoopInputs<'_>) -> Result<Option<Refusal>> {
 /// Writes the commit that has a result: its parent is the tip `base`, whatever the agent committed. It has the files of the first
 /// tree, and the task list as it is in the second, with the marks of `base` but for those of `changed`.
 pub(super) fn commit_result(
-    plan: &LoopInputs<'_>,
+    inputs: &LoopInputs<'_>,
     recorder: &Recorder<'_>,
     slot: &Slot,
     base: &ObjectId,
@@ -308,8 +308,8 @@ pub(super) fn commit_result(
     changed: &[TaskName],
     message: &str,
 ) -> Result<ObjectId> {
-    let (feature, work_tree) = (plan.feature, recorder.work_tree());
-    let noted = plan.project_root.join(FEATURE_FILE);
+    let (feature, work_tree) = (inputs.feature, recorder.work_tree());
+    let noted = inputs.project_root.join(FEATURE_FILE);
     let [tasks, progress, noted] =
         [&feature.tasks_path, &feature.progress_path, &noted].map(|path| work_tree.relative(path));
     let index = recorder.spool().scratch().join("result-index");
@@ -328,7 +328,7 @@ pub(super) fn commit_result(
         files.push((noted.as_str(), None));
     }
     let tree = work_tree.tree_with(private_index, tree, &files)?;
-    work_tree.commit_tree(private_index, &tree, base, message, plan.config.settings.branch_sign)
+    work_tree.commit_tree(private_index, &tree, base, message, inputs.config.settings.branch_sign)
 }
 
 /// Returns the message of a result. `passed` is what the validation came to that passed with it.
@@ -399,9 +399,9 @@ pub(super) fn moved_words(error: &anyhow::Error) -> String {
 }
 
 /// Returns the tests of the tip if it is a result that passed the same validation: it need not run again.
-pub(super) fn tests_of_tip(plan: &LoopInputs<'_>) -> Result<Option<Option<Box<Tally>>>> {
-    let Some((commit, checked)) = newest_checked(plan)? else { return Ok(None) };
-    let is_tip = plan.work_tree.head()?.as_ref() == Some(&commit);
+pub(super) fn tests_of_tip(inputs: &LoopInputs<'_>) -> Result<Option<Option<Box<Tally>>>> {
+    let Some((commit, checked)) = newest_checked(inputs)? else { return Ok(None) };
+    let is_tip = inputs.work_tree.head()?.as_ref() == Some(&commit);
     Ok(is_tip.then(|| tests_of(&checked)))
 }
 

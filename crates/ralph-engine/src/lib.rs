@@ -128,39 +128,39 @@ pub enum Finish {
 /// Runs one session from start to a stop reason: a new one, or that to `resume`. The lock is that of the work tree, where it is
 /// held already.
 pub fn run(
-    plan: &LoopInputs<'_>,
+    inputs: &LoopInputs<'_>,
     resume: Option<&SessionRefs>,
     lock: Option<LoopLock>,
     say: &mut dyn FnMut(&Event),
 ) -> Result<Finish> {
-    let mut lock = lock.map_or_else(|| LoopLock::take(plan.work_tree), Ok)?;
-    recover(plan, resume, say)?;
-    let tasks = plan.job.read_tasks(plan.feature)?;
-    if plan.job.until == Until::Tasks {
-        tasks::refuse_conflict(&tasks, &plan.feature.tasks_path)?;
+    let mut lock = lock.map_or_else(|| LoopLock::take(inputs.work_tree), Ok)?;
+    recover(inputs, resume, say)?;
+    let tasks = inputs.job.read_tasks(inputs.feature)?;
+    if inputs.job.until == Until::Tasks {
+        tasks::refuse_conflict(&tasks, &inputs.feature.tasks_path)?;
     }
-    let part = tasks::part_of(&tasks, &plan.scope, &plan.feature.tasks_path)?;
-    if plan.job.until == Until::Tasks && all_done(&tasks, part.as_ref()) {
+    let part = tasks::part_of(&tasks, &inputs.scope, &inputs.feature.tasks_path)?;
+    if inputs.job.until == Until::Tasks && all_done(&tasks, part.as_ref()) {
         if let Some(refs) = resume {
-            refuse_lost_tasks(plan, refs, &tasks)?;
+            refuse_lost_tasks(inputs, refs, &tasks)?;
             // Nothing is resumed after all: what was left open for it comes to its end.
-            recover(plan, None, say)?;
+            recover(inputs, None, say)?;
         }
         let counts = tasks.counts();
         let validation =
-            if counts.open == 0 { begin::check_finished(plan, &tasks, &mut lock, say)? } else { None };
+            if counts.open == 0 { begin::check_finished(inputs, &tasks, &mut lock, say)? } else { None };
         return Ok(Finish::AllDone { counts, validation });
     }
-    if plan.agents.is_empty() {
+    if inputs.agents.is_empty() {
         return Err(Refusal::new("a task was just reopened").with_hint("start the loop again").into());
     }
-    let mut running = Running::begin(plan, &tasks, resume, &mut lock, say)?;
-    running.task_watch.has_failing_tests = running.plan.has_failing_tests(&tasks);
+    let mut running = Running::begin(inputs, &tasks, resume, &mut lock, say)?;
+    running.task_watch.has_failing_tests = running.inputs.has_failing_tests(&tasks);
     let fail_first = running.task_watch.has_failing_tests.then(|| TESTS_FAIL_FIRST.to_owned());
-    for warning in running.plan.waits_outside(&tasks).into_iter().chain(fail_first) {
+    for warning in running.inputs.waits_outside(&tasks).into_iter().chain(fail_first) {
         running.warn(warning);
     }
-    for warning in old_locks(running.plan.work_tree).into_iter().chain(running.plan.copies(&tasks, 0)) {
+    for warning in old_locks(running.inputs.work_tree).into_iter().chain(running.inputs.copies(&tasks, 0)) {
         running.warn(warning);
     }
     let ending = loop {
@@ -182,24 +182,24 @@ pub fn run(
 /// # Errors
 ///
 /// If a start would be refused.
-pub fn rehearse(plan: &LoopInputs<'_>, lock: Option<LoopLock>, say: &mut dyn FnMut(&Event)) -> Result<()> {
-    let mut lock = lock.map_or_else(|| LoopLock::take(plan.work_tree), Ok)?;
-    let tasks = plan.job.read_tasks(plan.feature)?;
-    if plan.job.until == Until::Tasks {
-        tasks::refuse_conflict(&tasks, &plan.feature.tasks_path)?;
+pub fn rehearse(inputs: &LoopInputs<'_>, lock: Option<LoopLock>, say: &mut dyn FnMut(&Event)) -> Result<()> {
+    let mut lock = lock.map_or_else(|| LoopLock::take(inputs.work_tree), Ok)?;
+    let tasks = inputs.job.read_tasks(inputs.feature)?;
+    if inputs.job.until == Until::Tasks {
+        tasks::refuse_conflict(&tasks, &inputs.feature.tasks_path)?;
     }
-    Running::rehearse(plan, &tasks, &mut lock, say)
+    Running::rehearse(inputs, &tasks, &mut lock, say)
 }
 
 /// What a session did not do is not done because it left the list.
-fn refuse_lost_tasks(plan: &LoopInputs<'_>, refs: &SessionRefs, tasks: &TaskList) -> Result<()> {
-    let Some(log) = plan.store.session(refs)? else { return Ok(()) };
-    let mut watch = TaskWatch { lost: recorded_losses(plan.store, &log), ..TaskWatch::default() };
+fn refuse_lost_tasks(inputs: &LoopInputs<'_>, refs: &SessionRefs, tasks: &TaskList) -> Result<()> {
+    let Some(log) = inputs.store.session(refs)? else { return Ok(()) };
+    let mut watch = TaskWatch { lost: recorded_losses(inputs.store, &log), ..TaskWatch::default() };
     let lost = watch.still_lost(tasks);
     let Some(first) = watch.lost.first() else { return Ok(()) };
-    let list = plan.work_tree.relative(&plan.feature.tasks_path);
+    let list = inputs.work_tree.relative(&inputs.feature.tasks_path);
     let session =
-        Some(&refs.session).filter(|id| plan.store.newest_session().ok().flatten().as_ref() != Some(id));
+        Some(&refs.session).filter(|id| inputs.store.newest_session().ok().flatten().as_ref() != Some(id));
     let restore = restoration(&list, first.since, session);
     Err(Refusal::new(lost_words(&lost))
         .with_hint(format!("`{restore}` brings the list back; if that is right, `{RALPH}` starts anew"))
@@ -220,14 +220,15 @@ impl Running<'_> {
     /// Iterates until a stop reason.
     fn turns(&mut self) -> Result<Ending> {
         loop {
-            if self.plan.interrupt.signal().is_some() {
+            if self.inputs.interrupt.signal().is_some() {
                 return Ok(Ending::of(StopReason::Interrupted));
             }
-            if let Some(ending) = renew_lane(self.plan, &mut self.recorder, &self.identity, &mut self.state)?
+            if let Some(ending) =
+                renew_lane(self.inputs, &mut self.recorder, &self.identity, &mut self.state)?
             {
                 return Ok(ending);
             }
-            if self.state.is_lane_renewed && self.plan.config.settings.lanes_setup.is_some() {
+            if self.state.is_lane_renewed && self.inputs.config.settings.lanes_setup.is_some() {
                 self.judging.unseen.last = None;
             }
             let tasks = match self.read_tasks() {
@@ -235,7 +236,7 @@ impl Running<'_> {
                 Err(error) => return Ok(self.unreadable_list(&error)),
             };
             let tasks = self.close_parents_before_attempt(tasks)?;
-            let part = match self.plan.part(&tasks) {
+            let part = match self.inputs.part(&tasks) {
                 Ok(part) => part,
                 Err(error) => {
                     let warnings = vec![format!("{error} in the task list any more")];
@@ -249,11 +250,11 @@ impl Running<'_> {
             let lost = self.task_watch.still_lost(&tasks);
             let since = self.task_watch.lost.first().map(|lost| lost.since);
             let facts = Facts {
-                settings: &self.plan.config.settings,
+                settings: &self.inputs.config.settings,
                 session: &self.session,
                 history: &self.past.history,
                 tasks: &tasks,
-                goal: match (self.plan.job.task(), &part) {
+                goal: match (self.inputs.job.task(), &part) {
                     (Some(task), _) => Goal::This(task),
                     (None, Some(part)) => Goal::Part(part),
                     (None, None) => Goal::All,
@@ -265,12 +266,12 @@ impl Running<'_> {
                     .map(|usd| f64::from(self.state.unread_costs).mul_add(self.state.dearest_usd, usd)),
                 elapsed: self.state.started.elapsed(),
                 is_promised: self.state.is_promised,
-                is_asked: asked.is_some() || self.plan.interrupt.signal().is_some(),
-                operation: self.past.left_behind.operation(self.plan, self.state.next.saturating_sub(1)),
+                is_asked: asked.is_some() || self.inputs.interrupt.signal().is_some(),
+                operation: self.past.left_behind.operation(self.inputs, self.state.next.saturating_sub(1)),
                 lost: &lost,
-                restoration: since.map(|since| self.past.left_behind.list_restoration(self.plan, since)),
+                restoration: since.map(|since| self.past.left_behind.list_restoration(self.inputs, since)),
                 unable: self.judging.why_nothing_can_be_done(),
-                hints: &hints_for_tasks(self.plan),
+                hints: &hints_for_tasks(self.inputs),
                 given_up: &self.state.given_up,
                 for_others: &self.for_others(&tasks),
             };
@@ -292,7 +293,7 @@ impl Running<'_> {
 
     /// Ticks the tasks of which all sub-tasks are done. Returns their names.
     fn close_parents(&mut self, tasks: &TaskList) -> Vec<TaskName> {
-        close_finished(self.plan.feature, tasks).unwrap_or_else(|error| {
+        close_finished(self.inputs.feature, tasks).unwrap_or_else(|error| {
             self.warn(format!("a task whose sub-tasks are all done could not be ticked: {error:#}"));
             Vec::new()
         })
@@ -301,7 +302,7 @@ impl Running<'_> {
     /// Does so before an attempt: at a start, or after a person ticked the last sub-task. In a lane the next result
     /// has those ticks, as its list has no others. Returns the list as it is then.
     fn close_parents_before_attempt(&mut self, tasks: Rc<TaskList>) -> Result<Rc<TaskList>> {
-        let is_of_tasks = self.plan.job.until == Until::Tasks && self.plan.work_tree.lane().is_none();
+        let is_of_tasks = self.inputs.job.until == Until::Tasks && self.inputs.work_tree.lane().is_none();
         if !is_of_tasks || tasks.finished_parents().is_empty() {
             return Ok(tasks);
         }
@@ -323,15 +324,16 @@ impl Running<'_> {
 
     /// Returns the ending of a session whose task list cannot be read.
     fn unreadable_list(&self, error: &Error) -> Ending {
-        let list = &self.plan.feature.tasks_path;
-        if let Some(back) = self.past.left_behind.way_back(self.plan) {
+        let list = &self.inputs.feature.tasks_path;
+        if let Some(back) = self.past.left_behind.way_back(self.inputs) {
             let why = format!("{list} cannot be read, and another branch is checked out");
             let hint = format!("`{back}`; then `{RALPH} resume {}`", self.session.id);
             return Ending { next: Some(back), ..Ending::stuck(why, hint) };
         }
         let refs = SessionRefs::new(&self.session.feature, self.session.id.clone());
-        let log = self.plan.store.session(&refs).ok().flatten();
-        let gone = log.and_then(|log| lost_list(self.plan.store, self.plan.work_tree, &log, list.as_path()));
+        let log = self.inputs.store.session(&refs).ok().flatten();
+        let gone =
+            log.and_then(|log| lost_list(self.inputs.store, self.inputs.work_tree, &log, list.as_path()));
         if let Some((why, restore)) = gone {
             let hint = format!("`{restore}` brings it back; then `{RALPH} resume {}`", self.session.id);
             return Ending { next: Some(restore), ..Ending::stuck(why, hint) };
@@ -347,7 +349,7 @@ impl Running<'_> {
 
     /// Says what is to be done where the settings of git cannot be read any more: then nothing can be recorded.
     fn with_settings_fault(&self, error: Error) -> Error {
-        let Some(fault) = self.plan.work_tree.settings_fault() else { return error };
+        let Some(fault) = self.inputs.work_tree.settings_fault() else { return error };
         anyhow!(
             "git cannot read the settings of this repository since the last attempt, which is not recorded yet: {fault}\n\
              hint: correct that line of the file in an editor; then `{RALPH} resume {}` records the attempt and goes on, \
@@ -360,17 +362,17 @@ impl Running<'_> {
     fn after_turn(&mut self, task: &Task, iteration: &Iteration) -> Result<Option<Ending>> {
         self.warn_about_unenforceable_limits(iteration);
         let facts = AfterFacts {
-            settings: &self.plan.config.settings,
+            settings: &self.inputs.config.settings,
             session: &self.session,
             history: &self.past.history,
             iteration,
-            until: self.plan.job.until,
+            until: self.inputs.job.until,
             has_passed: self.past.last_green.last_passing.is_some(),
             unable: self.judging.why_nothing_can_be_done(),
             reported: &self.state.common_failure,
             target_red: self.state.target_red.clone(),
             commit: match &self.work {
-                Some(work) => work.ending(self.plan, &self.session.id)?,
+                Some(work) => work.ending(self.inputs, &self.session.id)?,
                 None => None,
             },
         };
@@ -392,11 +394,11 @@ impl Running<'_> {
             return Ok(None);
         }
         let failures = self.past.history.failures_without_progress(&task.name);
-        let skip_after = self.plan.config.settings.skip_after;
+        let skip_after = self.inputs.config.settings.skip_after;
         let needs_script = skip_after.is_some() && self.warn_of_script(&task.name);
         let is_last = self.state.given_up.contains(&task.name) || needs_script;
         let skip_after = skip_after.map(|most| if is_last { 1 } else { most });
-        if self.plan.job.until == Until::Tasks && skip_after.is_some_and(|most| failures >= most) {
+        if self.inputs.job.until == Until::Tasks && skip_after.is_some_and(|most| failures >= most) {
             self.skip(task)?;
         }
         Ok(None)
@@ -407,7 +409,7 @@ impl Running<'_> {
         let files = self.judging.needs_its_script(task).map(|files| join_files(files, MAX_NAMED_FILES));
         let Some(files) = files else { return false };
         let accept = match &self.session.branch {
-            Some(branch) if self.plan.work_tree.lane().is_some() => {
+            Some(branch) if self.inputs.work_tree.lane().is_some() => {
                 format!("tick its box in a commit on {branch}")
             }
             _ => format!("`{RALPH} accept {task}` ticks its box"),
@@ -421,7 +423,7 @@ impl Running<'_> {
 
     /// Returns the task list as it is now.
     fn read_tasks(&mut self) -> Result<Rc<TaskList>> {
-        self.plan.job.cached_tasks(self.plan.feature, &mut self.task_watch.lists)
+        self.inputs.job.cached_tasks(self.inputs.feature, &mut self.task_watch.lists)
     }
 
     /// Warns once for each agent about limits on what it does not report.
@@ -431,7 +433,7 @@ impl Running<'_> {
         if !has_reported || !self.agents.is_first_report() {
             return;
         }
-        let &Settings { max_tokens, max_cost, .. } = &self.plan.config.settings;
+        let &Settings { max_tokens, max_cost, .. } = &self.inputs.config.settings;
         let agent = &iteration.agent;
         for (is_unreported, what, limit) in [
             (max_cost.is_some() && iteration.cost_usd.is_none(), "cost", "max-cost"),
@@ -445,18 +447,18 @@ impl Running<'_> {
 
     fn end(mut self, ending: Ending) -> Result<Session> {
         let Ending { reason, limit, mut why, hint, next, .. } = ending;
-        let ended_by = (reason == StopReason::Interrupted).then(|| ended_by(self.plan.interrupt));
+        let ended_by = (reason == StopReason::Interrupted).then(|| ended_by(self.inputs.interrupt));
         let mut hint = hint.or_else(|| Some(ended_by?.hint()?.to_owned()));
         let lacking =
-            lacking_in_lane(self.plan).filter(|_| hint.is_none() && self.baseline_failure().is_some());
+            lacking_in_lane(self.inputs).filter(|_| hint.is_none() && self.baseline_failure().is_some());
         if let Some((message, settings)) = lacking {
             why.get_or_insert(message);
             hint = Some(settings);
         }
         let tasks = self.read_tasks().ok();
         let lost = tasks.as_ref().map_or(0, |tasks| self.task_watch.still_lost(tasks).len());
-        let hints = left_hints(self.plan);
-        let ended_at = self.plan.clock.now();
+        let hints = left_hints(self.inputs);
+        let ended_at = self.inputs.clock.now();
         let session = &mut self.session;
         session.ended_at = Some(ended_at);
         session.status = reason.status();
@@ -500,7 +502,7 @@ impl Running<'_> {
         let session = Box::new(self.session.clone());
         (self.say)(&Event::SessionEnded { session, commit, closing: Box::new(closing) });
         if is_settled {
-            self.spool.remove(self.plan.store.repository())?;
+            self.spool.remove(self.inputs.store.repository())?;
         }
         self.control.clear()?;
         Ok(self.session)
@@ -515,7 +517,7 @@ impl Running<'_> {
         let state = self.passing_state(None);
         let tests = self.judging.passing_tests.as_ref();
         if let Some(state) = state
-            && let Err(error) = passed_states::add(self.plan.work_tree, &state, tests)
+            && let Err(error) = passed_states::add(self.inputs.work_tree, &state, tests)
         {
             self.warn(format!("the next start runs the validation once more: {error:#}"));
         }
@@ -523,7 +525,7 @@ impl Running<'_> {
 
     /// Proposes what was learned more than once, before the last look at progress.txt.
     fn propose_patterns(&mut self) {
-        match self.past.memory.learnings(self.plan.store) {
+        match self.past.memory.learnings(self.inputs.store) {
             Ok(None) => {}
             Ok(Some((past, recorded))) => {
                 let fresh = &past[past.len().saturating_sub(recorded)..];

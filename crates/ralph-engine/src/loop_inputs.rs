@@ -74,8 +74,8 @@ pub struct Candidate {
 
 impl Candidate {
     /// Returns how the agent is started.
-    pub(super) fn setup(&self, plan: &LoopInputs<'_>, identity: &Identity) -> AgentSetup {
-        let home = plan.work_tree.home().map(Utf8Path::new);
+    pub(super) fn setup(&self, inputs: &LoopInputs<'_>, identity: &Identity) -> AgentSetup {
+        let home = inputs.work_tree.home().map(Utf8Path::new);
         let settings = home.and_then(|home| self.agent.state().settings(home));
         AgentSetup {
             arguments: self.agent.arguments(),

@@ -60,8 +60,8 @@ pub struct Recorder<'a> {
 }
 
 impl<'a> Recorder<'a> {
-    pub fn new(plan: &LoopInputs<'a>, place: SpoolMeta, redactor: Redactor, spool: Spool) -> Result<Self> {
-        let LoopInputs { store, work_tree, .. } = *plan;
+    pub fn new(inputs: &LoopInputs<'a>, place: SpoolMeta, redactor: Redactor, spool: Spool) -> Result<Self> {
+        let LoopInputs { store, work_tree, .. } = *inputs;
         let refs = SessionRefs::new(&place.feature, place.session.clone());
         let tips =
             Tips { log: store.refs().tip(&refs.log())?, snapshot: store.refs().tip(&refs.snapshot())? };

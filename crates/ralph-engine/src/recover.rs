@@ -45,13 +45,13 @@ const MAX_NAMED_FILES: usize = 5;
 ///
 /// A session to `resume` is not ended.
 pub fn recover(
-    plan: &LoopInputs<'_>,
+    inputs: &LoopInputs<'_>,
     resume: Option<&SessionRefs>,
     say: &mut dyn FnMut(&Event),
 ) -> Result<()> {
-    let repository = plan.store.repository();
-    for (spool, place) in of_this_work_tree(plan.work_tree)? {
-        match finish(plan, &spool, &place, resume, say) {
+    let repository = inputs.store.repository();
+    for (spool, place) in of_this_work_tree(inputs.work_tree)? {
+        match finish(inputs, &spool, &place, resume, say) {
             Err(error) if error.chain().any(<dyn std::error::Error>::is::<Conflict>) => {
                 let kept = spool.set_aside(repository)?;
                 let message = error.to_string();
@@ -61,7 +61,7 @@ pub fn recover(
                     format!("{message}; what session {} has not recorded yet is in {kept}", place.session),
                 );
             }
-            Err(error) if is_broken(plan.store, &place) => {
+            Err(error) if is_broken(inputs.store, &place) => {
                 let kept = spool.set_aside(repository)?;
                 warn(
                     say,
@@ -74,9 +74,9 @@ pub fn recover(
             finished => finished.with_context(|| format!("recover session {}", place.session))?,
         }
     }
-    Spool::remove_passing(plan.work_tree)?;
-    refuse_what_lies_elsewhere(plan, resume)?;
-    catch_up_last(plan, say)
+    Spool::remove_passing(inputs.work_tree)?;
+    refuse_what_lies_elsewhere(inputs, resume)?;
+    catch_up_last(inputs, say)
 }
 
 /// Returns true if records of a session are gone, so that nothing can follow them.
@@ -85,10 +85,10 @@ fn is_broken(store: &Store, place: &SpoolMeta) -> bool {
 }
 
 /// A session that died in another work tree is recovered there, where its files are, before it is resumed.
-fn refuse_what_lies_elsewhere(plan: &LoopInputs<'_>, resume: Option<&SessionRefs>) -> Result<()> {
+fn refuse_what_lies_elsewhere(inputs: &LoopInputs<'_>, resume: Option<&SessionRefs>) -> Result<()> {
     let Some(refs) = resume else { return Ok(()) };
-    let place = Spool::place_of(plan.store.repository(), &refs.session)?;
-    if let Some(place) = place.filter(|place| place.work_tree != plan.work_tree.name()) {
+    let place = Spool::place_of(inputs.store.repository(), &refs.session)?;
+    if let Some(place) = place.filter(|place| place.work_tree != inputs.work_tree.name()) {
         return Err(Refusal::new(format!(
             "session {} was cut off in another work tree ({}) and must be recovered there first",
             refs.session, place.work_tree
@@ -102,26 +102,26 @@ fn refuse_what_lies_elsewhere(plan: &LoopInputs<'_>, resume: Option<&SessionRefs
 }
 
 fn finish(
-    plan: &LoopInputs<'_>,
+    inputs: &LoopInputs<'_>,
     spool: &Spool,
     place: &SpoolMeta,
     resume: Option<&SessionRefs>,
     say: &mut dyn FnMut(&Event),
 ) -> Result<()> {
-    let stopped = process::kill_marked(&plan.marker(&place.session, spool), plan.interrupt);
+    let stopped = process::kill_marked(&inputs.marker(&place.session, spool), inputs.interrupt);
     if !stopped.is_empty() {
         warn(say, format!("stopped what session {} left running: {}", place.session, stopped.join(", ")));
     }
-    Scratch::sweep(plan.store.repository())?;
+    Scratch::sweep(inputs.store.repository())?;
     let redactor = redactor_of(&place.redaction_rules, &place.redaction_allow)?;
     let refs = SessionRefs::new(&place.feature, place.session.clone());
-    let mut recorder = Recorder::new(plan, place.clone(), redactor, spool.clone())?;
+    let mut recorder = Recorder::new(inputs, place.clone(), redactor, spool.clone())?;
     for slot in spool.slots()? {
         if let Some(draft) = slot.draft()? {
             replay(&mut recorder, &slot, draft, say)?;
         } else if let Some(begin) = slot.read_begin()? {
             recorder.recover_ref(&begin.tips)?;
-            let Some(log) = plan.store.session(&refs)? else {
+            let Some(log) = inputs.store.session(&refs)? else {
                 return Err(Conflict { name: refs.log(), expected: None, found: None }.into());
             };
             if log.iteration(begin.iteration).is_some() {
@@ -129,9 +129,9 @@ fn finish(
                 slot.remove()?;
                 continue;
             }
-            catch_up(&mut recorder, place, &progress_parts(plan.store, &log)?, say);
+            catch_up(&mut recorder, place, &progress_parts(inputs.store, &log)?, say);
             let name = format!("{}:{}", place.session, begin.iteration);
-            let (head, scratch) = (plan.work_tree.head()?, spool.scratch());
+            let (head, scratch) = (inputs.work_tree.head()?, spool.scratch());
             let updated = finish_index_update(recorder.work_tree(), head.as_ref(), &scratch, &name);
             if let Err(error) = updated {
                 let message = format!(
@@ -139,46 +139,46 @@ fn finish(
                 );
                 warn(say, message);
             }
-            finish_put_back(plan, place, &slot, &begin, say);
-            interrupted(plan, &mut recorder, place, &slot, &begin)?;
+            finish_put_back(inputs, place, &slot, &begin, say);
+            interrupted(inputs, &mut recorder, place, &slot, &begin)?;
             warn(
                 say,
                 format!("recorded iteration {} of session {} as interrupted", begin.iteration, place.session),
             );
         } else {
-            finish_rollback(plan, place, &slot, say)?;
-            let log = plan.store.session(&refs)?;
+            finish_rollback(inputs, place, &slot, say)?;
+            let log = inputs.store.session(&refs)?;
             // Where it is recorded, only the removal of its folder was cut off.
             if log.zip(slot.number()).is_none_or(|(log, number)| log.iteration(number).is_none()) {
-                take_back_acceptance(plan, place, &slot)?;
+                take_back_acceptance(inputs, place, &slot)?;
             }
             // The crash came before the commit point of a start, resume, skip or end: nothing is lost with it.
             slot.remove()?;
         }
     }
     let is_taken_up = resume == Some(&refs);
-    if let Some(log) = plan.store.session(&refs)? {
+    if let Some(log) = inputs.store.session(&refs)? {
         // It may have died before it could say so itself.
-        note_last_written(plan.work_tree, &place.feature, &place.session)?;
-        catch_up(&mut recorder, place, &progress_parts(plan.store, &log)?, say);
+        note_last_written(inputs.work_tree, &place.feature, &place.session)?;
+        catch_up(&mut recorder, place, &progress_parts(inputs.store, &log)?, say);
         if let Some(last) =
             log.iterations().next_back().filter(|last| last.head_before() != last.head_after())
-            && let Some(iteration) = plan.store.readable_iteration(last)
-            && let Err(error) = ralph_store::notes::add_commits_of(plan.store, &iteration)
+            && let Some(iteration) = inputs.store.readable_iteration(last)
+            && let Err(error) = ralph_store::notes::add_commits_of(inputs.store, &iteration)
         {
             warn(say, format!("the commits of the last iteration got no note: {error:#}"));
         }
         if log.tip().kind() != RecordKind::End && !is_taken_up {
-            let session = ended(plan, place, &log)?;
-            recorder.end(&session, "", plan.clock.now())?;
+            let session = ended(inputs, place, &log)?;
+            recorder.end(&session, "", inputs.clock.now())?;
         }
     }
     for warning in recorder.warnings.drain(..) {
         warn(say, warning);
     }
-    Control::of(plan.store.repository(), &place.session).clear()?;
+    Control::of(inputs.store.repository(), &place.session).clear()?;
     // Until its resumption is recorded, its spool says that it has no end.
-    if is_taken_up { Ok(()) } else { spool.remove(plan.store.repository()) }
+    if is_taken_up { Ok(()) } else { spool.remove(inputs.store.repository()) }
 }
 
 /// Records what a dead session had sealed. What it could not publish, because the branch has moved, is recorded as a failure.
@@ -197,13 +197,13 @@ fn replay(recorder: &mut Recorder<'_>, slot: &Slot, draft: Draft, say: &mut dyn 
 
 /// Finishes what took the changes of failed attempts back when the loop died.
 fn finish_rollback(
-    plan: &LoopInputs<'_>,
+    inputs: &LoopInputs<'_>,
     place: &SpoolMeta,
     slot: &Slot,
     say: &mut dyn FnMut(&Event),
 ) -> Result<()> {
     let Some(point) = RestorePoint::noted_in(slot)? else { return Ok(()) };
-    match (Rollback { store: plan.store, work_tree: plan.work_tree, place }).finish(&point) {
+    match (Rollback { store: inputs.store, work_tree: inputs.work_tree, place }).finish(&point) {
         Ok(kept) => {
             let kept = if kept.is_empty() {
                 String::new()
@@ -230,15 +230,15 @@ fn finish_rollback(
 }
 
 /// Takes back what an acceptance did that died before its record: what it brought back goes again, and its box is opened.
-fn take_back_acceptance(plan: &LoopInputs<'_>, place: &SpoolMeta, slot: &Slot) -> Result<()> {
-    Rollback { store: plan.store, work_tree: plan.work_tree, place }.finish_put_back(slot)?;
+fn take_back_acceptance(inputs: &LoopInputs<'_>, place: &SpoolMeta, slot: &Slot) -> Result<()> {
+    Rollback { store: inputs.store, work_tree: inputs.work_tree, place }.finish_put_back(slot)?;
     let accepts = slot.path(names::ACCEPTS);
     let Some(task) =
         std::fs::read_to_string(&accepts).if_there().with_context(|| format!("read {accepts}"))?
     else {
         return Ok(());
     };
-    let files = plan.work_tree.project_files()?;
+    let files = inputs.work_tree.project_files()?;
     let list = tasks::read(&files, &place.tasks_path)?;
     let items: Vec<_> = list.find(&task).into_iter().filter(|item| item.done).collect();
     let items = [items.as_slice(), &list.parents_to_open(&items)].concat();
@@ -248,13 +248,13 @@ fn take_back_acceptance(plan: &LoopInputs<'_>, place: &SpoolMeta, slot: &Slot) -
 
 /// Finishes what put files back when the loop died, and puts protected ones back that its agent changed.
 fn finish_put_back(
-    plan: &LoopInputs<'_>,
+    inputs: &LoopInputs<'_>,
     place: &SpoolMeta,
     slot: &Slot,
     begin: &Begin,
     say: &mut dyn FnMut(&Event),
 ) {
-    let rollback = Rollback { store: plan.store, work_tree: plan.work_tree, place };
+    let rollback = Rollback { store: inputs.store, work_tree: inputs.work_tree, place };
     let mut edited = Vec::new();
     match rollback.finish_put_back(slot) {
         Ok(None) => {}
@@ -271,7 +271,7 @@ fn finish_put_back(
     let is_done = slot.path(names::PROTECTED).exists();
     let before = begin.tips.snapshot.as_ref().filter(|_| !place.protect.is_empty() && !is_done);
     let Some(before) = before else { return };
-    let restored = restore_protected(rollback, slot, before, plan.clock.now(), &edited, &mut |message| {
+    let restored = restore_protected(rollback, slot, before, inputs.clock.now(), &edited, &mut |message| {
         warn(say, message);
     });
     if let Err(error) = restored {
@@ -281,7 +281,7 @@ fn finish_put_back(
 
 /// Returns an iteration whose loop died: everything that was captured, and no verdict but that.
 fn interrupted(
-    plan: &LoopInputs<'_>,
+    inputs: &LoopInputs<'_>,
     recorder: &mut Recorder<'_>,
     place: &SpoolMeta,
     slot: &Slot,
@@ -289,7 +289,7 @@ fn interrupted(
 ) -> Result<ObjectId> {
     let before = std::fs::read(slot.path(names::TASKS_BEFORE)).context("read the task list as it was")?;
     let before = tasks::parse(&before)?;
-    let files = plan.work_tree.project_files()?;
+    let files = inputs.work_tree.project_files()?;
     let found = match slot.tasks_found()? {
         Some(found) => Some(found),
         None => files.read(&place.tasks_path, MAX_TASK_LIST_BYTES).ok(),
@@ -303,7 +303,7 @@ fn interrupted(
     recorder.reopen_boxes(slot, &verdict.to_open.iter().collect::<Vec<_>>(), &after)?;
     let counts =
         tasks::read(&files, &place.tasks_path).map_or_else(|_| after.counts(), |tasks| tasks.counts());
-    let ended_at = plan.clock.now();
+    let ended_at = inputs.clock.now();
     let taken = recorder.take(slot, &format!("iteration {}", begin.iteration), ended_at);
     let iteration = Iteration {
         exit_reason: Some(ExitReason::Interrupted),
@@ -314,7 +314,7 @@ fn interrupted(
 }
 
 /// Returns the session as its end record has to describe it, from its log.
-pub(super) fn ended(plan: &LoopInputs<'_>, place: &SpoolMeta, log: &SessionLog) -> Result<Session> {
+pub(super) fn ended(inputs: &LoopInputs<'_>, place: &SpoolMeta, log: &SessionLog) -> Result<Session> {
     let mut session = place.begun.clone();
     session.set_totals(log.view().totals().clone());
     if let Some(last) = log.iterations().next_back() {
@@ -322,8 +322,8 @@ pub(super) fn ended(plan: &LoopInputs<'_>, place: &SpoolMeta, log: &SessionLog) 
     }
     // The spool has the session as it was before its validation ran.
     let begun = log.entries.iter().rfind(|entry| entry.kind().begins());
-    session.baseline = begun.and_then(|begun| plan.store.readable_session(begun)?.baseline);
-    session.ended_at = Some(plan.clock.now());
+    session.baseline = begun.and_then(|begun| inputs.store.readable_session(begun)?.baseline);
+    session.ended_at = Some(inputs.clock.now());
     session.status = Status::Interrupted;
     session.stop_reason = Some(StopReason::Interrupted);
     session.ended_by = Some(EndedBy { by: Interrupter::Killed, signal: None });
@@ -332,27 +332,27 @@ pub(super) fn ended(plan: &LoopInputs<'_>, place: &SpoolMeta, log: &SessionLog) 
 }
 
 /// Brings progress.txt up to the last session of this feature that was written from this work tree.
-fn catch_up_last(plan: &LoopInputs<'_>, say: &mut dyn FnMut(&Event)) -> Result<()> {
-    let Some(refs) = last_written(plan.work_tree, &plan.feature.path)? else { return Ok(()) };
-    if let Err(error) = catch_up_with(plan, &refs, say) {
+fn catch_up_last(inputs: &LoopInputs<'_>, say: &mut dyn FnMut(&Event)) -> Result<()> {
+    let Some(refs) = last_written(inputs.work_tree, &inputs.feature.path)? else { return Ok(()) };
+    if let Err(error) = catch_up_with(inputs, &refs, say) {
         // It is the text of a session that is over: no reason not to start another one.
         warn(say, format!("progress.txt was not brought up to session {}: {error:#}", refs.session));
     }
     Ok(())
 }
 
-fn catch_up_with(plan: &LoopInputs<'_>, refs: &SessionRefs, say: &mut dyn FnMut(&Event)) -> Result<()> {
-    let Some(log) = plan.store.session(refs)? else { return Ok(()) };
-    let file = ProgressFile::new(&plan.feature.files, &plan.feature.progress_path);
-    let branch = plan.work_tree.branch()?;
-    let begun = plan.store.first_readable_session(&log);
+fn catch_up_with(inputs: &LoopInputs<'_>, refs: &SessionRefs, say: &mut dyn FnMut(&Event)) -> Result<()> {
+    let Some(log) = inputs.store.session(refs)? else { return Ok(()) };
+    let file = ProgressFile::new(&inputs.feature.files, &inputs.feature.progress_path);
+    let branch = inputs.work_tree.branch()?;
+    let begun = inputs.store.first_readable_session(&log);
     let is_same_branch = begun.is_some_and(|begun| begun.branch == branch);
     if file.read()?.is_none() && !is_same_branch {
         // It is not lost: it is on the branch that the last session worked on.
         return Ok(());
     }
-    let redactor = redactor(&plan.config.settings)?;
-    append_missing(&file, &redactor, &progress_parts(plan.store, &log)?, say)
+    let redactor = redactor(&inputs.config.settings)?;
+    append_missing(&file, &redactor, &progress_parts(inputs.store, &log)?, say)
 }
 
 /// Brings progress.txt up to the record of the session that `recorder` writes.

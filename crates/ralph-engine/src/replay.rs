@@ -32,12 +32,12 @@ pub struct Replayed {
 }
 
 /// Makes the prompts of all iterations of a session that ran, in their order.
-pub fn replay(plan: &LoopInputs<'_>, log: &SessionLog, max_iterations: u32) -> Result<Vec<Replayed>> {
-    plan.template.check()?;
-    let (store, settings) = (plan.store, &plan.config.settings);
+pub fn replay(inputs: &LoopInputs<'_>, log: &SessionLog, max_iterations: u32) -> Result<Vec<Replayed>> {
+    inputs.template.check()?;
+    let (store, settings) = (inputs.store, &inputs.config.settings);
     // Prompts are compared with those of the record, which are redacted.
     let redactor = redactor(settings)?;
-    let mut memory = Memory::before(store, log, &plan.project_root)?;
+    let mut memory = Memory::before(store, log, &inputs.project_root)?;
     let mut strategy = progress_strategy(settings, &memory, store, None);
     let mut history = History::default();
     let mut tasks = TaskList::default();
@@ -82,12 +82,12 @@ pub fn replay(plan: &LoopInputs<'_>, log: &SessionLog, max_iterations: u32) -> R
                     baseline_failure: may_fail(legacy_failures.as_deref())
                         .or_else(|| baseline_failure.clone()),
                     validation_command: iteration.validation_command.as_deref(),
-                    ..plan.prompting(&strategy)
+                    ..inputs.prompting(&strategy)
                 };
                 let made = prompting.prompt(&request, store, &mut memory, None)?;
                 replayed.push(replayed_as(store, entry, &iteration, redactor.redact_text(&made.text).0));
             }
-            let context = recorded_context(store, entry, begin, &iteration, &plan.project_root);
+            let context = recorded_context(store, entry, begin, &iteration, &inputs.project_root);
             if let Some(context) = store.or_leave_out(entry, context).flatten() {
                 strategy.record(context);
             }

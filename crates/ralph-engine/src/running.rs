@@ -27,7 +27,7 @@ use super::task_watch::TaskWatch;
 
 /// A running session: parts that each have their own state.
 pub(super) struct Running<'a> {
-    pub plan: &'a LoopInputs<'a>,
+    pub inputs: &'a LoopInputs<'a>,
     pub session: Session,
     pub recorder: Recorder<'a>,
     pub lock: &'a mut LoopLock,
@@ -104,12 +104,12 @@ pub(super) struct LoopState {
 impl Running<'_> {
     /// Returns the agent that runs next.
     pub fn candidate(&self) -> &Candidate {
-        &self.plan.agents[self.agents.active]
+        &self.inputs.agents[self.agents.active]
     }
 
     /// Returns true if a stop was requested, at once or after the iteration.
     pub fn is_to_stop(&self) -> bool {
-        self.plan.interrupt.signal().is_some() || self.control.look().is_ok_and(|stop| stop.is_some())
+        self.inputs.interrupt.signal().is_some() || self.control.look().is_ok_and(|stop| stop.is_some())
     }
 
     pub fn warn(&mut self, message: String) {
@@ -128,12 +128,12 @@ impl Running<'_> {
 
     /// Writes the settings for a resumption again, if they are not there as they were. Returns true if that was so.
     pub fn keep_settings(&self) -> Result<bool> {
-        kept_settings::keep(self.plan.work_tree, &self.session.id, &self.plan.kept_settings)
+        kept_settings::keep(self.inputs.work_tree, &self.session.id, &self.inputs.kept_settings)
     }
 
     /// Returns the mark by which every descendant of this session is found and stopped.
     pub fn marker(&self) -> Marker {
-        self.plan.marker(&self.session.id, &self.spool)
+        self.inputs.marker(&self.session.id, &self.spool)
     }
 }
 

@@ -24,17 +24,17 @@ const MAX_NAMED: usize = 3;
 /// Returns the tests of the reports that the validation wrote which began at `began`; `None` if `validation.report` is not set. One that
 /// it did not write is of an earlier run, or an agent's.
 pub(super) fn read_reports(
-    plan: &LoopInputs<'_>,
+    inputs: &LoopInputs<'_>,
     recorder: &Recorder<'_>,
     began: Option<(i64, i64)>,
 ) -> Option<Result<Vec<NamedTest>>> {
-    let globs = &plan.config.settings.validation_report;
+    let globs = &inputs.config.settings.validation_report;
     if globs.is_empty() {
         return None;
     }
-    let globs = pathspecs(plan.work_tree, &plan.project_root, globs);
+    let globs = pathspecs(inputs.work_tree, &inputs.project_root, globs);
     let began = began.context("when the validation began is not known");
-    let (work_tree, files) = (recorder.work_tree(), &plan.feature.files);
+    let (work_tree, files) = (recorder.work_tree(), &inputs.feature.files);
     Some(began.and_then(|began| reported(work_tree, files, &globs, began, recorder.redactor())))
 }
 

@@ -152,21 +152,21 @@ fn of_success(iteration: &Iteration) -> Option<TrustedState> {
 /// Returns what is known at a start: the newest success of the feature in this work tree, else the baseline. `start` is the
 /// snapshot of now, and `baseline` how the validation went on it.
 pub(super) fn at_start(
-    plan: &LoopInputs<'_>,
+    inputs: &LoopInputs<'_>,
     earlier: Option<&SessionLog>,
     start: Option<&ObjectId>,
     baseline: &BaselineRun,
 ) -> Result<Option<TrustedState>> {
-    if plan.work_tree.lane().is_some() {
-        return at_start_in_lane(plan, start, baseline);
+    if inputs.work_tree.lane().is_some() {
+        return at_start_in_lane(inputs, start, baseline);
     }
     let last = match earlier {
         Some(log) => Some(log.refs.clone()),
-        None => last_written(plan.work_tree, &plan.feature.path)?,
+        None => last_written(inputs.work_tree, &inputs.feature.path)?,
     };
     // A record that cannot be read says nothing; the start has warned of it.
-    let command = plan.config.settings.validation_command.as_deref();
-    let known = last.and_then(|last| of_log(plan.store, &last, start, command).unwrap_or_default());
+    let command = inputs.config.settings.validation_command.as_deref();
+    let known = last.and_then(|last| of_log(inputs.store, &last, start, command).unwrap_or_default());
     let tests = baseline.tests.clone();
     Ok(match known {
         // People may have removed tests, or added some, and another command may count none.
@@ -190,7 +190,7 @@ pub(super) fn at_start(
 /// Returns what attempts in a lane are held against at first: the tip, with the tests of the baseline, or else of the newest
 /// commit of the branch that passed.
 fn at_start_in_lane(
-    plan: &LoopInputs<'_>,
+    inputs: &LoopInputs<'_>,
     start: Option<&ObjectId>,
     baseline: &BaselineRun,
 ) -> Result<Option<TrustedState>> {
@@ -198,7 +198,7 @@ fn at_start_in_lane(
     let (tests, passed) = if baseline.is_measured() {
         (baseline.tests.clone(), baseline.passes())
     } else {
-        match newest_checked(plan)? {
+        match newest_checked(inputs)? {
             Some((_, checked)) => (tests_of(&checked), true),
             None => return Ok(None),
         }
@@ -215,20 +215,20 @@ pub(super) fn tests_of(iteration: &Iteration) -> Option<Box<Tally>> {
 }
 
 /// Returns the newest commit of the branch that a record names as published and whose tree passed, with that record.
-pub(super) fn newest_checked(plan: &LoopInputs<'_>) -> Result<Option<(ObjectId, Iteration)>> {
-    if plan.work_tree.lane().is_none() {
+pub(super) fn newest_checked(inputs: &LoopInputs<'_>) -> Result<Option<(ObjectId, Iteration)>> {
+    if inputs.work_tree.lane().is_none() {
         return Ok(None);
     }
-    for (commit, session, number) in plan.work_tree.checked("HEAD")?.into_iter().take(MAX_COMMITS) {
+    for (commit, session, number) in inputs.work_tree.checked("HEAD")?.into_iter().take(MAX_COMMITS) {
         let (Ok(session), Ok(number)) = (session.parse(), number.parse()) else { continue };
         // Its record may be on another machine, or cleaned.
-        let log = plan.store.session(&SessionRefs::new(&plan.feature.path, session)).ok().flatten();
+        let log = inputs.store.session(&SessionRefs::new(&inputs.feature.path, session)).ok().flatten();
         let entry = log.as_ref().and_then(|log| log.iteration(number));
-        let record = entry.and_then(|entry| plan.store.readable_iteration(entry));
+        let record = entry.and_then(|entry| inputs.store.readable_iteration(entry));
         // A commit that a person amended or rebased still says what the first one said.
         if let Some(record) = record.filter(|record| record.published.as_ref() == Some(&commit)) {
             // Another command may count other tests, or none.
-            let is_same = record.validation_command == plan.config.settings.validation_command;
+            let is_same = record.validation_command == inputs.config.settings.validation_command;
             return Ok(is_same.then_some((commit, record)));
         }
     }

@@ -54,15 +54,15 @@ impl UnseenWatch {
     /// Notes which ignored files a validation wrote that began at this time: they are no work of the attempts to come.
     pub(crate) fn note_files_of_validation(
         &mut self,
-        plan: &LoopInputs<'_>,
+        inputs: &LoopInputs<'_>,
         recorder: &Recorder<'_>,
         began: Option<ChangeTime>,
     ) {
         let is_asked_for =
-            plan.config.settings.validation_refuse.iter().any(|it| it == FlagCode::Idle.as_str());
+            inputs.config.settings.validation_refuse.iter().any(|it| it == FlagCode::Idle.as_str());
         // What cannot be listed is not known to be the validation's.
         if let Some(began) = began.filter(|_| is_asked_for)
-            && let Ok(found) = unseen_entries(plan, recorder)
+            && let Ok(found) = unseen_entries(inputs, recorder)
         {
             self.note_validation(&found, began);
         }
@@ -71,17 +71,17 @@ impl UnseenWatch {
     /// Returns what no snapshot shows before an agent runs. In a lane nobody works but us: there it is what was looked at last.
     pub(crate) fn ignored_before(
         &mut self,
-        plan: &LoopInputs<'_>,
+        inputs: &LoopInputs<'_>,
         recorder: &Recorder<'_>,
     ) -> Option<Rc<IgnoredFiles>> {
-        let last = self.last.take().filter(|_| plan.work_tree.lane().is_some());
+        let last = self.last.take().filter(|_| inputs.work_tree.lane().is_some());
         last.or_else(|| recorder.ignored_files().map(Rc::new))
     }
 
     /// Takes in what the agent changed of what no snapshot shows, which is as in the second look now.
     pub(crate) fn note_ignored(
         &mut self,
-        plan: &LoopInputs<'_>,
+        inputs: &LoopInputs<'_>,
         recorder: &Recorder<'_>,
         slot: &Slot,
         looks: &IgnoredLooks,
@@ -89,7 +89,7 @@ impl UnseenWatch {
         sealed: Option<&ObjectId>,
     ) {
         let ([Some(before), Some(after), _], Some(began)) = (looks, began) else { return };
-        let specs = specs(plan, recorder);
+        let specs = specs(inputs, recorder);
         let mut decides = || {
             let changes = recorder.last_contents().0.zip(sealed);
             let changes = changes.map(|(from, to)| recorder.differences(Some(slot), from, to));
@@ -154,7 +154,7 @@ impl UnseenWatch {
     /// `calls` are those of the last.
     pub(crate) fn unseen(
         &mut self,
-        plan: &LoopInputs<'_>,
+        inputs: &LoopInputs<'_>,
         recorder: &Recorder<'_>,
         task: &TaskName,
         calls: &[ToolCall],
@@ -163,7 +163,7 @@ impl UnseenWatch {
         let Some([_, ended]) = runs.last().copied() else { return Ok(None) };
         let is_of_agent =
             |time: ChangeTime| runs.iter().any(|[begun, ended]| (*begun..=*ended).contains(&time));
-        let found = unseen_entries(plan, recorder)?;
+        let found = unseen_entries(inputs, recorder)?;
         // What the validation of this attempt wrote is newer than what its agent did.
         self.note_validation(&found, (ended.0, ended.1.saturating_add(1)));
         let by_validation = &self.by_validation;
@@ -201,15 +201,15 @@ pub(crate) fn file_time(recorder: &Recorder<'_>) -> Option<ChangeTime> {
     Some(changed_at(&slot.path(CLOCK_FILE).metadata().ok()?))
 }
 
-fn unseen_entries(plan: &LoopInputs<'_>, recorder: &Recorder<'_>) -> Result<UnseenEntries> {
-    let specs = specs(plan, recorder);
+fn unseen_entries(inputs: &LoopInputs<'_>, recorder: &Recorder<'_>) -> Result<UnseenEntries> {
+    let specs = specs(inputs, recorder);
     let is_of_specs = |path: &str| specs.as_ref().is_some_and(|specs| is_at_or_below(path, specs));
     recorder.work_tree().unseen_entries(&|path| is_of_specs(path) || is_made_by_tools(path))
 }
 
 /// Returns the folder of all features, or else that of this one.
-fn specs(plan: &LoopInputs<'_>, recorder: &Recorder<'_>) -> Option<String> {
-    let (work_tree, feature) = (recorder.work_tree(), &plan.feature.dir);
+fn specs(inputs: &LoopInputs<'_>, recorder: &Recorder<'_>) -> Option<String> {
+    let (work_tree, feature) = (recorder.work_tree(), &inputs.feature.dir);
     let folders = [feature.parent().unwrap_or(feature), feature].map(|folder| work_tree.relative(folder));
     folders.into_iter().find(|folder| !folder.is_empty() && !folder.starts_with('/'))
 }

@@ -28,7 +28,7 @@ impl Running<'_> {
             self.change_agent(0, None);
             return NextStep::Iterate;
         }
-        let now = self.plan.clock.now();
+        let now = self.inputs.clock.now();
         let (time, waiting) = match self.agents.next(now) {
             Next::Go(index) => {
                 let active = self.agents.backoff(self.agents.active);
@@ -85,11 +85,11 @@ impl Running<'_> {
 
     /// Returns true if the agent moved refs, or changed what no snapshot shows.
     fn has_unseen_work(&mut self, slot: &Slot, task: &Task, run: &AgentRun) -> bool {
-        let has_moved_refs = slot.refs_before().ok() != self.plan.store.refs().tips_of_others().ok();
+        let has_moved_refs = slot.refs_before().ok() != self.inputs.store.refs().tips_of_others().ok();
         let watch = &mut self.judging.unseen;
         has_moved_refs
             || watch
-                .unseen(self.plan, &self.recorder, &task.name, &run.tool_calls)
+                .unseen(self.inputs, &self.recorder, &task.name, &run.tool_calls)
                 .is_ok_and(|found| found.is_some())
     }
 
@@ -111,7 +111,7 @@ impl Running<'_> {
             self.agents.ran(index);
             return;
         };
-        let now = self.plan.clock.now();
+        let now = self.inputs.clock.now();
         let interruption = Interruption {
             class,
             resets_at: run.resets_at,
@@ -120,7 +120,7 @@ impl Running<'_> {
             is_idle,
         };
         self.agents.interrupt(index, interruption, now);
-        let others = (0..self.plan.agents.len()).filter(|other| self.agents.failure(*other).is_none());
+        let others = (0..self.inputs.agents.len()).filter(|other| self.agents.failure(*other).is_none());
         if self.agents.failure(index).is_some() && others.count() > 0 {
             let why = self.why_unusable(index);
             let hint = self.hint_of(index, class);
@@ -130,7 +130,7 @@ impl Running<'_> {
 
     /// Returns the ending of a session none of whose agents is used any more.
     fn unusable(&self) -> Ending {
-        let why: Vec<String> = (0..self.plan.agents.len()).map(|index| self.why_unusable(index)).collect();
+        let why: Vec<String> = (0..self.inputs.agents.len()).map(|index| self.why_unusable(index)).collect();
         Ending {
             why: Some(why.join("; ")),
             hint: self.agents.failure(0).map(|failure| self.hint_of(0, failure.class)),
@@ -139,7 +139,7 @@ impl Running<'_> {
     }
 
     fn why_unusable(&self, index: usize) -> String {
-        let agent = self.plan.agents[index].agent.name();
+        let agent = self.inputs.agents[index].agent.name();
         let Some(Waiting { class, message, .. }) =
             self.agents.failure(index).map(|failure| self.waiting(index, failure))
         else {
@@ -155,7 +155,7 @@ impl Running<'_> {
 
     /// Returns what to do about the failure of an agent.
     fn hint_of(&self, index: usize, class: FailureClass) -> String {
-        let agent = &self.plan.agents[index].agent;
+        let agent = &self.inputs.agents[index].agent;
         let idle = self.agents.failure(index).filter(|failure| failure.idle_times > 0);
         if let Some(words) = idle.and_then(|failure| failure.message.as_ref()) {
             return if words.contains("denied") {
@@ -181,13 +181,13 @@ impl Running<'_> {
         if refused.is_empty() {
             return None;
         }
-        let now = self.plan.clock.now();
-        self.agents.available(now, |index| !refused.contains(&self.plan.agents[index].agent.name()))
+        let now = self.inputs.clock.now();
+        self.agents.available(now, |index| !refused.contains(&self.inputs.agents[index].agent.name()))
     }
 
     /// Returns the tasks that the provider of an agent refused, and that another agent can try now.
     pub(crate) fn for_others(&self, tasks: &TaskList) -> Vec<TaskName> {
-        if self.plan.agents.len() < 2 {
+        if self.inputs.agents.len() < 2 {
             return Vec::new();
         }
         let names = tasks.tasks().filter(|item| !item.done).map(|item| item.name.clone());
@@ -199,7 +199,7 @@ impl Running<'_> {
             return;
         }
         let [from, to] =
-            [self.agents.active, index].map(|index| self.plan.agents[index].agent.name().to_owned());
+            [self.agents.active, index].map(|index| self.inputs.agents[index].agent.name().to_owned());
         let event = Event::AgentChanged { session: self.session.id.clone(), from, to, failure_class };
         self.agents.active = index;
         (self.say)(&event);
@@ -208,7 +208,7 @@ impl Running<'_> {
     fn waiting(&self, index: usize, backoff: &Backoff) -> Waiting {
         let redactor = self.recorder.redactor();
         Waiting {
-            agent: self.plan.agents[index].agent.name().to_owned(),
+            agent: self.inputs.agents[index].agent.name().to_owned(),
             class: backoff.class,
             until: backoff.until,
             is_guessed: backoff.is_guessed(),
@@ -231,7 +231,7 @@ impl Running<'_> {
 
     /// Returns the ending of a session whose time limit is reached before the wait is over.
     fn beyond_its_time(&self, time: Duration) -> Option<Ending> {
-        let most = self.plan.config.settings.max_duration?;
+        let most = self.inputs.config.settings.max_duration?;
         (self.state.started.elapsed().saturating_add(time) >= most).then(|| Ending::limit(Limit::Duration))
     }
 
@@ -242,15 +242,15 @@ impl Running<'_> {
             waiting: waiting.clone(),
             seconds: time.as_secs(),
         });
-        if self.plan.clock.skip(time) {
+        if self.inputs.clock.skip(time) {
             return;
         }
         if let Err(error) = self.control.publish_waiting(waiting) {
             self.warn(format!("others cannot see that the loop waits: {error:#}"));
         }
         let end = now.plus(time);
-        while !self.is_to_stop() && self.plan.clock.now() < end {
-            self.plan.interrupt.pause(CLOCK_POLL_INTERVAL);
+        while !self.is_to_stop() && self.inputs.clock.now() < end {
+            self.inputs.interrupt.pause(CLOCK_POLL_INTERVAL);
         }
         if let Err(error) = self.control.clear_waiting() {
             self.warn(format!("{error:#}"));

@@ -135,7 +135,7 @@ impl Running<'_> {
         let question = Question {
             in_place: &in_place,
             has_control: true,
-            allows_failures: self.plan.config.settings.validation_pass == Pass::NoNewFailures,
+            allows_failures: self.inputs.config.settings.validation_pass == Pass::NoNewFailures,
             flaky: &flaky,
         };
         let number = self.state.next;
@@ -164,7 +164,7 @@ impl Running<'_> {
             .into_iter()
             .find_map(|(code, why)| flags.iter().any(|flag| flag.code == code).then_some(why));
         let is_each =
-            self.plan.config.settings.validation_clean == Clean::Task || self.state.clean.has_failed;
+            self.inputs.config.settings.validation_clean == Clean::Task || self.state.clean.has_failed;
         let why = reason.or(is_each.then_some(CleanReason::Task));
         let (Some(why), Some(snapshot)) = (why, snapshot.filter(|_| self.can_check())) else {
             return Ok((decision, None));
@@ -176,13 +176,13 @@ impl Running<'_> {
             let Some(tree) = started.begin.tips.snapshot.clone() else { return Ok((decision, None)) };
             moments.push(Moment { tree, head: started.begin.head_before.clone(), made: Made::Control });
         }
-        let head = self.plan.work_tree.head()?;
+        let head = self.inputs.work_tree.head()?;
         moments.push(Moment { tree: snapshot.clone(), head, made: Made::People(0) });
         let flaky = self.flaky_before().concat();
         let question = Question {
             in_place: &[None, tests.and_then(Tally::executed)],
             has_control: true,
-            allows_failures: self.plan.config.settings.validation_pass == Pass::NoNewFailures,
+            allows_failures: self.inputs.config.settings.validation_pass == Pass::NoNewFailures,
             flaky: &flaky,
         };
         let trial = Trial {
@@ -206,22 +206,22 @@ impl Running<'_> {
 
     /// Returns true if a session that ends for `reason` has results that were not tried, as it ends too early for that.
     pub(crate) fn leaves_untried(&self, reason: StopReason) -> bool {
-        let settings = &self.plan.config.settings;
-        self.plan.clean.is_some()
-            && self.plan.job.until == Until::Tasks
+        let settings = &self.inputs.config.settings;
+        self.inputs.clean.is_some()
+            && self.inputs.job.until == Until::Tasks
             && self.state.clean.successes > 0
             && (settings.max_iterations == 1 || reason == StopReason::Interrupted)
     }
 
     /// Returns true if there is a checkout to try anything in.
     fn can_check(&self) -> bool {
-        let (settings, clean) = (&self.plan.config.settings, &self.state.clean);
-        self.plan.clean.is_some()
+        let (settings, clean) = (&self.inputs.config.settings, &self.state.clean);
+        self.inputs.clean.is_some()
             && settings.validation_clean != Clean::Off
             && settings.validation_command.is_some()
-            && self.plan.job.until == Until::Tasks
+            && self.inputs.job.until == Until::Tasks
             && !clean.is_over
-            && self.plan.interrupt.signal().is_none()
+            && self.inputs.interrupt.signal().is_none()
     }
 
     /// Remembers what a check came to.
@@ -230,7 +230,7 @@ impl Running<'_> {
         self.session.clean = Some(Box::new(check.clone()));
         self.state.clean = CleanState {
             successes: 0,
-            since: self.plan.clock.stopwatch(),
+            since: self.inputs.clock.stopwatch(),
             last_ms: Some(check.duration_ms),
             has_failed: self.state.clean.has_failed || has_failed,
             is_over: check.verdict == CleanVerdict::Unusable,
@@ -254,13 +254,13 @@ impl Running<'_> {
             }
             _ => false,
         };
-        is_due && self.can_check() && self.plan.config.settings.max_iterations != 1
+        is_due && self.can_check() && self.inputs.config.settings.max_iterations != 1
     }
 
     /// Returns the trees that can be tried: one that is known to hold, or what was there before the first attempt, and then those
     /// before and after each success.
     fn moments(&self) -> Result<Vec<Moment>> {
-        let (store, id) = (self.plan.store, &self.session.id);
+        let (store, id) = (self.inputs.store, &self.session.id);
         let log = self.log()?;
         let earlier = self.past.memory.entries().iter().filter(|entry| entry.session() != *id);
         let own = log.iter().flat_map(SessionLog::iterations);
@@ -300,7 +300,7 @@ impl Running<'_> {
             has_failed = !matches!(entry.outcome(), Some(Outcome::Success | Outcome::Checked));
             last = entry.iteration().unwrap_or(last);
         }
-        if let Some(lane) = self.plan.work_tree.lane()
+        if let Some(lane) = self.inputs.work_tree.lane()
             && let Some(tip) = store.refs().tip(&lane.reference())?
             && let Some(last) = moments.last_mut()
         {
@@ -325,19 +325,19 @@ impl Running<'_> {
         trial: Trial<'_>,
     ) -> Result<Option<Checked>> {
         let Trial { why, number, slot, environment, objects } = trial;
-        let Some(target) = self.plan.clean.clone() else { return Ok(None) };
+        let Some(target) = self.inputs.clean.clone() else { return Ok(None) };
         let (command, setup) = self.clean_commands();
         let last = self.state.clean.last_ms;
         let before = last.map_or(String::new(), |last| format!(", {} s last time", last / 1000));
         let words = format!("{setup}{command} in a clean checkout{before}");
         self.begin_phase(number, Phase::Validation { command: words });
         if let Some(copies) = self.kept_copies()
-            && self.plan.work_tree.lane().is_some()
+            && self.inputs.work_tree.lane().is_some()
         {
             self.keep_copies(Some(&copies), |copies| copies.take(false));
         }
         let left_out = self.left_out_since_start();
-        let (stopwatch, plan) = (self.plan.clock.stopwatch(), self.plan);
+        let (stopwatch, inputs) = (self.inputs.clock.stopwatch(), self.inputs);
         let place = self.clean_place(target, environment, objects);
         let checkout = match CleanCheckout::take(place) {
             Ok(Some(checkout)) => checkout,
@@ -364,9 +364,9 @@ impl Running<'_> {
             }
             anyhow::Ok(run)
         };
-        let mut may_search = || stopwatch.elapsed_ms() < MAX_SEARCH_MS && plan.interrupt.signal().is_none();
+        let mut may_search = || stopwatch.elapsed_ms() < MAX_SEARCH_MS && inputs.interrupt.signal().is_none();
         let mut found = answer(question, &mut run, &mut may_search)?;
-        if plan.interrupt.signal().is_some() {
+        if inputs.interrupt.signal().is_some() {
             return Ok(None);
         }
         if let Answer::Fails { .. } = &found
@@ -429,20 +429,21 @@ impl Running<'_> {
         environment: Vec<(String, String)>,
         objects: Option<Utf8PathBuf>,
     ) -> CleanPlace<'_> {
-        let plan = self.plan;
-        let project = plan.project_root.strip_prefix(plan.work_tree.top()).unwrap_or(&plan.project_root);
+        let inputs = self.inputs;
+        let project =
+            inputs.project_root.strip_prefix(inputs.work_tree.top()).unwrap_or(&inputs.project_root);
         CleanPlace {
             work_tree,
-            from: plan.work_tree.top().to_owned(),
-            users_tree: &plan.users_tree,
+            from: inputs.work_tree.top().to_owned(),
+            users_tree: &inputs.users_tree,
             project: project.to_owned(),
-            feature: plan.feature.directory_in(&plan.project_root).map(ToOwned::to_owned),
-            settings: &plan.config.settings,
-            sandbox: plan.sandbox.clone(),
+            feature: inputs.feature.directory_in(&inputs.project_root).map(ToOwned::to_owned),
+            settings: &inputs.config.settings,
+            sandbox: inputs.sandbox.clone(),
             environment,
             marker: self.marker(),
-            clock: &plan.clock,
-            interrupt: plan.interrupt,
+            clock: &inputs.clock,
+            interrupt: inputs.interrupt,
             redactor: self.recorder.redactor(),
             objects,
             scratch: self.spool.scratch().join("clean"),
@@ -475,7 +476,7 @@ impl Running<'_> {
         let at = begin.started_at;
         let published = self.reopen_on_branch(&items, number, slot)?;
         let is_opened = published.is_some()
-            || self.plan.work_tree.lane().is_none() && self.recorder.reopen_boxes(slot, &items, &tasks)?;
+            || self.inputs.work_tree.lane().is_none() && self.recorder.reopen_boxes(slot, &items, &tasks)?;
         let taken = if is_opened && published.is_none() {
             let taken = self.recorder.take(slot, &format!("iteration {number}"), at);
             self.past.left_behind.note_own_changes(&taken.blobs);
@@ -483,7 +484,7 @@ impl Running<'_> {
         } else {
             None
         };
-        let (counts, head) = (self.counts(), self.plan.work_tree.head()?);
+        let (counts, head) = (self.counts(), self.inputs.work_tree.head()?);
         let mut iteration = unfinished(begin, &self.session, at, counts, head);
         iteration.outcome = Outcome::Checked;
         iteration.attempt = None;
@@ -570,9 +571,9 @@ impl Running<'_> {
         slot: &Slot,
     ) -> Result<Option<(ObjectId, ObjectId)>> {
         let work_tree = self.recorder.work_tree();
-        let Some(lane) = self.plan.work_tree.lane().filter(|_| !items.is_empty()) else { return Ok(None) };
-        let Some(tip) = self.plan.store.refs().tip(&lane.reference())? else { return Ok(None) };
-        let path = work_tree.relative(&self.plan.feature.tasks_path);
+        let Some(lane) = self.inputs.work_tree.lane().filter(|_| !items.is_empty()) else { return Ok(None) };
+        let Some(tip) = self.inputs.store.refs().tip(&lane.reference())? else { return Ok(None) };
+        let path = work_tree.relative(&self.inputs.feature.tasks_path);
         let file = work_tree.committed_file(&tip, &path)?.filter(CommittedFile::is_plain);
         let Some(mut file) = file else { return Ok(None) };
         let list = TaskList::parse(&file.bytes)?;
@@ -592,14 +593,14 @@ impl Running<'_> {
             join_truncated(&names, MAX_NAMED),
             self.session.id
         );
-        let is_signed = self.plan.config.settings.branch_sign;
+        let is_signed = self.inputs.config.settings.branch_sign;
         let commit = work_tree.commit_tree(private_index, &tree, &tip, &message, is_signed)?;
         Ok(Some((tip, commit)))
     }
 
     /// Returns the validation, and the setup before it, for people.
     fn clean_commands(&self) -> (String, String) {
-        let settings = &self.plan.config.settings;
+        let settings = &self.inputs.config.settings;
         let setup = settings.lanes_setup.as_ref().map_or(String::new(), |setup| format!("{setup}, then "));
         (settings.validation_command.clone().unwrap_or_default(), setup)
     }
@@ -612,7 +613,7 @@ impl Running<'_> {
             }
             Made::Control | Made::People(_) => ("", None, 0),
         };
-        self.plan.environment(&self.session.id, task, number.unwrap_or_default(), attempt)
+        self.inputs.environment(&self.session.id, task, number.unwrap_or_default(), attempt)
     }
 
     /// Keeps them, or says why that failed: a check has them as they were kept last.
@@ -628,10 +629,11 @@ impl Running<'_> {
 
     /// Returns what `lanes.copy` names, to be kept as people left it.
     pub(crate) fn kept_copies(&self) -> Option<KeptCopies> {
-        let target = self.plan.clean.as_ref()?;
-        let plan = self.plan;
-        let project = plan.project_root.strip_prefix(plan.work_tree.top()).unwrap_or(&plan.project_root);
-        KeptCopies::of(target, plan.users_tree.top(), project, &plan.config.settings)
+        let target = self.inputs.clean.as_ref()?;
+        let inputs = self.inputs;
+        let project =
+            inputs.project_root.strip_prefix(inputs.work_tree.top()).unwrap_or(&inputs.project_root);
+        KeptCopies::of(target, inputs.users_tree.top(), project, &inputs.config.settings)
     }
 
     /// Returns what the last snapshot left out, and the first one of this start did not.

@@ -59,10 +59,10 @@ pub fn check_commits(work_tree: &WorkTree) -> Result<()> {
 
 impl PendingCommit {
     /// Returns the end of a session that can no longer commit: the branch was switched, or a merge is in progress.
-    pub(crate) fn ending(&self, plan: &LoopInputs<'_>, session: &SessionId) -> Result<Option<Ending>> {
-        let Some((obstacle, hint)) = self.obstacle(plan)? else { return Ok(None) };
+    pub(crate) fn ending(&self, inputs: &LoopInputs<'_>, session: &SessionId) -> Result<Option<Ending>> {
+        let Some((obstacle, hint)) = self.obstacle(inputs)? else { return Ok(None) };
         // An interrupt ends the session anyway.
-        if plan.interrupt.signal().is_some() {
+        if inputs.interrupt.signal().is_some() {
             return Ok(None);
         }
         Ok(Some(Ending {
@@ -84,7 +84,7 @@ impl PendingCommit {
     /// why.
     pub(crate) fn commit(
         &mut self,
-        plan: &LoopInputs<'_>,
+        inputs: &LoopInputs<'_>,
         recorder: &mut Recorder<'_>,
         say: &mut dyn FnMut(&Event),
         outcome: Outcome,
@@ -104,7 +104,7 @@ impl PendingCommit {
             self.uncommitted.push(done.task.name.clone());
             return Err(self.why_off());
         }
-        self.try_commit(plan, recorder, say, taken, done).map_err(|error| {
+        self.try_commit(inputs, recorder, say, taken, done).map_err(|error| {
             self.uncommitted.push(done.task.name.clone());
             let reason = format!("{error:#}");
             warn(say, format!("{} is done, but not committed: {reason}", done.task.name));
@@ -115,13 +115,13 @@ impl PendingCommit {
 
     fn try_commit(
         &mut self,
-        plan: &LoopInputs<'_>,
+        inputs: &LoopInputs<'_>,
         recorder: &mut Recorder<'_>,
         say: &mut dyn FnMut(&Event),
         taken: &mut SnapshotTaken,
         done: &CommitSubject<'_>,
     ) -> Result<Option<ObjectId>> {
-        if let Some((obstacle, _)) = self.obstacle(plan)? {
+        if let Some((obstacle, _)) = self.obstacle(inputs)? {
             bail!("{obstacle}");
         }
         if let Some(failure) = &taken.failure {
@@ -145,11 +145,11 @@ impl PendingCommit {
         if has_changes {
             let trailers = left_out::trailers(&left_out.iter().collect::<Vec<_>>());
             let (trailers, _) = recorder.redactor().redact_text(&trailers);
-            let text = commit_message(plan, recorder, done, &self.waiting) + &trailers;
+            let text = commit_message(inputs, recorder, done, &self.waiting) + &trailers;
             std::fs::write(&commit.message, text).with_context(|| format!("write {}", commit.message))?;
             StagedEntries::write(&user_staged, &scratch.join(USER_STAGED_FILE))?;
             StagedEntries::write(&now, &scratch.join(STAGED_FILE))?;
-            let made_commit = self.make_commit(plan, recorder, say, &mut commit, &user_staged, done)?;
+            let made_commit = self.make_commit(inputs, recorder, say, &mut commit, &user_staged, done)?;
             let CommitPlan { work_tree, base, paths, .. } = &commit;
             if !work_tree.undo_unless_child(base.as_ref(), &made_commit)? {
                 bail!("another process committed at the same time; the next commit includes this iteration");

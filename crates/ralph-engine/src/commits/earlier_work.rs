@@ -137,28 +137,28 @@ fn refusal(work: &DoneWork, tasks: &str) -> Refusal {
 ///
 /// A [`Refusal`] if it changed since, or git refuses such a commit.
 pub(crate) fn commit_earlier_work(
-    plan: &LoopInputs<'_>,
+    inputs: &LoopInputs<'_>,
     recorder: &mut Recorder<'_>,
     say: &mut dyn FnMut(&Event),
     slot: &Slot,
     is_rehearsal: bool,
 ) -> Result<()> {
-    let settings = &plan.config.settings;
-    let is_wanted = settings.commit == Commits::OfTasks && plan.job.until == Until::Tasks;
-    if !is_wanted || plan.work_tree.lane().is_some() {
+    let settings = &inputs.config.settings;
+    let is_wanted = settings.commit == Commits::OfTasks && inputs.job.until == Until::Tasks;
+    if !is_wanted || inputs.work_tree.lane().is_some() {
         return Ok(());
     }
-    let (Some(head), Some(now)) = (plan.work_tree.head()?, recorder.last_contents().0.cloned()) else {
+    let (Some(head), Some(now)) = (inputs.work_tree.head()?, recorder.last_contents().0.cloned()) else {
         return Ok(());
     };
     let work_tree = recorder.work_tree().clone();
-    let tasks = work_tree.relative(&plan.feature.tasks_path);
-    let list = plan.job.read_tasks(plan.feature)?;
+    let tasks = work_tree.relative(&inputs.feature.tasks_path);
+    let list = inputs.job.read_tasks(inputs.feature)?;
     let ticked = newly_ticked(&work_tree, &head, &tasks, &list)?;
     if ticked.is_empty() {
         return Ok(());
     }
-    let (done, changed) = uncommitted_work(plan, recorder, slot, &head, &now, &ticked)?;
+    let (done, changed) = uncommitted_work(inputs, recorder, slot, &head, &now, &ticked)?;
     for work in &done {
         if work.files.keys().any(|path| changed.contains(path)) {
             return Err(refusal(work, &tasks).into());
@@ -166,7 +166,7 @@ pub(crate) fn commit_earlier_work(
     }
     for work in done.into_iter().filter(|_| !is_rehearsal) {
         let (words, _) = work.words(&tasks);
-        match commit_of_earlier(plan, recorder, &work, slot, &list)? {
+        match commit_of_earlier(inputs, recorder, &work, slot, &list)? {
             Ok(commit) => {
                 warn(say, format!("{words}; committed first, as {}", commit.short()));
             }
@@ -181,14 +181,14 @@ pub(crate) fn commit_earlier_work(
 /// Returns the tasks of `ticked` whose work is in no commit, and the files that changed since the last attempt. What HEAD
 /// took in since is committed, whatever became of it.
 fn uncommitted_work(
-    plan: &LoopInputs<'_>,
+    inputs: &LoopInputs<'_>,
     recorder: &Recorder<'_>,
     slot: &Slot,
     head: &ObjectId,
     now: &ObjectId,
     ticked: &BTreeSet<&TaskName>,
 ) -> Result<(Vec<DoneWork>, BTreeSet<RawPath>)> {
-    let store = plan.store;
+    let store = inputs.store;
     let mut records = attempts_since(store, &recorder.place().feature, ticked)?;
     records.retain(|record| record.snapshot.is_some());
     let first = records.first().and_then(|record| record.snapshot.as_ref());
@@ -202,7 +202,7 @@ fn uncommitted_work(
         Ok(changes.map(|change| (change.path, (change.before, change.after))).collect())
     };
     let (made, since, uncommitted) = (by_path(&first, &last)?, by_path(&last, now)?, by_path(head, now)?);
-    let [tasks, progress] = [&plan.feature.tasks_path, &plan.feature.progress_path]
+    let [tasks, progress] = [&inputs.feature.tasks_path, &inputs.feature.progress_path]
         .map(|path| recorder.work_tree().relative(path).into_bytes());
     let is_committed = |path: &RawPath| {
         let Some((before, after)) = made.get(path) else { return true };
@@ -236,7 +236,7 @@ fn uncommitted_work(
 
 /// Makes the commit of a task of an earlier session. Returns why git refuses it.
 fn commit_of_earlier(
-    plan: &LoopInputs<'_>,
+    inputs: &LoopInputs<'_>,
     recorder: &mut Recorder<'_>,
     DoneWork { record, files }: &DoneWork,
     slot: &Slot,
@@ -246,7 +246,7 @@ fn commit_of_earlier(
     let text = record.task_text.clone().unwrap_or_default();
     let unlisted = Task { name: name.clone(), id: None, text, phase: None, story: None };
     let task = list.find(&name).map_or(unlisted, Task::from);
-    let environment = plan.environment(&record.session, &name, record.iteration, 1);
+    let environment = inputs.environment(&record.session, &name, record.iteration, 1);
     let done = CommitSubject {
         session: &record.session,
         task: &task,
@@ -257,13 +257,13 @@ fn commit_of_earlier(
         slot,
         environment: &environment,
     };
-    let message = commit_message(plan, recorder, &done, &[]);
-    commit_files(plan, recorder, files, &message, &done)
+    let message = commit_message(inputs, recorder, &done, &[]);
+    commit_files(inputs, recorder, files, &message, &done)
 }
 
 /// Commits `files` as they are there, and nothing else of the work tree or of the index. Returns why git refuses it.
 pub(crate) fn commit_files(
-    plan: &LoopInputs<'_>,
+    inputs: &LoopInputs<'_>,
     recorder: &mut Recorder<'_>,
     files: &BTreeMap<RawPath, Option<TreeEntry>>,
     text: &str,
@@ -279,7 +279,7 @@ pub(crate) fn commit_files(
     std::fs::write(&message, text)?;
     let paths = files.keys().cloned().collect();
     let commit = CommitPlan { work_tree: work_tree.clone(), index, message, base: base.clone(), paths };
-    match run_git_commit(plan, recorder, &commit, done)? {
+    match run_git_commit(inputs, recorder, &commit, done)? {
         GitCommit::Made => {}
         GitCommit::Failed { reason, .. } => return Ok(Err(reason)),
         GitCommit::Waited(program) => return Ok(Err(format!("`git commit` waited for {program}"))),

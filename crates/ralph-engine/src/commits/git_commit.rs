@@ -65,14 +65,14 @@ impl PendingCommit {
     /// the paths of `commit`.
     pub(super) fn make_commit(
         &mut self,
-        plan: &LoopInputs<'_>,
+        inputs: &LoopInputs<'_>,
         recorder: &mut Recorder<'_>,
         say: &mut dyn FnMut(&Event),
         commit: &mut CommitPlan,
         user_staged: &StagedEntries,
         done: &CommitSubject<'_>,
     ) -> Result<ObjectId> {
-        let mut ended = run_git_commit(plan, recorder, commit, done)?;
+        let mut ended = run_git_commit(inputs, recorder, commit, done)?;
         let mut changed = Vec::new();
         if let GitCommit::Failed { reason, may_try_again: true, .. } = &ended {
             let looked = self.changed_by_hook(recorder, commit, user_staged, done);
@@ -84,10 +84,10 @@ impl PendingCommit {
                 if !has_changes {
                     bail!("{reason}; the hook took the changes back, the snapshot of the iteration has them");
                 }
-                ended = run_git_commit(plan, recorder, commit, done)?;
+                ended = run_git_commit(inputs, recorder, commit, done)?;
             }
         }
-        let made = plan.work_tree.head()?.filter(|made| Some(made) != commit.base.as_ref());
+        let made = inputs.work_tree.head()?.filter(|made| Some(made) != commit.base.as_ref());
         let changed = display_paths(&changed);
         match (ended, made) {
             (GitCommit::Made, Some(made)) => {
@@ -160,7 +160,7 @@ impl PendingCommit {
 
 /// Runs `git commit` with hooks, and with an end if it waits for somebody.
 pub(super) fn run_git_commit(
-    plan: &LoopInputs<'_>,
+    inputs: &LoopInputs<'_>,
     recorder: &mut Recorder<'_>,
     commit: &CommitPlan,
     done: &CommitSubject<'_>,
@@ -169,7 +169,7 @@ pub(super) fn run_git_commit(
     let scratch = recorder.spool().scratch();
     let trace = scratch.join("commit-trace");
     fs::remove_file(&trace).if_there().with_context(|| format!("remove {trace}"))?;
-    let patience = plan.clock.real(MAX_WAIT);
+    let patience = inputs.clock.real(MAX_WAIT);
     let child = Child {
         argv,
         directory: commit.work_tree.top().to_owned(),
@@ -179,13 +179,13 @@ pub(super) fn run_git_commit(
         stdin: None,
         stdout: scratch.join("commit-stdout"),
         stderr: scratch.join("commit-stderr"),
-        marker: plan.marker(&recorder.place().session, recorder.spool()),
+        marker: inputs.marker(&recorder.place().session, recorder.spool()),
         // Hooks may run the tests.
-        limits: Limits { idle: Some(patience), ..validation_limits(&plan.config.settings) },
-        fence: plan.fence(),
+        limits: Limits { idle: Some(patience), ..validation_limits(&inputs.config.settings) },
+        fence: inputs.fence(),
     };
     let mut activity = Activity::of(&child.marker, patience);
-    let ended = child.run_with_hooks(plan.interrupt, &mut || activity.pulse());
+    let ended = child.run_with_hooks(inputs.interrupt, &mut || activity.pulse());
     let exit = ended.context("run `git commit`")?.exit;
     if trace_lines(&trace).is_some_and(|mut lines| lines.any(|line| line.contains("\"hook_name\""))) {
         recorder.doubt();

@@ -39,12 +39,12 @@ pub(crate) struct CommitSubject<'a> {
 /// Returns the commit message: the task or the unit as its subject, the other tasks as a list, and the trailers. `waiting`
 /// are finished tasks that were not committed yet.
 pub(super) fn commit_message(
-    plan: &LoopInputs<'_>,
+    inputs: &LoopInputs<'_>,
     recorder: &Recorder<'_>,
     done: &CommitSubject<'_>,
     waiting: &[TaskName],
 ) -> String {
-    let subject = |task, text: &str| subject(plan, recorder, done.tasks, task, text);
+    let subject = |task, text: &str| subject(inputs, recorder, done.tasks, task, text);
     let all: Vec<&TaskName> = waiting.iter().chain(done.closed).collect();
     let whole = done.unit.filter(|_| all.len() > 1);
     let mut others = all.iter().copied().filter(|name| whole.is_some() || **name != done.task.name);
@@ -88,16 +88,16 @@ pub(crate) fn with_trailers(recorder: &Recorder<'_>, done: &CommitSubject<'_>, m
 
 /// Returns the subject of a commit of a task, or of a unit with this title, by the template of the user's if there is one.
 pub(crate) fn subject(
-    plan: &LoopInputs<'_>,
+    inputs: &LoopInputs<'_>,
     recorder: &Recorder<'_>,
     tasks: &TaskList,
     task: Option<&TaskName>,
     text: &str,
 ) -> String {
-    let template = plan.config.settings.commit_subject.as_deref();
+    let template = inputs.config.settings.commit_subject.as_deref();
     let item = task.and_then(|name| tasks.find(name));
     let parts = SubjectParts {
-        feature: &plan.feature.name,
+        feature: &inputs.feature.name,
         task: item.and_then(|item| item.id.as_deref()).unwrap_or_default(),
         text,
         phase: item.and_then(|item| item.phase.as_deref()).unwrap_or_default(),

@@ -44,28 +44,28 @@ impl PendingCommit {
     /// `tree` the work tree as it was found, with its objects in `objects` if they are not in the repository, and without
     /// `left_out`. A session that is resumed began at `resumed_from`.
     pub fn begin(
-        plan: &LoopInputs<'_>,
+        inputs: &LoopInputs<'_>,
         recorded: &[Iteration],
         tree: Option<&ObjectId>,
         objects: Option<&Utf8Path>,
         left_out: &[LeftOut],
         resumed_from: Option<Timestamp>,
     ) -> Result<Option<Self>> {
-        if plan.config.settings.commit == Commits::Off {
+        if inputs.config.settings.commit == Commits::Off {
             return Ok(None);
         }
-        let work_tree = plan.work_tree;
-        let head = plan.work_tree.head()?;
+        let work_tree = inputs.work_tree;
+        let head = inputs.work_tree.head()?;
         let mut pending = Self {
             staged: work_tree.staged(head.as_ref())?,
             left_out: LeftOutFiles::begin(work_tree.top(), &with_files(work_tree, left_out), resumed_from),
-            branch: plan.work_tree.branch()?,
+            branch: inputs.work_tree.branch()?,
             ..Self::default()
         };
         if let Some(tree) = tree {
             pending.dirty = work_tree.differing(head.as_ref(), tree, objects)?;
         }
-        let unit = plan.config.settings.unit;
+        let unit = inputs.config.settings.unit;
         for iteration in recorded {
             pending.pending.extend(iteration.files_changed.iter().map(|path| path.as_bytes().to_vec()));
             let is_committed = !iteration.commits.is_empty();
@@ -76,19 +76,19 @@ impl PendingCommit {
                 pending.waiting.extend_from_slice(&iteration.closed);
             }
         }
-        pending.find_redacted(plan, recorded)?;
+        pending.find_redacted(inputs, recorded)?;
         pending.dirty.retain(|path| !pending.pending.contains(path));
         Ok(Some(pending))
     }
 
     /// Takes up files whose names the record has redacted: those that differ now and have the same name there.
-    fn find_redacted(&mut self, plan: &LoopInputs<'_>, recorded: &[Iteration]) -> Result<()> {
+    fn find_redacted(&mut self, inputs: &LoopInputs<'_>, recorded: &[Iteration]) -> Result<()> {
         let paths = recorded.iter().flat_map(|iteration| &iteration.files_changed);
         let redacted: BTreeSet<&String> = paths.filter(|path| path.contains("[redacted:")).collect();
         if redacted.is_empty() {
             return Ok(());
         }
-        let redactor = redactor(&plan.config.settings)?;
+        let redactor = redactor(&inputs.config.settings)?;
         let is_recorded =
             |path: &&RawPath| redacted.contains(&redactor.redact_text(&String::from_utf8_lossy(path)).0);
         self.pending.extend(self.dirty.iter().filter(is_recorded).cloned());
@@ -96,16 +96,16 @@ impl PendingCommit {
     }
 
     /// Returns why nothing can be committed in this work tree now, and what helps; `None` if it can.
-    pub fn obstacle(&self, plan: &LoopInputs<'_>) -> Result<Option<(String, String)>> {
-        if let Some(operation) = plan.work_tree.operation() {
+    pub fn obstacle(&self, inputs: &LoopInputs<'_>) -> Result<Option<(String, String)>> {
+        if let Some(operation) = inputs.work_tree.operation() {
             let obstacle = format!("{} is in progress in this work tree", operation.name);
             return Ok(Some((obstacle, "finish or abort it".to_owned())));
         }
-        let (began_on, branch) = (self.branch.as_deref().unwrap_or_default(), plan.work_tree.branch()?);
+        let (began_on, branch) = (self.branch.as_deref().unwrap_or_default(), inputs.work_tree.branch()?);
         if branch.as_deref() == Some(began_on) {
             return Ok(None);
         }
-        let is_there = plan.store.refs().tip(&format!("refs/heads/{began_on}"))?.is_some();
+        let is_there = inputs.store.refs().tip(&format!("refs/heads/{began_on}"))?.is_some();
         let hint = match &branch {
             // It was renamed, or never had a commit.
             Some(now) if !is_there => format!("rename it back (`git branch -m {now} {began_on}`)"),

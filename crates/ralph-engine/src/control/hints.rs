@@ -7,9 +7,9 @@ use ralph_core::record::{Hint, Iteration, Outcome, SessionId, TaskName};
 use ralph_store::{Hints, LoopLock};
 
 /// Forgets the hints that the agent of an iteration heard to its end, and those for tasks that are done now.
-pub(crate) fn settle_hints(plan: &LoopInputs<'_>, iteration: &Iteration) -> Result<()> {
+pub(crate) fn settle_hints(inputs: &LoopInputs<'_>, iteration: &Iteration) -> Result<()> {
     let is_heard = iteration.outcome != Outcome::Interrupted;
-    Hints::of(plan.store.repository(), &plan.feature.path).retain(|hint| {
+    Hints::of(inputs.store.repository(), &inputs.feature.path).retain(|hint| {
         if hint.session.as_ref() == Some(&iteration.session) {
             hint.session = None;
             return !is_heard;
@@ -22,14 +22,14 @@ pub(crate) fn settle_hints(plan: &LoopInputs<'_>, iteration: &Iteration) -> Resu
 }
 
 /// Returns the hints that wait for certain tasks. What cannot be read waits for the next look.
-pub(crate) fn hints_for_tasks(plan: &LoopInputs<'_>) -> Vec<Hint> {
-    let hints = Hints::of(plan.store.repository(), &plan.feature.path).list();
+pub(crate) fn hints_for_tasks(inputs: &LoopInputs<'_>) -> Vec<Hint> {
+    let hints = Hints::of(inputs.store.repository(), &inputs.feature.path).list();
     hints.unwrap_or_default().into_iter().filter(|hint| !hint.tasks.is_empty()).collect()
 }
 
 /// Returns the hints that wait for the next prompt, whatever its task.
-pub(crate) fn left_hints(plan: &LoopInputs<'_>) -> Vec<String> {
-    let hints = Hints::of(plan.store.repository(), &plan.feature.path).list();
+pub(crate) fn left_hints(inputs: &LoopInputs<'_>) -> Vec<String> {
+    let hints = Hints::of(inputs.store.repository(), &inputs.feature.path).list();
     let left = hints.unwrap_or_default().into_iter().filter(|hint| hint.tasks.is_empty());
     left.map(|hint| hint.text).collect()
 }
@@ -40,12 +40,12 @@ fn tasks_of<'a>(task: &'a str, unit: &'a [TaskName]) -> Vec<&'a str> {
 
 /// Returns the hints for a prompt that asks for these tasks, and marks those that go with it.
 pub(crate) fn take_hints(
-    plan: &LoopInputs<'_>,
+    inputs: &LoopInputs<'_>,
     session: &SessionId,
     task: &str,
     unit: &[TaskName],
 ) -> Result<Vec<String>> {
-    let (store, feature, tasks) = (plan.store, &plan.feature.path, tasks_of(task, unit));
+    let (store, feature, tasks) = (inputs.store, &inputs.feature.path, tasks_of(task, unit));
     let holders = LoopLock::holders(store.repository())?;
     let mut texts = Vec::new();
     Hints::of(store.repository(), feature).retain(|hint| {

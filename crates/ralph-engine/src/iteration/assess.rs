@@ -83,7 +83,7 @@ impl Running<'_> {
         if validation.passed() {
             return Ok(Passing { passed: true, ..Passing::default() });
         }
-        let settings = &self.plan.config.settings;
+        let settings = &self.inputs.config.settings;
         let Some(legacy) =
             self.session.legacy_failures.clone().filter(|_| settings.validation_pass == Pass::NoNewFailures)
         else {
@@ -130,7 +130,7 @@ impl Running<'_> {
         let trusted = self.judging.trusted.tests();
         let failing = ran.tests.as_ref().and_then(|tests| may_be_flaky(validation.exit, tests, trusted));
         let Some(failing) = failing.map(<[String]>::to_vec) else { return Ok(Passing::default()) };
-        if self.plan.config.settings.validation_rerun == Rerun::Never
+        if self.inputs.config.settings.validation_rerun == Rerun::Never
             || !claims
             || !ran.agent.succeeded
             || !is_cheap(validation.duration_ms, ran.agent.duration_ms)
@@ -178,7 +178,7 @@ impl Running<'_> {
         let earlier = self.past.memory.entries().iter().rev();
         let earlier = earlier.filter(|entry| entry.has_flag(FlagCode::Flaky)).take(MAX_FLAKY_RECORDS);
         earlier
-            .filter_map(|entry| self.plan.store.readable_iteration(entry))
+            .filter_map(|entry| self.inputs.store.readable_iteration(entry))
             .map(|iteration| flaky_tests(&iteration))
             .chain(self.judging.flaky.iter().cloned())
             .collect()
@@ -195,7 +195,7 @@ impl Running<'_> {
         passing: &mut Passing,
         found: &[Flag],
     ) -> Result<Decision> {
-        let settings = self.plan.config.settings.clone();
+        let settings = self.inputs.config.settings.clone();
         // What could not be read when the agent ended is judged as it is now.
         let now = ran.sealed.tree.clone().or_else(|| self.recorder.last_read(&started.slot).ok());
         let now = now.as_ref();
@@ -225,7 +225,7 @@ impl Running<'_> {
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
         let phase = self.task_watch.persons.phase(&started.task.name, started.task.phase.as_deref());
         let refuses = settings.completion == Completion::Verified
-            && self.plan.job.until == Until::Tasks
+            && self.inputs.job.until == Until::Tasks
             && settings.snapshots
             && now.is_some();
         let flaky_times = if passing.flaky.is_empty() { 0 } else { self.times_flaky(&passing.flaky) };
@@ -266,7 +266,7 @@ impl Running<'_> {
             });
             if matches!(decision, Decision::Refused { code: FlagCode::Idle, .. }) {
                 let (watch, calls) = (&mut self.judging.unseen, &ran.agent.tool_calls);
-                unseen = watch.unseen(self.plan, &self.recorder, &started.task.name, calls)?;
+                unseen = watch.unseen(self.inputs, &self.recorder, &started.task.name, calls)?;
                 if unseen.is_some() {
                     continue;
                 }
@@ -374,7 +374,7 @@ impl Running<'_> {
 
     /// Returns what the path of a file in the project's root begins with, from the repository's root.
     fn project_prefix(&self) -> String {
-        let root = self.recorder.work_tree().relative(&self.plan.project_root);
+        let root = self.recorder.work_tree().relative(&self.inputs.project_root);
         if root.is_empty() || Utf8Path::new(&root).is_absolute() { String::new() } else { format!("{root}/") }
     }
 
@@ -385,7 +385,7 @@ impl Running<'_> {
         if self.is_work(started, &self.recorder.differences(Some(&started.slot), before, now)?) {
             return Ok((false, None));
         }
-        let store = self.plan.store;
+        let store = self.inputs.store;
         let entries = store.iterations_of(&self.session.feature, MAX_ITERATIONS)?;
         let name = &started.task.name;
         let done_in = entries.iter().rev().find(|entry| entry.reopens(name)).and_then(LogEntry::iteration);
@@ -429,7 +429,7 @@ impl Running<'_> {
         changes: &[PathChange],
     ) -> Result<Option<(Validation, Tally, Vec<String>)>> {
         let place = self.recorder.place().clone();
-        let rollback = Rollback { store: self.plan.store, work_tree: self.plan.work_tree, place: &place };
+        let rollback = Rollback { store: self.inputs.store, work_tree: self.inputs.work_tree, place: &place };
         let here = rollback.read()?;
         let prefix = self.project_prefix();
         let before: Lookup<'_> = &|path| own_file(files, &prefix, path)?.before.clone();
@@ -470,8 +470,8 @@ impl Running<'_> {
         run: &mut dyn FnMut(&mut Self) -> Result<T>,
     ) -> Result<Option<T>> {
         let place = self.recorder.place().clone();
-        let rollback = Rollback { store: self.plan.store, work_tree: self.plan.work_tree, place: &place };
-        let at = self.plan.clock.now();
+        let rollback = Rollback { store: self.inputs.store, work_tree: self.inputs.work_tree, place: &place };
+        let at = self.inputs.clock.now();
         let here = rollback.read()?;
         self.recorder.note_change();
         let put_back = rollback.put_back(&here, wanted, &started.slot, PutBackKind::ForOneRun, what, at);
@@ -507,7 +507,7 @@ impl Running<'_> {
     pub(super) fn try_tip(&mut self, started: &StartedIteration<'_>) -> Result<Option<bool>> {
         let Some(tip) = self.judging.trusted.untried.take() else { return Ok(None) };
         let (Some(command), Some(from)) =
-            (self.plan.config.settings.validation_command.clone(), started.begin.tips.snapshot.clone())
+            (self.inputs.config.settings.validation_command.clone(), started.begin.tips.snapshot.clone())
         else {
             return Ok(None);
         };
@@ -518,8 +518,8 @@ impl Running<'_> {
         let what = "the tip of the branch alone";
         let mut run = |running: &mut Self| {
             running.begin_phase(started.begin.iteration, Phase::Validation { command: command.clone() });
-            let context = running.plan.validation_context(&scratch, &started.environment, running.marker());
-            let validation = validate::run(&command, &context, running.plan.interrupt)?;
+            let context = running.inputs.validation_context(&scratch, &started.environment, running.marker());
+            let validation = validate::run(&command, &context, running.inputs.interrupt)?;
             let tests = running.tally(&scratch, OUTPUTS)?;
             running.restore_spool(started)?;
             Ok((validation, tests))
@@ -533,9 +533,9 @@ impl Running<'_> {
         let passed = alone.exit.is_success();
         if !passed {
             let words =
-                validation_cause(&scratch, &alone, self.recorder.redactor(), &self.plan.project_root)?;
+                validation_cause(&scratch, &alone, self.recorder.redactor(), &self.inputs.project_root)?;
             let words = words.map_or(String::new(), |(words, _)| format!(": {words}"));
-            let commit = format!("{} ({})", tip.short(), self.plan.work_tree.subject(&tip)?);
+            let commit = format!("{} ({})", tip.short(), self.inputs.work_tree.subject(&tip)?);
             let branch = self.session.branch.clone().unwrap_or_default();
             let id = &self.session.id;
             self.state.target_red = Some(Ending {
@@ -553,7 +553,7 @@ impl Running<'_> {
     /// Runs the validation once more in this attempt.
     fn run_again(&mut self, started: &StartedIteration<'_>) -> Result<(Validation, Tally)> {
         let StartedIteration { slot, begin, environment, .. } = started;
-        let command = self.plan.config.settings.validation_command.clone().unwrap_or_default();
+        let command = self.inputs.config.settings.validation_command.clone().unwrap_or_default();
         // Reports are of this run if they are newer.
         self.control.publish_phase(Phase::Validation { command: command.clone() }.as_str())?;
         let (validation, tests) = self.run_validation(&command, slot, SECOND_OUTPUTS, environment)?;

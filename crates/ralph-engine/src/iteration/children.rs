@@ -33,7 +33,7 @@ impl Running<'_> {
     /// Runs the agent, and the validation if there is something to validate.
     pub(super) fn run_children(&mut self, started: &StartedIteration<'_>) -> Result<Ran> {
         let StartedIteration { slot, begin, environment, .. } = started;
-        let before = self.judging.unseen.ignored_before(self.plan, &self.recorder);
+        let before = self.judging.unseen.ignored_before(self.inputs, &self.recorder);
         let began = file_time(&self.recorder);
         let kills = oom_kills();
         let mut agent = self.run_agent(slot, begin.iteration, environment)?;
@@ -55,14 +55,14 @@ impl Running<'_> {
         let mut sealed = self.seal(started)?;
         let mut looks = [before, self.recorder.ignored_files().map(Rc::new), None];
         self.judging.unseen.note_ignored(
-            self.plan,
+            self.inputs,
             &self.recorder,
             slot,
             &looks,
             began,
             sealed.tree.as_ref(),
         );
-        let mut restored = put_protected_back(self.plan, &mut self.recorder, self.say, slot, begin);
+        let mut restored = put_protected_back(self.inputs, &mut self.recorder, self.say, slot, begin);
         // What an agent left that could not work, or not to its end, is nothing to be judged.
         let is_worth_it = agent.exit.reason != Some(ExitReason::Interrupted) && !agent.was_cut_short;
         let hidden =
@@ -72,7 +72,7 @@ impl Running<'_> {
             Vec::new()
         });
         let left_out = if is_worth_it {
-            move_left_out_aside(self.plan, &mut self.recorder, slot, &hidden)
+            move_left_out_aside(self.inputs, &mut self.recorder, slot, &hidden)
         } else {
             Ok(Vec::new())
         };
@@ -140,7 +140,7 @@ impl Running<'_> {
         let (list, list_fault) = self.list_after(&before);
         // What fails here fails again where the snapshot of the record is taken, and is said there.
         let tree = self.recorder.seal(&started.slot).ok();
-        let is_of_tasks = self.plan.job.until == Until::Tasks;
+        let is_of_tasks = self.inputs.job.until == Until::Tasks;
         let rewrote =
             if is_of_tasks { self.task_watch.persons.rewritten(&before, &list) } else { Vec::new() };
         let own_files: Vec<String> = self.judging.own_files.paths().into_iter().map(Into::into).collect();
@@ -162,7 +162,7 @@ impl Running<'_> {
         if now == tree && restored.put_back.is_empty() {
             return Ok(Vec::new());
         }
-        let again = put_protected_back(self.plan, &mut self.recorder, self.say, slot, begin);
+        let again = put_protected_back(self.inputs, &mut self.recorder, self.say, slot, begin);
         restored.failure = restored.failure.take().or(again.failure);
         restored.put_back.extend(again.put_back);
         restored.put_back.sort();
@@ -196,24 +196,24 @@ impl Running<'_> {
         iteration: u32,
         environment: &[(String, String)],
     ) -> Result<AgentRun> {
-        let agent = &self.plan.agents[self.agents.active].agent;
+        let agent = &self.inputs.agents[self.agents.active].agent;
         self.begin_phase(iteration, Phase::Agent { agent: agent.name().to_owned() });
-        let environment = [environment, &self.plan.lane_variables_of(agent.name())].concat();
+        let environment = [environment, &self.inputs.lane_variables_of(agent.name())].concat();
         let turn = AgentInput {
             prompt: &slot.path(names::PROMPT),
             stdout: &slot.path(names::AGENT_STDOUT),
             stderr: &slot.path(names::AGENT_STDERR),
-            directory: &self.plan.project_root,
+            directory: &self.inputs.project_root,
             environment: &environment,
             limits: self.candidate().limits,
             marker: &self.marker(),
-            clock: &self.plan.clock,
+            clock: &self.inputs.clock,
             redactor: self.recorder.redactor(),
-            sandbox: self.plan.sandbox.as_ref(),
+            sandbox: self.inputs.sandbox.as_ref(),
         };
         let say = &mut *self.say;
         agent
-            .run(&turn, self.plan.interrupt, &mut |event| say(&Event::AgentEvent { iteration, event }))
+            .run(&turn, self.inputs.interrupt, &mut |event| say(&Event::AgentEvent { iteration, event }))
             .with_context(|| format!("run the agent {}", agent.name()))
     }
 
@@ -224,7 +224,7 @@ impl Running<'_> {
         iteration: u32,
         environment: &[(String, String)],
     ) -> Result<Option<(Validation, Tally)>> {
-        let Some(command) = self.plan.config.settings.validation_command.clone() else { return Ok(None) };
+        let Some(command) = self.inputs.config.settings.validation_command.clone() else { return Ok(None) };
         self.begin_phase(iteration, Phase::Validation { command: command.clone() });
         // What it changes is newer than the file that says that it runs.
         self.state.validation_began = self.control.phase_since();
@@ -249,19 +249,19 @@ impl Running<'_> {
         self.take_off_privileges();
         self.judging.unseen.last = None;
         let is_recreated =
-            self.recorder.recreate_spool()? | self.identity.keep(self.plan.store.repository())?;
+            self.recorder.recreate_spool()? | self.identity.keep(self.inputs.store.repository())?;
         if is_recreated || !slot.is_begun() {
             slot.begin(begin, prompt, task_list)?;
-            let folder = self.plan.store.repository().ralph_dir();
+            let folder = self.inputs.store.repository().ralph_dir();
             self.warn(format!("files of the loop in {folder} were deleted while it ran; they are back"));
         }
         if self.keep_settings()? {
-            let folder = self.plan.store.repository().ralph_dir();
+            let folder = self.inputs.store.repository().ralph_dir();
             self.warn(format!(
                 "the settings of this session in {folder} were changed while it ran; they are back"
             ));
         }
-        if let Err(error) = self.lock.reacquire_if_deleted(self.plan.work_tree) {
+        if let Err(error) = self.lock.reacquire_if_deleted(self.inputs.work_tree) {
             self.warn(format!("the lock of this loop was deleted, and is not ours any more: {error:#}"));
         }
         Ok(())
@@ -269,7 +269,7 @@ impl Running<'_> {
 
     /// Takes away what makes a program run as its owner, if the child that just ended made such one.
     fn take_off_privileges(&mut self) {
-        let Some(sandbox) = &self.plan.sandbox else { return };
+        let Some(sandbox) = &self.inputs.sandbox else { return };
         let (taken, failures) = sandbox.take_off_privileges();
         if !taken.is_empty() {
             let names: Vec<String> =

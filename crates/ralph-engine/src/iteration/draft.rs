@@ -37,7 +37,7 @@ pub(super) type Drafted = (Iteration, String, Option<IterationContext>);
 /// Adds what the outputs say: cause, facts, a summary, the excerpt and its fingerprint. What the agent said comes without
 /// secrets: a cut may take away by what one would be known.
 pub(super) fn examine(
-    plan: &LoopInputs<'_>,
+    inputs: &LoopInputs<'_>,
     recorder: &mut Recorder<'_>,
     history: &History,
     mut iteration: Iteration,
@@ -46,9 +46,9 @@ pub(super) fn examine(
     mut context: Option<IterationContext>,
 ) -> Result<Drafted> {
     let examined = context.as_ref().and_then(IterationContext::examined);
-    let is_of_tasks = plan.job.until == Until::Tasks;
-    let artifact = plan.job.artifact.strip_prefix(&plan.project_root);
-    let artifact = &repo_path(artifact.unwrap_or(&plan.job.artifact));
+    let is_of_tasks = inputs.job.until == Until::Tasks;
+    let artifact = inputs.job.artifact.strip_prefix(&inputs.project_root);
+    let artifact = &repo_path(artifact.unwrap_or(&inputs.job.artifact));
     iteration.error = iteration.error.map(|error| redacted_text(recorder, &error));
     let asked = if is_of_tasks { asked(&iteration, final_text) } else { None };
     let class = asked.as_ref().map(|_| FailureClass::Question);
@@ -77,7 +77,7 @@ pub(super) fn examine(
         final_text,
         context.as_ref(),
         examined.as_ref(),
-        &plan.capture_rules,
+        &inputs.capture_rules,
     );
     let statements = statements(&iteration.approaches, &iteration.decisions);
     iteration.facts = Facts { changes: iteration.facts.changes, statements, ..facts };
@@ -86,12 +86,12 @@ pub(super) fn examine(
         context.final_message.clone_from(&iteration.facts.final_message);
     }
     if let Some(context) = &mut context {
-        iteration.facts.summarized = summarize(plan, recorder, context, &iteration.facts)?;
+        iteration.facts.summarized = summarize(inputs, recorder, context, &iteration.facts)?;
         context.summary.clone_from(&iteration.facts.summarized);
     }
     let mut excerpt = String::new();
     if let Some(context) = context.as_ref().filter(|_| iteration.outcome == Outcome::Failure) {
-        let settings = &plan.config.settings;
+        let settings = &inputs.config.settings;
         excerpt = context.summarize_examined(
             examined.as_ref(),
             excerpt_choice(settings),
@@ -123,14 +123,14 @@ pub(super) fn without_secrets(recorder: &Recorder<'_>, context: IterationContext
 
 /// Returns the user's command's summary of an iteration, or `None` if no command is to be run.
 fn summarize(
-    plan: &LoopInputs<'_>,
+    inputs: &LoopInputs<'_>,
     recorder: &mut Recorder<'_>,
     context: &IterationContext,
     facts: &Facts,
 ) -> Result<Option<Summarized>> {
-    let Some(command) = iteration_summarizer(&plan.config.settings) else { return Ok(None) };
+    let Some(command) = iteration_summarizer(&inputs.config.settings) else { return Ok(None) };
     let (question, _) = recorder.redactor().redact_text(&summary_question(context, facts));
-    Ok(Some(match ask(plan, recorder, command, &question)? {
+    Ok(Some(match ask(inputs, recorder, command, &question)? {
         Ok(text) => {
             // Before it is cut: half a secret is not found.
             let (text, _) = recorder.redactor().redact_text(&text);

@@ -44,7 +44,7 @@ impl Running<'_> {
         let started = self.start_iteration(tasks, task)?;
         let before = self.recorder.tips().snapshot;
         // In a lane an agent has copies of its own.
-        let copies = self.kept_copies().filter(|_| self.plan.work_tree.lane().is_none());
+        let copies = self.kept_copies().filter(|_| self.inputs.work_tree.lane().is_none());
         self.keep_copies(copies.as_ref(), |copies| copies.take(true));
         let ran = self.run_children(&started)?;
         self.keep_copies(copies.as_ref(), KeptCopies::leave);
@@ -70,9 +70,9 @@ impl Running<'_> {
     fn start_iteration<'a>(&mut self, tasks: &TaskList, task: &'a Task) -> Result<StartedIteration<'a>> {
         let number = self.state.next;
         let slot = self.spool.slot(&number.to_string());
-        let unit = self.plan.unit_tasks(tasks, &task.name, &self.past.history, &self.state.given_up);
+        let unit = self.inputs.unit_tasks(tasks, &task.name, &self.past.history, &self.state.given_up);
         let unit_tasks = unit.as_ref().map(|unit| unit.tasks.clone()).unwrap_or_default();
-        let hints = take_hints(self.plan, &self.session.id, &task.name, &unit_tasks);
+        let hints = take_hints(self.inputs, &self.session.id, &task.name, &unit_tasks);
         let hints = hints.unwrap_or_else(|error| {
             self.warn(format!("the prompt has no hints: {error:#}"));
             Vec::new()
@@ -80,11 +80,11 @@ impl Running<'_> {
         let mut begin = Begin { hints, unit_tasks, ..self.begin_iteration(task, number)? };
         self.prepare_attempt(&slot, &mut begin)?;
         let edits = self.recorder.take_edits();
-        self.past.left_behind.begin_attempt(self.plan, &begin, &edits);
+        self.past.left_behind.begin_attempt(self.inputs, &begin, &edits);
         self.begin_phase(number, Phase::Prompt);
         let failure = self.baseline_failure();
         let prompt = self.past.prompt(
-            self.plan,
+            self.inputs,
             &mut self.recorder,
             self.say,
             failure,
@@ -94,18 +94,20 @@ impl Running<'_> {
         slot.create()?;
         begin.before = self.recorder.before(&slot);
         begin.prompt_parts.clone_from(&prompt.parts);
-        begin.agent_setup = Some(Box::new(self.candidate().setup(self.plan, &self.identity)));
+        begin.agent_setup = Some(Box::new(self.candidate().setup(self.inputs, &self.identity)));
         let task_list = match self.read_task_list_bytes() {
-            Err(error) if error.kind() == ErrorKind::NotFound && self.plan.job.until == Until::Validation => {
+            Err(error)
+                if error.kind() == ErrorKind::NotFound && self.inputs.job.until == Until::Validation =>
+            {
                 Vec::new()
             }
             read => read.context("read the task list")?,
         };
         slot.begin(&begin, &prompt.text, &task_list)?;
-        slot.write(names::REFS_BEFORE, &self.plan.store.refs().tips_of_others()?)?;
+        slot.write(names::REFS_BEFORE, &self.inputs.store.refs().tips_of_others()?)?;
         self.announce_start(task, &begin);
         announce_memory(self.say, number, &task.name, &prompt);
-        let environment = self.plan.environment(&self.session.id, &task.name, number, begin.attempt);
+        let environment = self.inputs.environment(&self.session.id, &task.name, number, begin.attempt);
         Ok(StartedIteration {
             task,
             slot,
@@ -125,17 +127,18 @@ impl Running<'_> {
         let Judged { verdict, before, evidence, reopened, ended_at, mut taken, undone, .. } = judged;
         let number = begin.iteration;
         // A lock that was left would keep our own commit from being made.
-        let is_of_tasks = self.plan.job.until == Until::Tasks;
+        let is_of_tasks = self.inputs.job.until == Until::Tasks;
         let after = if is_of_tasks { self.read_tasks().ok() } else { None };
         let list =
             is_of_tasks.then(|| (before.as_ref(), after.as_deref(), !verdict.closed.contains(&task.name)));
         let agents = ran.sealed.without_rewritten(&taken);
-        let (plan, recorder, behind) = (self.plan, &self.recorder, &mut self.past.left_behind);
+        let (inputs, recorder, behind) = (self.inputs, &self.recorder, &mut self.past.left_behind);
         let (git_state, user_files) =
-            behind.look(plan, recorder, self.say, (&slot, &begin), &agents, list)?;
+            behind.look(inputs, recorder, self.say, (&slot, &begin), &agents, list)?;
         let (history, given_up) = (&self.past.history, &self.state.given_up);
-        let rest =
-            after.as_ref().and_then(|now| plan.rest_of_unit(now, task, &begin.unit_tasks, history, given_up));
+        let rest = after
+            .as_ref()
+            .and_then(|now| inputs.rest_of_unit(now, task, &begin.unit_tasks, history, given_up));
         let session = self.session.id.clone();
         let done = CommitSubject {
             session: &session,
@@ -149,7 +152,7 @@ impl Running<'_> {
         };
         let committed = match &mut self.work {
             Some(work) => {
-                work.commit(self.plan, &mut self.recorder, self.say, verdict.outcome, &mut taken, &done)
+                work.commit(self.inputs, &mut self.recorder, self.say, verdict.outcome, &mut taken, &done)
             }
             None => Ok(None),
         };
@@ -158,7 +161,7 @@ impl Running<'_> {
         }
         let published = match verdict.outcome {
             Outcome::Success => {
-                publish(self.plan, &self.recorder, &done, begin.head_before.as_ref(), &evidence)?
+                publish(self.inputs, &self.recorder, &done, begin.head_before.as_ref(), &evidence)?
             }
             _ => None,
         };
@@ -168,7 +171,7 @@ impl Running<'_> {
             self.recorder.warnings.push(format!("the record lacks the lines that changed: {error:#}"));
         }
         let changes = std::mem::take(&mut taken.most_changed);
-        let lost = verdict.lost.iter().filter(|task| is_of_tasks && self.plan.is_in_scope(&before, task));
+        let lost = verdict.lost.iter().filter(|task| is_of_tasks && self.inputs.is_in_scope(&before, task));
         let lost_tasks = lost.map(|task| task.name.clone()).collect();
         let counts = self.counts();
         let mut iteration =
@@ -197,8 +200,8 @@ impl Running<'_> {
         (iteration.git_state, iteration.user_files) = (git_state, user_files);
         (iteration.undone, iteration.lost_tasks) = (undone, lost_tasks);
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-        let (plan, recorder, behind) = (self.plan, &self.recorder, &mut self.past.left_behind);
-        let gone = behind.note_work(plan, recorder, (&slot, base), &iteration, &agents, (&before, &texts));
+        let (inputs, recorder, behind) = (self.inputs, &self.recorder, &mut self.past.left_behind);
+        let gone = behind.note_work(inputs, recorder, (&slot, base), &iteration, &agents, (&before, &texts));
         iteration.gone = gone.unwrap_or_else(|error| {
             self.warn(format!("whether the work of earlier tasks is gone is not known: {error:#}"));
             Vec::new()
@@ -208,10 +211,10 @@ impl Running<'_> {
         iteration.memory = Some(memory);
         let stderr = if ran.agent.succeeded { String::new() } else { agent_stderr(&slot)? };
         let stderr = self.recorder.redactor().redact(&stderr);
-        let context = live_context(&slot, &iteration, &ran.agent.final_text, &self.plan.project_root)?;
+        let context = live_context(&slot, &iteration, &ran.agent.final_text, &self.inputs.project_root)?;
         let context = context.map(|context| without_secrets(&self.recorder, context));
-        let (plan, recorder, history) = (self.plan, &mut self.recorder, &self.past.history);
-        let drafted = examine(plan, recorder, history, iteration, &ran.agent.final_text, &stderr, context)?;
+        let (inputs, recorder, history) = (self.inputs, &mut self.recorder, &self.past.history);
+        let drafted = examine(inputs, recorder, history, iteration, &ran.agent.final_text, &stderr, context)?;
         if let Some(Summarized::Failed(reason)) = &drafted.0.facts.summarized {
             self.warn(format!("cannot summarize the iteration, its output is used instead: {reason}"));
         }
@@ -228,33 +231,33 @@ impl Running<'_> {
             let (tree, _) = self.recorder.last_contents();
             self.past.last_green.passed_on(tree);
         }
-        if let Err(error) = settle_hints(self.plan, &iteration) {
+        if let Err(error) = settle_hints(self.inputs, &iteration) {
             self.warn(format!("a hint may come twice: {error:#}"));
         }
         self.note_commits(&iteration);
         if let Some(context) = context {
             // What was cleared while it ran does not concern it.
-            self.past.forget_cleared(self.plan)?;
+            self.past.forget_cleared(self.inputs)?;
             self.past.progress.record(context);
         }
         Ok(iteration)
     }
 
     pub(crate) fn begin_iteration(&mut self, task: &Task, iteration: u32) -> Result<Begin> {
-        (self.state.phases, self.state.phase_clock) = (Vec::new(), self.plan.clock.stopwatch());
-        let agent = self.plan.agents[self.agents.active].agent.as_ref();
+        (self.state.phases, self.state.phase_clock) = (Vec::new(), self.inputs.clock.stopwatch());
+        let agent = self.inputs.agents[self.agents.active].agent.as_ref();
         let agent_version = self.agents.version(agent, self.session.agent_version.as_ref());
         Ok(Begin {
             iteration,
             task: task.clone(),
             attempt: self.past.history.attempts(&task.name) + 1,
-            started_at: self.plan.clock.now(),
-            branch: self.plan.work_tree.branch()?,
-            head_before: self.plan.work_tree.head()?,
+            started_at: self.inputs.clock.now(),
+            branch: self.inputs.work_tree.branch()?,
+            head_before: self.inputs.work_tree.head()?,
             agent: agent.name().to_owned(),
             agent_version,
             model: self.candidate().model.clone(),
-            validation_command: self.plan.config.settings.validation_command.clone(),
+            validation_command: self.inputs.config.settings.validation_command.clone(),
             hints: Vec::new(),
             unit_tasks: Vec::new(),
             tips: self.recorder.tips(),
@@ -275,7 +278,7 @@ impl Running<'_> {
 
     /// Notes for the record that another phase begins.
     pub(super) fn note_phase(&mut self, phase: &Phase) {
-        let now = self.plan.clock.stopwatch();
+        let now = self.inputs.clock.stopwatch();
         let for_ms = std::mem::replace(&mut self.state.phase_clock, now).elapsed_ms();
         let begins = |last: &mut PhaseTime| {
             last.for_ms = for_ms;
@@ -336,14 +339,14 @@ impl Running<'_> {
             return;
         }
         let noted = redacted(self.recorder.redactor(), iteration)
-            .and_then(|iteration| ralph_store::notes::add_commits_of(self.plan.store, &iteration));
+            .and_then(|iteration| ralph_store::notes::add_commits_of(self.inputs.store, &iteration));
         if let Err(error) = noted {
             self.warn(format!("its commits got no note: {error:#}\nhint: `{RALPH} fsck --repair` writes it"));
         }
     }
 
     pub(super) fn read_task_list_bytes(&self) -> io::Result<Vec<u8>> {
-        let feature = self.plan.feature;
+        let feature = self.inputs.feature;
         feature.files.read(&feature.tasks_path, MAX_TASK_LIST_BYTES)
     }
 

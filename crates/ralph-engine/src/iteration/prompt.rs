@@ -24,15 +24,15 @@ impl Past {
     /// Returns the prompt of an iteration, with what happened before.
     pub fn prompt(
         &mut self,
-        plan: &LoopInputs<'_>,
+        inputs: &LoopInputs<'_>,
         recorder: &mut Recorder<'_>,
         say: &mut dyn FnMut(&Event),
         baseline_failure: Option<String>,
         (tasks, task, unit): (&TaskList, &Task, Option<&UnitTasks>),
         begin: &Begin,
     ) -> Result<Prompt> {
-        self.forget_cleared(plan)?;
-        let summary = self.summarize_history(plan, recorder, say, task)?;
+        self.forget_cleared(inputs)?;
+        let summary = self.summarize_history(inputs, recorder, say, task)?;
         let is_taken_back = begin.restored_to.is_some();
         let reopened = units::reopened(unit.filter(|_| !is_taken_back), &self.history);
         let failures = Failures::before(&task.name, &self.history);
@@ -47,13 +47,13 @@ impl Past {
             session: Some(&recorder.place().session),
         };
         let prompting =
-            Prompting { hints: begin.hints.clone(), baseline_failure, ..plan.prompting(&self.progress) };
-        prompting.prompt(&turn, plan.store, &mut self.memory, summary)
+            Prompting { hints: begin.hints.clone(), baseline_failure, ..inputs.prompting(&self.progress) };
+        prompting.prompt(&turn, inputs.store, &mut self.memory, summary)
     }
 
     /// Forgets the iterations before the last `memory clear`.
-    pub fn forget_cleared(&mut self, plan: &LoopInputs<'_>) -> Result<()> {
-        if self.memory.is_cleared_since(plan.store)? {
+    pub fn forget_cleared(&mut self, inputs: &LoopInputs<'_>) -> Result<()> {
+        if self.memory.is_cleared_since(inputs.store)? {
             self.progress.clear();
         }
         Ok(())
@@ -62,23 +62,23 @@ impl Past {
     /// Returns the summary that a command of the user's makes of the older iterations, or `None` if they are used as they are.
     fn summarize_history(
         &mut self,
-        plan: &LoopInputs<'_>,
+        inputs: &LoopInputs<'_>,
         recorder: &mut Recorder<'_>,
         say: &mut dyn FnMut(&Event),
         task: &Task,
     ) -> Result<Option<RecalledHistory>> {
-        let Some(command) = history_summarizer(&plan.config.settings) else { return Ok(None) };
-        let config = plan.config;
+        let Some(command) = history_summarizer(&inputs.config.settings) else { return Ok(None) };
+        let config = inputs.config;
         let budget = config.settings.history_budget;
         // The command sees more than the prompt has room for.
         let material = budget.saturating_mul(MATERIAL_FACTOR);
         let (memory, session) = (&mut self.memory, Some(&recorder.place().session));
-        let recalled = memory.material(plan.store, task, session, material, config)?;
+        let recalled = memory.material(inputs.store, task, session, material, config)?;
         let Some(mut recalled) = recalled.filter(|recalled| !recalled.context.text.is_empty()) else {
             return Ok(None);
         };
         let question = historical::question(&recalled.context, task, budget);
-        match ask(plan, recorder, command, &question)? {
+        match ask(inputs, recorder, command, &question)? {
             Ok(answer) => {
                 recalled.context = historical::summarized(recalled.context, &answer, budget);
                 Ok(Some(recalled))

@@ -30,7 +30,7 @@ pub(crate) struct Restored {
 
 /// Puts protected files back that the agent changed or deleted.
 pub(super) fn put_protected_back(
-    plan: &LoopInputs<'_>,
+    inputs: &LoopInputs<'_>,
     recorder: &mut Recorder<'_>,
     say: &mut dyn FnMut(&Event),
     slot: &Slot,
@@ -40,8 +40,8 @@ pub(super) fn put_protected_back(
     let Some(before) = begin.tips.snapshot.as_ref().filter(|_| !place.protect.is_empty()) else {
         return Restored::default();
     };
-    let rollback = Rollback { store: plan.store, work_tree: plan.work_tree, place: &place };
-    let now = plan.clock.now();
+    let rollback = Rollback { store: inputs.store, work_tree: inputs.work_tree, place: &place };
+    let now = inputs.clock.now();
     let restored = restore_protected(rollback, slot, before, now, &[], &mut |message| warn_of(say, message));
     recorder.note_change();
     restored.unwrap_or_else(|error| {

@@ -27,11 +27,11 @@ impl Running<'_> {
         let slot = self.spool.slot(&number.to_string());
         slot.create()?;
         let begin = self.begin_iteration(task, number)?;
-        let (restored_to, kept_paths, validation) = match self.plan.on_skip(self.task_watch.has_failing_tests)
-        {
-            FailedChanges::Restore => self.take_back(&slot, &begin)?,
-            FailedChanges::Keep => (None, Vec::new(), None),
-        };
+        let (restored_to, kept_paths, validation) =
+            match self.inputs.on_skip(self.task_watch.has_failing_tests) {
+                FailedChanges::Restore => self.take_back(&slot, &begin)?,
+                FailedChanges::Keep => (None, Vec::new(), None),
+            };
         // Stopped before it was clear whether there is anything to take back.
         let reason = validation.as_ref().and_then(|validation| validation.exit.reason);
         if restored_to.is_none() && reason == Some(ExitReason::Interrupted) {
@@ -41,13 +41,13 @@ impl Running<'_> {
         let mut taken = self.recorder.take(&slot, &format!("iteration {number}"), begin.started_at);
         self.past.left_behind.note_taken_back(&taken.blobs);
         let started_at = begin.started_at;
-        let ended_at = if validation.is_some() { self.plan.clock.now() } else { started_at };
+        let ended_at = if validation.is_some() { self.inputs.clock.now() } else { started_at };
         let counts = self.counts();
-        let mut iteration = unfinished(begin, &self.session, ended_at, counts, self.plan.work_tree.head()?);
+        let mut iteration = unfinished(begin, &self.session, ended_at, counts, self.inputs.work_tree.head()?);
         iteration.outcome = Outcome::Skipped;
         iteration.attempt = None;
         // The next session asks whether they are the same.
-        iteration.hints = hints_of(self.plan.store, &self.plan.feature.path, &task.name)?;
+        iteration.hints = hints_of(self.inputs.store, &self.inputs.feature.path, &task.name)?;
         iteration.snapshot = taken.snapshot.take();
         if restored_to.is_some() {
             iteration.files_changed = taken.files_changed();
@@ -81,9 +81,9 @@ impl Running<'_> {
             slot.create()?;
             self.recorder.take_between(slot, "a wait", begin.started_at);
         }
-        if self.plan.work_tree.lane().is_some() {
+        if self.inputs.work_tree.lane().is_some() {
             return prepare_attempt_in_lane(
-                self.plan,
+                self.inputs,
                 &mut self.recorder,
                 &mut self.judging,
                 &mut self.past,
@@ -93,7 +93,7 @@ impl Running<'_> {
             );
         }
         let is_retry = self.past.history.failures_in_a_row(&begin.task.name) > 0;
-        if is_retry && self.plan.config.settings.on_retry == FailedChanges::Restore {
+        if is_retry && self.inputs.config.settings.on_retry == FailedChanges::Restore {
             let (restored_to, kept_paths, validation) = self.take_back(slot, begin)?;
             if restored_to.is_some() {
                 let changed = self.recorder.take_between(slot, "changes were taken back", begin.started_at);
@@ -165,8 +165,8 @@ impl Running<'_> {
     ) -> Result<(Option<ObjectId>, Vec<String>)> {
         self.begin_phase(begin.iteration, Phase::Recording);
         let rollback = Rollback {
-            store: self.plan.store,
-            work_tree: self.plan.work_tree,
+            store: self.inputs.store,
+            work_tree: self.inputs.work_tree,
             place: &self.recorder.place().clone(),
         };
         let here = rollback.read()?;
@@ -180,7 +180,7 @@ impl Running<'_> {
             return Ok((None, kept));
         };
         let name = format!("before iteration {} of session {}", first.iteration, self.session.id);
-        let at = self.plan.clock.now();
+        let at = self.inputs.clock.now();
         let point = rollback.carry_out(&here, &changes, &name, at, &mut |point| point.note_in(slot))?;
         (self.say)(&Event::ChangesTakenBack {
             iteration: begin.iteration,
@@ -202,7 +202,7 @@ impl Running<'_> {
 
     fn validate_again(&mut self, slot: &Slot, begin: &Begin) -> Result<Option<Validation>> {
         let environment =
-            self.plan.environment(&self.session.id, &begin.task.name, begin.iteration, begin.attempt);
+            self.inputs.environment(&self.session.id, &begin.task.name, begin.iteration, begin.attempt);
         let validation = self.validate(slot, begin.iteration, &environment)?;
         if self.recorder.recreate_spool()? {
             slot.create()?;

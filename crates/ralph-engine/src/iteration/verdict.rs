@@ -61,7 +61,7 @@ impl Running<'_> {
     /// Holds the agent's claims against what was measured, and opens boxes that were ticked too early.
     pub(super) fn judge(&mut self, started: &StartedIteration<'_>, ran: &Ran) -> Result<Judged> {
         let before = self.task_watch.lists.parse(&started.task_list)?;
-        let ended_at = self.plan.clock.now();
+        let ended_at = self.inputs.clock.now();
         let measured = self.measure(started, ran, &before, ended_at)?;
         let target_red = self.state.target_red.as_ref().and_then(|ending| ending.why.clone());
         let concluded = conclude(&measured, ran, &before, self.judging.trusted.tests(), target_red);
@@ -77,19 +77,19 @@ impl Running<'_> {
         at: Timestamp,
     ) -> Result<Measured> {
         let after = Rc::clone(&ran.sealed.list);
-        let claims = self.plan.job.until != Until::Tasks || !judge::ticked_items(before, &after).is_empty();
+        let claims = self.inputs.job.until != Until::Tasks || !judge::ticked_items(before, &after).is_empty();
         let mut passing = self.passing(started, ran, claims)?;
         let closable = closable(&started.task.name, &started.begin.unit_tasks, before, &after);
-        let proof = match self.plan.job.artifact_exists(self.plan.feature) {
+        let proof = match self.inputs.job.artifact_exists(self.inputs.feature) {
             None => Proof::Boxes(&closable),
             Some(exists) => Proof::Artifact { exists },
         };
         let unprotected = self.unprotected(ran);
         let passes = passing.passed && unprotected.is_none() && ran.sealed.list_fault.is_none();
-        let (validation, completion) = (ran.validation.as_ref(), self.plan.config.settings.completion);
+        let (validation, completion) = (ran.validation.as_ref(), self.inputs.config.settings.completion);
         let verdict = judge::judge([before, &after], Some(&ran.agent), validation, passes, proof, completion);
         let is_success = verdict.outcome == Outcome::Success;
-        let moved = if is_success { why_moved(self.plan, &started.begin)? } else { None };
+        let moved = if is_success { why_moved(self.inputs, &started.begin)? } else { None };
         let failed_validation = ran.validation.is_some() && !passing.passed;
         let mut tip = if failed_validation { self.try_tip(started)? } else { None };
         let (mut decision, mut clean, mut taken) = (None, None, None);
@@ -113,7 +113,7 @@ impl Running<'_> {
             if matches!(found, Decision::Accepted(_)) {
                 let texts = self.texts_of(started);
                 let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-                untold = self.past.left_behind.add_untold(self.plan, &mut undone, &after, &texts);
+                untold = self.past.left_behind.add_untold(self.inputs, &mut undone, &after, &texts);
             }
             (decision, clean) = (Some(found), check);
         }
@@ -144,7 +144,7 @@ impl Running<'_> {
         let (agents, texts) = (ran.sealed.without_rewritten(taken), self.texts_of(started));
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
         let (behind, lists) = (&self.past.left_behind, [before, &*ran.sealed.list]);
-        behind.undone(self.plan, &started.begin, &agents, lists, &texts, failed_validation)
+        behind.undone(self.inputs, &started.begin, &agents, lists, &texts, failed_validation)
     }
 
     /// Opens and ticks boxes, says what a person should know, and takes the snapshot that has it all.
@@ -168,7 +168,7 @@ impl Running<'_> {
             | self.close_parents_with(&mut verdict);
         let has_run = passing.second.is_some() || tip.is_some();
         if has_run || evidence.clean.is_some() {
-            ended_at = self.plan.clock.now();
+            ended_at = self.inputs.clock.now();
         }
         let taken = match taken {
             Some(taken) if !(has_opened || has_ticked || has_run) => taken,
@@ -192,9 +192,9 @@ impl Running<'_> {
             // Later sessions find by it what counts as a person's words.
             evidence.flags.extend(ran.sealed.rewrote_flag.clone());
         }
-        if self.plan.job.until == Until::Tasks {
+        if self.inputs.job.until == Until::Tasks {
             self.remember_lost(&verdict.lost, &before, started.begin.iteration);
-            if let Some(copies) = self.plan.copies(after, before.duplicates().count()) {
+            if let Some(copies) = self.inputs.copies(after, before.duplicates().count()) {
                 self.warn(copies);
             }
         }
@@ -209,7 +209,7 @@ impl Running<'_> {
 
     /// Returns why protected files could not be put back, if that is refused.
     fn unprotected(&self, ran: &Ran) -> Option<String> {
-        let refuse = &self.plan.config.settings.validation_refuse;
+        let refuse = &self.inputs.config.settings.validation_refuse;
         let is_refused = refuse.iter().any(|code| code == FlagCode::Protect.as_str());
         ran.protected.failure.clone().filter(|_| is_refused)
     }
@@ -228,7 +228,7 @@ impl Running<'_> {
             flags.push(flag(FlagCode::NewProtected, format!("new beside protected files: {names}"), new));
         }
         // In a lane the validation ran without them, which is said.
-        if self.plan.work_tree.lane().is_none() {
+        if self.inputs.work_tree.lane().is_none() {
             let hidden = [self.recorder.watched_work_tree().hidden(), ran.hidden.clone()].concat();
             if !hidden.is_empty() {
                 let names = join_truncated(&hidden, MAX_NAMES);
@@ -248,14 +248,14 @@ impl Running<'_> {
     /// Returns the list after an attempt, and what is wrong with it: then nothing that it says counts. One that cannot be
     /// read is taken as it was.
     pub(super) fn list_after(&mut self, before: &Rc<TaskList>) -> (Rc<TaskList>, Option<String>) {
-        let name = self.plan.feature.tasks_path.file_name().unwrap_or_default().to_owned();
+        let name = self.inputs.feature.tasks_path.file_name().unwrap_or_default().to_owned();
         match self.read_tasks() {
             Ok(after) => {
                 let fault = after.conflict.as_ref().map(|conflict| format!("{name}: {conflict}"));
                 (after, fault)
             }
             // It is on the other branch, which is said with the way back to it.
-            Err(_) if self.past.left_behind.way_back(self.plan).is_some() => {
+            Err(_) if self.past.left_behind.way_back(self.inputs).is_some() => {
                 (Rc::clone(before), Some(format!("{name} is not on the branch that is checked out now")))
             }
             Err(error) => {
@@ -282,7 +282,7 @@ impl Running<'_> {
     /// Ticks the tasks of which only a copy was ticked. Returns true if it did.
     fn tick_originals(&mut self, items: &[Item], after: &TaskList) -> bool {
         let items: Vec<&Item> = items.iter().collect();
-        let feature = self.plan.feature;
+        let feature = self.inputs.feature;
         match set_marks(&feature.files, &feature.tasks_path, after, &items, Mark::Done) {
             Ok(changes) => !changes.changed.is_empty(),
             Err(error) => {
@@ -294,7 +294,7 @@ impl Running<'_> {
 
     /// Ticks the tasks of which a success did the last sub-task. Returns true if there were any.
     fn close_parents_with(&mut self, verdict: &mut Verdict) -> bool {
-        if verdict.outcome != Outcome::Success || self.plan.job.until != Until::Tasks {
+        if verdict.outcome != Outcome::Success || self.inputs.job.until != Until::Tasks {
             return false;
         }
         let mut closed = match self.read_tasks() {
@@ -313,12 +313,12 @@ impl Running<'_> {
         let are = if lost.len() == 1 { "was open and is" } else { "were open and are" };
         if !lost.is_empty() {
             let names = names.join(", ");
-            let restore = self.past.left_behind.list_restoration(self.plan, iteration);
+            let restore = self.past.left_behind.list_restoration(self.inputs, iteration);
             self.warn(format!(
                 "{names} {are} gone from the task list, without being done\nhint: `{restore}` brings the list back"
             ));
         }
-        let lost: Vec<&Item> = lost.iter().filter(|task| self.plan.is_in_scope(before, task)).collect();
+        let lost: Vec<&Item> = lost.iter().filter(|task| self.inputs.is_in_scope(before, task)).collect();
         let lost = lost.into_iter().map(|task| LostTask::of(task, before, iteration));
         self.task_watch.lost.extend(lost);
     }

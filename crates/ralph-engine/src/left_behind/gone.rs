@@ -25,17 +25,17 @@ impl LeftBehind {
     /// the attempt before, which left `base`. On another branch, or without a snapshot, nothing of that is known.
     pub(crate) fn note_work(
         &mut self,
-        plan: &LoopInputs<'_>,
+        inputs: &LoopInputs<'_>,
         recorder: &Recorder<'_>,
         (slot, base): (&Slot, Option<ObjectId>),
         iteration: &Iteration,
         agents: &SnapshotTaken,
         (list, texts): (&TaskList, &[&str]),
     ) -> Result<Vec<GoneTask>> {
-        let is_known = plan.job.until == Until::Tasks
+        let is_known = inputs.job.until == Until::Tasks
             && iteration.snapshot.is_some()
             && agents.failure.is_none()
-            && self.way_back(plan).is_none();
+            && self.way_back(inputs).is_none();
         let unseen = self.undone.work.unseen();
         let (_, before) = self.undone.work.suspects(&unseen, &[]);
         self.note_ended(iteration, &agents.blobs, list);

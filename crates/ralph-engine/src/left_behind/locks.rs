@@ -33,8 +33,8 @@ pub(crate) fn old_locks(work_tree: &WorkTree) -> Vec<String> {
 
 impl LeftBehind {
     /// Removes the locks that appeared during the attempt, unless a git runs here that may hold them.
-    pub(super) fn remove_locks(&self, plan: &LoopInputs<'_>, iteration: u32) -> Vec<GitState> {
-        let work_tree = plan.work_tree;
+    pub(super) fn remove_locks(&self, inputs: &LoopInputs<'_>, iteration: u32) -> Vec<GitState> {
+        let work_tree = inputs.work_tree;
         let locks = git_locks(work_tree).into_iter().map(|lock| {
             let name = lock_name(work_tree, &lock);
             let named = format!("`{name}`");

@@ -23,7 +23,7 @@ impl LeftBehind {
     /// before and after it, and whether its box is still open. Returns the states of git and the files of the user's, for the record of the attempt.
     pub(crate) fn look(
         &mut self,
-        plan: &LoopInputs<'_>,
+        inputs: &LoopInputs<'_>,
         recorder: &Recorder<'_>,
         say: &mut dyn FnMut(&Event),
         (slot, begin): (&Slot, &Begin),
@@ -31,15 +31,15 @@ impl LeftBehind {
         list: Option<(&TaskList, Option<&TaskList>, bool)>,
     ) -> Result<(Vec<GitState>, Vec<UserFile>)> {
         let iteration = begin.iteration;
-        let mut git_state = self.remove_locks(plan, iteration);
-        git_state.extend(self.states(plan, iteration)?);
+        let mut git_state = self.remove_locks(inputs, iteration);
+        git_state.extend(self.states(inputs, iteration)?);
         if let Some((before, after, is_open)) = list {
             if is_open {
-                git_state.extend(self.work_elsewhere(plan, recorder, say, slot, begin));
+                git_state.extend(self.work_elsewhere(inputs, recorder, say, slot, begin));
             }
             // On another branch is another list.
-            if let Some(after) = after.filter(|_| self.way_back(plan).is_none()) {
-                git_state.extend(self.another_list(plan, say, [before, after], is_open, iteration));
+            if let Some(after) = after.filter(|_| self.way_back(inputs).is_none()) {
+                git_state.extend(self.another_list(inputs, say, [before, after], is_open, iteration));
             }
         }
         // What a tool does as usual is in the record alone.
@@ -50,7 +50,7 @@ impl LeftBehind {
         }
         self.states.clone_from(&git_state);
         // An agent can delete the commits that it began with; the record says so itself.
-        let commits = self.commits_so_far(plan, recorder, slot, begin).unwrap_or_default();
+        let commits = self.commits_so_far(inputs, recorder, slot, begin).unwrap_or_default();
         let user_files = self.look_at_user_files(recorder, say, slot, iteration, taken, &commits);
         let lost: Vec<UserFile> =
             user_files.iter().filter(|file| file.since == iteration && file.is_gone()).cloned().collect();
@@ -64,7 +64,7 @@ impl LeftBehind {
     /// Returns the commits of the attempt, if there is anything of the user's that they can have taken in.
     fn commits_so_far(
         &self,
-        plan: &LoopInputs<'_>,
+        inputs: &LoopInputs<'_>,
         recorder: &Recorder<'_>,
         slot: &Slot,
         begin: &Begin,
@@ -72,7 +72,7 @@ impl LeftBehind {
         if self.user_files() == 0 {
             return Ok(Vec::new());
         }
-        let head = plan.work_tree.head()?;
+        let head = inputs.work_tree.head()?;
         let (before, refs) = (begin.head_before.as_ref(), slot.refs_before()?);
         // Whatever their dates: what they took in is what counts.
         let since = Timestamp::from_seconds(0);
@@ -82,7 +82,7 @@ impl LeftBehind {
     /// Returns where else in the repository commits of the attempts at a task are, since one of them left some there.
     fn work_elsewhere(
         &mut self,
-        plan: &LoopInputs<'_>,
+        inputs: &LoopInputs<'_>,
         recorder: &Recorder<'_>,
         say: &mut dyn FnMut(&Event),
         slot: &Slot,
@@ -90,7 +90,7 @@ impl LeftBehind {
     ) -> Vec<GitState> {
         // The repository that an agent finds in a lane is made anew for each attempt. And from another branch than the
         // session's the way is back, whatever is there.
-        if plan.work_tree.lane().is_some() || self.way_back(plan).is_some() {
+        if inputs.work_tree.lane().is_some() || self.way_back(inputs).is_some() {
             return Vec::new();
         }
         let first = self.left_elsewhere.get(&begin.task.name).cloned();
@@ -113,7 +113,7 @@ impl LeftBehind {
     /// before it.
     fn another_list(
         &mut self,
-        plan: &LoopInputs<'_>,
+        inputs: &LoopInputs<'_>,
         say: &mut dyn FnMut(&Event),
         [before, after]: [&TaskList; 2],
         is_open: bool,
@@ -131,66 +131,67 @@ impl LeftBehind {
             warn_of_reopened(say, &rewritten.reopened);
             (before.clone(), rewritten.words(), iteration)
         };
-        let is_in_lane = plan.work_tree.lane().is_some();
-        let command = (!is_in_lane).then(|| self.list_restoration(plan, since));
+        let is_in_lane = inputs.work_tree.lane().is_some();
+        let command = (!is_in_lane).then(|| self.list_restoration(inputs, since));
         self.former_list = Some((former, text.clone(), since));
         Some(GitState { kind: GitStateKind::List, text, finish: None, command, since })
     }
 
-    fn states(&mut self, plan: &LoopInputs<'_>, iteration: u32) -> Result<Vec<GitState>> {
-        let operations = plan.work_tree.operations();
+    fn states(&mut self, inputs: &LoopInputs<'_>, iteration: u32) -> Result<Vec<GitState>> {
+        let operations = inputs.work_tree.operations();
         let mut states = git_state::operations(&self.at_start, &operations, &self.states, iteration);
-        let now = plan.work_tree.branch()?;
+        let now = inputs.work_tree.branch()?;
         // A rebase detaches HEAD, and its end brings the branch back.
         if now.is_some() || states.is_empty() {
             let old = self.branch.expected.clone();
             let is_there = match &old {
-                Some(old) => plan.store.refs().tip(&format!("refs/heads/{old}"))?.is_some(),
+                Some(old) => inputs.store.refs().tip(&format!("refs/heads/{old}"))?.is_some(),
                 None => false,
             };
             states.extend(self.branch.look(now.as_deref(), is_there, iteration));
         }
         let configuration = &mut self.configuration;
-        let settings = configuration.read(plan.work_tree)?;
+        let settings = configuration.read(inputs.work_tree)?;
         states.extend(configuration.look(settings, iteration));
         Ok(states)
     }
 
     /// Returns the command that goes back to the branch that the session works on, if an attempt left another one checked out:
     /// nothing of what is missing there is gone.
-    pub(crate) fn way_back(&self, plan: &LoopInputs<'_>) -> Option<String> {
-        let work_tree = plan.work_tree;
+    pub(crate) fn way_back(&self, inputs: &LoopInputs<'_>) -> Option<String> {
+        let work_tree = inputs.work_tree;
         let expected = self.branch.expected.as_ref()?;
         let is_elsewhere = work_tree.branch().is_ok_and(|now| now.as_ref() != Some(expected));
         if work_tree.lane().is_some() || !is_elsewhere || work_tree.operation().is_some() {
             return None;
         }
-        let tip = plan.store.refs().tip(&format!("refs/heads/{expected}")).ok().flatten();
+        let tip = inputs.store.refs().tip(&format!("refs/heads/{expected}")).ok().flatten();
         tip.map(|_| format!("git switch {}", quoted_for_shell(expected)))
     }
 
     /// Returns the command that brings the list back as it was before an attempt.
-    pub(crate) fn list_restoration(&self, plan: &LoopInputs<'_>, iteration: u32) -> String {
-        let list = plan.work_tree.relative(&plan.feature.tasks_path);
-        self.way_back(plan).unwrap_or_else(|| restoration(&list, iteration, None))
+    pub(crate) fn list_restoration(&self, inputs: &LoopInputs<'_>, iteration: u32) -> String {
+        let list = inputs.work_tree.relative(&inputs.feature.tasks_path);
+        self.way_back(inputs).unwrap_or_else(|| restoration(&list, iteration, None))
     }
 
     /// Returns what is left behind now by a session whose newest attempt is `last`.
-    pub(crate) fn remains(&self, plan: &LoopInputs<'_>, session: &Session, last: u32) -> Remains {
+    pub(crate) fn remains(&self, inputs: &LoopInputs<'_>, session: &Session, last: u32) -> Remains {
         let mut remains = Remains {
             session: session.id.clone(),
             iteration: last,
             git_state: self.states.clone(),
             user_files: self.files.lost.clone(),
         };
-        still_there(plan.store, plan.work_tree, &session.feature, &mut remains);
+        still_there(inputs.store, inputs.work_tree, &session.feature, &mut remains);
         remains
     }
 
     /// Returns why git is in the middle of something that an attempt began, and what to do; `None` if it is not. `last` is the
     /// newest attempt.
-    pub(crate) fn operation(&self, plan: &LoopInputs<'_>, last: u32) -> Option<(String, String)> {
-        let states = git_state::operations(&self.at_start, &plan.work_tree.operations(), &self.states, last);
+    pub(crate) fn operation(&self, inputs: &LoopInputs<'_>, last: u32) -> Option<(String, String)> {
+        let states =
+            git_state::operations(&self.at_start, &inputs.work_tree.operations(), &self.states, last);
         let state = states.into_iter().find(|state| state.kind == GitStateKind::Operation)?;
         Some((format!("{}, since #{}", state.text, state.since), state.hint().unwrap_or_default()))
     }

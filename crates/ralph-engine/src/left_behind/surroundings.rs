@@ -41,11 +41,11 @@ impl LeftBehind {
     /// Notes what is there before the first attempt. An error says why it is not known what earlier attempts changed.
     pub fn begin(
         &mut self,
-        plan: &LoopInputs<'_>,
+        inputs: &LoopInputs<'_>,
         branch: Option<String>,
         of_tasks: Result<UndoneWork>,
     ) -> Result<()> {
-        self.at_start = plan.work_tree.operations();
+        self.at_start = inputs.work_tree.operations();
         self.branch = Branch::expected(branch);
         self.undone = of_tasks?;
         for (path, committed) in self.files.take_committed() {
@@ -60,18 +60,18 @@ impl LeftBehind {
     }
 
     /// Notes what is there before an attempt, so that it is not taken for the attempt's.
-    pub fn begin_attempt(&mut self, plan: &LoopInputs<'_>, begin: &Begin, edits: &[BlobChange]) {
+    pub fn begin_attempt(&mut self, inputs: &LoopInputs<'_>, begin: &Begin, edits: &[BlobChange]) {
         let branch = begin.branch.as_deref();
         if begin.restored_to.is_some() {
             self.undone.work.taken_back_by_loop(edits);
         } else {
             self.undone.work.edited(edits);
         }
-        self.locks = git_locks(plan.work_tree);
-        self.stashes = plan.work_tree.stashes().unwrap_or_default();
+        self.locks = git_locks(inputs.work_tree);
+        self.stashes = inputs.work_tree.stashes().unwrap_or_default();
         self.branch.begin_attempt(branch);
         // What cannot be read is looked at after the attempt.
-        if let Ok(settings) = self.configuration.read(plan.work_tree) {
+        if let Ok(settings) = self.configuration.read(inputs.work_tree) {
             self.configuration.begin_attempt(settings);
         }
     }

@@ -30,7 +30,7 @@ impl LeftBehind {
     /// task is given up, its changes are taken back, and else the next success opens it.
     pub(crate) fn undone(
         &self,
-        plan: &LoopInputs<'_>,
+        inputs: &LoopInputs<'_>,
         begin: &Begin,
         taken: &SnapshotTaken,
         [before, after]: [&TaskList; 2],
@@ -38,7 +38,7 @@ impl LeftBehind {
         failed_validation: bool,
     ) -> Undone {
         // On another branch files are not as on this one, and nothing is lost.
-        if plan.job.until != Until::Tasks || taken.failure.is_some() || self.way_back(plan).is_some() {
+        if inputs.job.until != Until::Tasks || taken.failure.is_some() || self.way_back(inputs).is_some() {
             return Undone::default();
         }
         let UndoneWork { work, reopened, last, .. } = &self.undone;
@@ -67,7 +67,7 @@ impl LeftBehind {
             let item = after.find(&task);
             let is_open = item.is_some_and(|item| !item.done);
             let is_wrong = is_all && !is_ordered && !failed_validation && !reopened.contains(&task);
-            let to_open = may_open(plan, item).filter(|_| is_wrong);
+            let to_open = may_open(inputs, item).filter(|_| is_wrong);
             undone.to_open.extend(to_open.cloned());
             undone.tasks.push(UndoneTask {
                 task,
@@ -83,7 +83,7 @@ impl LeftBehind {
     /// Adds to what a success undid what failed attempts before it undid and is still missing. Returns the flags for that.
     pub(crate) fn add_untold(
         &self,
-        plan: &LoopInputs<'_>,
+        inputs: &LoopInputs<'_>,
         undone: &mut Undone,
         after: &TaskList,
         texts: &[&str],
@@ -101,7 +101,7 @@ impl LeftBehind {
                     && !orders_reversal(texts, &lost.files, after.languages())
                     && !reopened.contains(&lost.task)
                     && undone.tasks.iter().all(|told| told.task != lost.task);
-                if let Some(item) = may_open(plan, after.find(&lost.task)).filter(|_| is_wrong) {
+                if let Some(item) = may_open(inputs, after.find(&lost.task)).filter(|_| is_wrong) {
                     undone.to_open.push(item.clone());
                     lost.reopened = true;
                     undone.tasks.push(lost.clone());
@@ -137,6 +137,6 @@ impl LeftBehind {
 }
 
 /// Returns an item if it is a task whose box is ticked, and the user lets boxes be opened.
-fn may_open<'l>(plan: &LoopInputs<'_>, item: Option<&'l Item>) -> Option<&'l Item> {
-    item.filter(|item| item.done && item.is_task() && plan.config.settings.untick)
+fn may_open<'l>(inputs: &LoopInputs<'_>, item: Option<&'l Item>) -> Option<&'l Item> {
+    item.filter(|item| item.done && item.is_task() && inputs.config.settings.untick)
 }

@@ -130,7 +130,8 @@ impl<'a> Running<'a> {
         // Requests to an earlier loop are not meant for this one.
         let control = Control::of(inputs.store.repository(), &id);
         control.clear()?;
-        lock.name_holder(inputs.work_tree, holder(&id, started_at))?;
+        let holder = Holder { session: id.clone(), pid: std::process::id(), host: host_name(), started_at };
+        lock.name_holder(inputs.work_tree, holder)?;
         let identity = Identity::find_or_create(inputs.store.repository())?;
         // From here on others know of the session, and its first snapshot may take long.
         let stop_watcher = StopWatcher::start(control.clone(), inputs.interrupt.clone());
@@ -342,10 +343,6 @@ pub(super) fn check_finished<'a>(
 fn new_id(inputs: &LoopInputs<'_>, started_at: Timestamp) -> Result<SessionId> {
     let id = SessionId::new(started_at, salt(&inputs.clock));
     Ok(inputs.store.newest_session()?.into_iter().fold(id, |id, newest| id.sorted_after(&newest)))
-}
-
-fn holder(id: &SessionId, started_at: Timestamp) -> Holder {
-    Holder { session: id.clone(), pid: std::process::id(), host: host_name(), started_at }
 }
 
 fn new_session(

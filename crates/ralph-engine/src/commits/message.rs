@@ -65,7 +65,7 @@ pub(super) fn commit_message(
             (0, None) => "Also done:\n",
             _ => "",
         };
-        let _written = writeln!(message, "{lead}- {}", title_of(done.tasks, other));
+        let _written = writeln!(message, "{lead}- {}", titled(other, text_of(done.tasks, other)));
     }
     if !message.ends_with("\n\n") {
         message.push('\n');
@@ -112,10 +112,6 @@ pub(crate) fn subject(
         return subject;
     }
     subject.chars().take(MAX_SUBJECT_CHARS - 1).chain(['…']).collect()
-}
-
-fn title_of(tasks: &TaskList, name: &TaskName) -> String {
-    titled(name, text_of(tasks, name))
 }
 
 fn text_of<'t>(tasks: &'t TaskList, name: &TaskName) -> &'t str {

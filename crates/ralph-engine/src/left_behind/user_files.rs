@@ -201,7 +201,8 @@ impl UserFiles {
         // What is no file of this run was lost in an earlier one, and nobody touched it since.
         let others = self.lost.iter().filter(|file| !self.files.contains_key(file.path.as_bytes()));
         let before = others.filter(|file| !self.hidden.contains(&file.path));
-        found.extend(before.filter(|file| !was_changed(taken, &file.path)).cloned());
+        let is_changed = |path: &str| taken.changed.iter().any(|changed| changed == path.as_bytes());
+        found.extend(before.filter(|file| !is_changed(&file.path)).cloned());
         for (path, commit) in committed {
             if !found.iter().any(|file| file.path == path && file.is_gone()) {
                 found.retain(|file| file.path != path);
@@ -302,11 +303,6 @@ impl UserFiles {
         let commit = original.and_then(|original| original.commit.as_ref());
         commit.is_some_and(|commit| recorder.work_tree().is_in_branch(commit))
     }
-}
-
-/// Returns true if the attempt changed the file of that name.
-fn was_changed(taken: &SnapshotTaken, path: &str) -> bool {
-    taken.changed.iter().any(|changed| changed == path.as_bytes())
 }
 
 impl Original {

@@ -16,7 +16,8 @@ use crate::record::{CANNOT_RUN, ExitReason, FailureClass, Iteration, LogEntry, O
 
 use failure_key::FailureKey;
 
-/// The iterations of one session since it started, or since it was resumed after an end.
+/// The iterations of one session since it started, or since it was resumed after an end: with the counts of before, a session that
+/// gave up would give up again at once.
 #[derive(Debug, Clone, Default)]
 pub struct History {
     turns: Vec<RunSummary>,

@@ -180,6 +180,8 @@ pub fn recorded_context(
 }
 
 /// Returns what the agent of a recorded iteration said last, from the end of its output; `begin` as for [`recorded_context`].
+///
+/// The record has no copy of it, so that a corrected parser corrects old records as well.
 pub fn last_words(
     store: &Store,
     entry: &LogEntry,

@@ -20,7 +20,8 @@ const MAX_ITERATIONS: usize = 1000;
 /// Maximum number of records without facts whose outputs are read again.
 const MAX_REREAD_OUTPUTS: usize = 50;
 
-/// Failures in a row after which history is included without being asked for.
+/// Failures in a row after which history is included without being asked for: with the default of `skip-after`, 3, the last
+/// attempt before a task is given up has it.
 const MIN_FAILURES_FOR_HISTORY: u32 = 2;
 
 /// The iterations of a feature.

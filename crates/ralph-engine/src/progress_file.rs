@@ -26,7 +26,8 @@ pub struct ProgressFile {
 /// A planned append, computed from the present content of the file.
 #[derive(Debug)]
 pub struct ProgressPlan {
-    /// The content found, if an agent or the user edited the file.
+    /// The content found, if an agent or the user edited the file: the file is theirs as well, and a rebuild starts from what they
+    /// made of it.
     pub base: Option<Vec<u8>>,
     /// The bytes to append. The iteration's tree has them as `progress.md`.
     pub appended: Vec<u8>,

@@ -127,6 +127,8 @@ impl Running<'_> {
     }
 
     /// Writes the settings for a resumption again, if they are not there as they were. Returns true if that was so.
+    ///
+    /// A session is resumed with these and not with the project's file: an agent that edits the file would choose its judge.
     pub fn keep_settings(&self) -> Result<bool> {
         kept_settings::keep(self.inputs.work_tree, &self.session.id, &self.inputs.kept_settings)
     }

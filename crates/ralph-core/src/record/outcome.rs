@@ -81,7 +81,8 @@ words! {
 
 impl Outcome {
     /// Returns true of the record of an attempt: an agent had its turn, and the result was judged. A task that is given up had
-    /// none, an agent run that was cut short gets another one, and what people accept ran before.
+    /// none, an agent run that was cut short gets another one, as no task is given up because of the provider, and what people
+    /// accept ran before.
     pub fn is_attempt(self, is_acceptance: bool) -> bool {
         matches!(self, Self::Success | Self::Failure) && !is_acceptance
     }

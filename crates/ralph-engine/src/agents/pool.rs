@@ -41,7 +41,8 @@ pub struct AgentPool {
     versions: BTreeMap<usize, Option<String>>,
     /// Agents that ended a run well, so that it is known what they report.
     reported: BTreeSet<usize>,
-    /// Time waited since an agent last ran without being interrupted.
+    /// Time waited since an agent last ran without being interrupted. A limit of each wait would let waits follow one another
+    /// without any work.
     waited: Duration,
     /// The limit of `waited`. `None` if the loop is not to wait at all.
     max_wait: Option<Duration>,

@@ -1,5 +1,7 @@
-//! The `git commit` of finished work: a second attempt with what a hook changed, and an end for one that waits for
-//! somebody.
+//! The `git commit` of finished work: a second attempt with what a hook changed, and an end for one that waits for input.
+//!
+//! It is git that commits, so that hooks, signature and identity are the user's. It has an index of its own, so that what the user
+//! staged stays staged.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fs;

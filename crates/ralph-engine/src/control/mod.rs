@@ -1,4 +1,5 @@
-//! What other terminals ask of a running loop.
+//! What other terminals ask of a running loop, in files: signals carry no text and do not reach another container, and a socket
+//! dies with its process.
 
 pub(super) mod hints;
 pub(super) mod stop_watcher;

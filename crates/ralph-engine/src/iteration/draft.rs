@@ -86,6 +86,7 @@ pub(super) fn examine(
         context.final_message.clone_from(&iteration.facts.final_message);
     }
     if let Some(context) = &mut context {
+        // Now, and not when a prompt is made: `replay` and `resume` must find the same words without asking again.
         iteration.facts.summarized = summarize(inputs, recorder, context, &iteration.facts)?;
         context.summary.clone_from(&iteration.facts.summarized);
     }

@@ -103,7 +103,9 @@ impl Running<'_> {
             }
             read => read.context("read the task list")?,
         };
+        // Not redacted, as a test may need the password that its task names; the record has it redacted.
         slot.begin(&begin, &prompt.text, &task_list)?;
+        // An agent may also pull: its commits are those that no ref had before.
         slot.write(names::REFS_BEFORE, &self.inputs.store.refs().tips_of_others()?)?;
         self.announce_start(task, &begin);
         announce_memory(self.say, number, &task.name, &prompt);
@@ -150,6 +152,7 @@ impl Running<'_> {
             slot: &slot,
             environment: &environment,
         };
+        // Before the record, which names it.
         let committed = match &mut self.work {
             Some(work) => {
                 work.commit(self.inputs, &mut self.recorder, self.say, verdict.outcome, &mut taken, &done)

@@ -9,7 +9,8 @@ use crate::record::{Iteration, Outcome, Task};
 
 use super::settings::{HistorySettings, Mode};
 
-/// What an older iteration has in common with the task at hand, most relevant first.
+/// What an older iteration has in common with the task at hand, most relevant first. Kinds, as the weights of a score
+/// of likeness cannot be checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Kind {
     Task,

@@ -4,10 +4,10 @@ use std::collections::{BTreeSet, HashMap};
 use std::io::Write;
 
 use anyhow::Result;
-use serde::ser::SerializeSeq as _;
+use serde::ser::{SerializeSeq as _, SerializeStruct as _};
 use serde::{Serialize, Serializer};
 
-use ralph_core::record::{Circumstances, DiffStat, FlagCode, LogEntry, Outcome, Status, Summary};
+use ralph_core::record::{Circumstances, DiffStat, FlagCode, LogEntry, Outcome, Status, Summary, TaskCounts};
 use ralph_core::view::SessionView;
 use ralph_store::RemoteRun;
 
@@ -21,14 +21,63 @@ use super::style::{
     Look, Paint, Screen, brief_duration, columns, cut, one_line, padded, phase_name, sign_by_now,
 };
 
-/// Columns of a number.
-const NUMBER: usize = 4;
-
 /// Below this, what happened says nothing, and columns behind it are left out.
 const MIN_TEXT: usize = 24;
 
+/// Width of a number.
+const NUMBER: usize = 4;
+
 /// In front of what belongs to a row.
 const INDENT: &str = "      ";
+
+/// A column of the list.
+struct Column {
+    header: &'static str,
+    is_right: bool,
+    /// It is as wide as its widest cell, and this at least; left out where that is 0.
+    least: usize,
+    cell: fn(&Listed<'_>, &LogEntry) -> Cell,
+}
+
+/// A text that is safe on a terminal.
+type Cell = (Look, String);
+
+/// The columns, from left to right. What `--json` has is in [`Values`].
+static COLUMNS: [Column; 7] = [
+    right("#", NUMBER, |_, row| (Look::Dim, if_some(row.is_attempt().then(|| row.number())))),
+    left("  task", 6, |listed, row| {
+        let (look, mark) = sign_of_row(listed, row);
+        (look, format!("{mark} {}", row.task().map_or(String::new(), |task| cut(&one_line(task), MIN_TEXT))))
+    }),
+    right("", 0, |_, row| {
+        (Look::Plain, if_some(row.attempt().filter(|attempt| *attempt > 1 && row.is_attempt())))
+    }),
+    left("what happened", 0, |listed, row| {
+        let (look, mark) = sign_of_row(listed, row);
+        (if mark == "✔" { Look::Plain } else { look }, one_line(&what_happened(listed, row)))
+    }),
+    right("time", 4, |_, row| (Look::Dim, if_some(row.duration_ms().total().map(brief_duration)))),
+    right("cost", 0, |_, row| (Look::Dim, if_some(row.cost().shown()))),
+    right("end", 5, |_, row| (Look::Dim, day_and_clock(row.ended_at())[1].clone())),
+];
+
+const fn left(header: &'static str, least: usize, cell: fn(&Listed<'_>, &LogEntry) -> Cell) -> Column {
+    Column { header, is_right: false, least, cell }
+}
+
+const fn right(header: &'static str, least: usize, cell: fn(&Listed<'_>, &LogEntry) -> Cell) -> Column {
+    Column { header, is_right: true, least, cell }
+}
+
+fn if_some(value: Option<impl ToString>) -> String {
+    value.map_or(String::new(), |value| value.to_string())
+}
+
+/// The column that takes what the others leave, with the flag at its end.
+const WHAT: usize = 3;
+
+/// Columns that are left out if there is too little room for what happened.
+const LEFT_OUT_FIRST: [usize; 3] = [5, 4, 6];
 
 /// A session, counted from its records, with the iterations of it that are to be listed.
 #[derive(Debug)]
@@ -64,18 +113,10 @@ pub struct Listed<'a> {
 /// A line that a search found, behind where it stands: `validation`, `answer`, or the path of a file that changed.
 pub type MatchingLine = (String, String);
 
-/// A row of the list; its texts are safe on a terminal.
+/// A row of the list.
 struct ListRow {
-    /// Empty of what is no attempt.
-    number: String,
-    look: Look,
-    mark: &'static str,
-    task: String,
-    attempt: String,
-    what: String,
+    cells: [Cell; COLUMNS.len()],
     flag: String,
-    /// What it took, what it cost, and the time of day at which it ended.
-    tail: [String; 3],
     /// On which it ended.
     day: String,
     phase: Option<String>,
@@ -91,54 +132,89 @@ impl Listed<'_> {
 
 impl ListRow {
     fn of(listed: &Listed<'_>, row: &LogEntry) -> Self {
-        let is_of_all = row.outcome() == Some(Outcome::Checked) && row.task().is_none();
-        let (look, mark) = if is_of_all { (Look::Dim, "·") } else { sign_of(listed, row) };
-        let is_attempt = row.is_attempt();
-        let attempt = row.attempt().filter(|attempt| *attempt > 1 && is_attempt);
-        let time = row.duration_ms().total().map_or(String::new(), brief_duration);
-        let [day, clock] = day_and_clock(row.ended_at());
         let flag = row.first_flag().filter(|_| !listed.moot.contains(&row.number()));
+        let [day, _] = day_and_clock(row.ended_at());
         Self {
-            number: if is_attempt { row.number().to_string() } else { String::new() },
-            look,
-            mark,
-            task: row.task().map_or(String::new(), |task| cut(&one_line(task), MIN_TEXT)),
-            attempt: attempt.map_or(String::new(), |attempt| attempt.to_string()),
-            what: one_line(&what_happened(listed, row)),
+            cells: COLUMNS.each_ref().map(|column| (column.cell)(listed, row)),
             flag: flag.map_or(String::new(), |flag| format!("{FLAG} {}", one_line(flag))),
-            tail: [time, row.cost().shown().unwrap_or_default(), clock],
             day,
             phase: row.phase().map(|phase| one_line(&phase_name(phase))),
         }
     }
 
-    fn look_of_what(&self) -> Look {
-        if self.mark == "✔" { Look::Plain } else { self.look }
+    fn header() -> Self {
+        let cells = COLUMNS.each_ref().map(|column| (Look::Dim, column.header.to_owned()));
+        Self { cells, flag: String::new(), day: String::new(), phase: None }
     }
 
     /// Without columns, for a program that reads it.
     fn unpadded(&self, paint: Paint) -> String {
-        let [time, cost, end] = &self.tail;
-        let name = format!("{} {}", self.mark, self.task);
-        let parts = [
-            (Look::Plain, &self.number),
-            (self.look, &name),
-            (Look::Plain, &self.attempt),
-            (self.look_of_what(), &self.what),
-            (Look::Warn, &self.flag),
-            (Look::Dim, time),
-            (Look::Dim, cost),
-            (Look::Dim, end),
-        ];
-        let parts = parts.into_iter().filter(|(_, part)| !part.is_empty());
-        parts.map(|(look, part)| paint.paint(look, part)).collect::<Vec<_>>().join("  ")
+        let flag = (Look::Warn, self.flag.clone());
+        let (before, after) = self.cells.split_at(WHAT + 1);
+        let cells = before.iter().chain([&flag]).chain(after).filter(|(_, text)| !text.is_empty());
+        cells.map(|(look, text)| paint.paint(*look, text)).collect::<Vec<_>>().join("  ")
     }
+
+    fn line(&self, widths: &[usize; COLUMNS.len()], paint: Paint) -> String {
+        let mut line = String::new();
+        for (place, (column, (look, text))) in COLUMNS.iter().zip(&self.cells).enumerate() {
+            let width = widths[place];
+            let gap = " ".repeat(gap(place));
+            if place == WHAT {
+                let flag = if self.flag.is_empty() { String::new() } else { format!("  {}", self.flag) };
+                let flag = cut(&flag, width / 2);
+                let what = cut(text, width - columns(&flag));
+                let rest = " ".repeat(width - columns(&what) - columns(&flag));
+                let painted = [paint.paint(*look, &what), paint.paint(Look::Warn, &flag)];
+                line += &[&gap, &painted[0], &painted[1], &rest].map(String::as_str).concat();
+            } else if width > 0 {
+                let text = if column.is_right { format!("{text:>width$}") } else { padded(text, width) };
+                line += &(gap + &paint.paint(*look, &text));
+            }
+        }
+        line.trim_end().to_owned()
+    }
+}
+
+/// Returns how many blanks are before a column.
+fn gap(place: usize) -> usize {
+    match place {
+        0 => 0,
+        1..=WHAT => 2,
+        _ => 1,
+    }
+}
+
+/// How wide the columns are; 0 for one that is left out.
+fn widths(rows: &[ListRow], screen: usize) -> [usize; COLUMNS.len()] {
+    let mut widths = [0; COLUMNS.len()];
+    for (place, column) in COLUMNS.iter().enumerate().filter(|(place, _)| *place != WHAT) {
+        let widest = rows.iter().map(|row| columns(&row.cells[place].1)).max().unwrap_or(0);
+        widths[place] = if widest > 0 { widest.max(column.header.len()) } else { 0 }.max(column.least);
+    }
+    let room = |widths: &[usize; COLUMNS.len()]| {
+        let shown = widths.iter().enumerate().filter(|(place, width)| *place == WHAT || **width > 0);
+        screen.saturating_sub(shown.map(|(place, width)| gap(place) + width).sum())
+    };
+    for place in LEFT_OUT_FIRST {
+        if room(&widths) < MIN_TEXT {
+            widths[place] = 0;
+        }
+    }
+    widths[WHAT] = room(&widths);
+    widths
 }
 
 /// The colour and the sign of a row, as it is seen by now.
 fn sign_of(listed: &Listed<'_>, row: &LogEntry) -> (Look, &'static str) {
     let is_solved = listed.solved_failures.contains(&row.number());
     row.outcome().map_or((Look::Dim, " "), |outcome| sign_by_now(outcome, row.failure_class(), is_solved))
+}
+
+/// The same where a row is shown with others: what is of no task has no verdict.
+fn sign_of_row(listed: &Listed<'_>, row: &LogEntry) -> (Look, &'static str) {
+    let is_of_all = row.outcome() == Some(Outcome::Checked) && row.task().is_none();
+    if is_of_all { (Look::Dim, "·") } else { sign_of(listed, row) }
 }
 
 /// Of a failure its cause, of a success after failures what solved them, else what was to be done.
@@ -213,10 +289,10 @@ pub fn flagged_of(sessions: &[Listed<'_>], screen: Screen) -> Vec<String> {
 
 fn listed_rows(listed: &Listed<'_>, screen: Screen) -> Vec<String> {
     let rows: Vec<ListRow> = listed.rows.iter().map(|row| ListRow::of(listed, row)).collect();
-    let columns_of = Columns::of(&rows, screen.width);
+    let widths = widths(&rows, screen.width);
     let mut lines = Vec::with_capacity(rows.len());
     if screen.width < usize::MAX && !rows.is_empty() {
-        lines.push(screen.paint(Look::Dim, &columns_of.header()));
+        lines.push(ListRow::header().line(&widths, screen.paint));
     }
     let start = day(listed.session.started_at());
     let (mut day, mut phase) = (Some(&start), None);
@@ -229,80 +305,12 @@ fn listed_rows(listed: &Listed<'_>, screen: Screen) -> Vec<String> {
         (day, phase) = (Some(&row.day), row.phase.as_ref());
         lines.push(match screen.width {
             usize::MAX => row.unpadded(screen.paint),
-            _ => columns_of.line(row, screen.paint),
+            _ => row.line(&widths, screen.paint),
         });
-        let found = listed.matches.get(&of.number()).filter(|_| !row.number.is_empty());
+        let found = listed.matches.get(&of.number()).filter(|_| of.is_attempt());
         lines.extend(found.map(|found| match_line(found, screen)));
     }
     lines
-}
-
-/// How wide the columns are; 0 for one that has no room.
-struct Columns {
-    task: usize,
-    attempt: usize,
-    what: usize,
-    tail: [usize; 3],
-}
-
-impl Columns {
-    fn of(rows: &[ListRow], width: usize) -> Self {
-        let attempt = widest(rows, |row| row.attempt.len());
-        let [time, cost] = [0, 1].map(|column| widest(rows, |row| row.tail[column].len()));
-        let mut all = Self {
-            task: widest(rows, |row| columns(&row.task)).max(4),
-            attempt: if attempt > 0 { attempt + 2 } else { 0 },
-            what: 0,
-            tail: [time.max(4), cost, 5],
-        };
-        for column in [1, 0, 2] {
-            if width.saturating_sub(all.fixed()) < MIN_TEXT {
-                all.tail[column] = 0;
-            }
-        }
-        all.what = width.saturating_sub(all.fixed());
-        all
-    }
-
-    /// Columns that all but what happened take.
-    fn fixed(&self) -> usize {
-        let tail = self.tail.iter().filter(|column| **column > 0);
-        NUMBER + 4 + self.task + self.attempt + 2 + tail.map(|column| column + 1).sum::<usize>()
-    }
-
-    fn header(&self) -> String {
-        let head = format!("{:>NUMBER$}    {}{}  ", "#", padded("task", self.task), " ".repeat(self.attempt));
-        let what = padded(&cut("what happened", self.what), self.what);
-        let line = head + &what + &self.tail(["time", "cost", "end"]);
-        cut(line.trim_end(), self.fixed() + self.what)
-    }
-
-    /// Time, cost and end, as far as they have room.
-    fn tail(&self, texts: [&str; 3]) -> String {
-        let columns = texts.into_iter().zip(self.tail).filter(|(_, column)| *column > 0);
-        columns.map(|(text, column)| format!(" {text:>column$}")).collect()
-    }
-
-    fn line(&self, row: &ListRow, paint: Paint) -> String {
-        let flag = if row.flag.is_empty() { String::new() } else { format!("  {}", row.flag) };
-        let flag = cut(&flag, self.what / 2);
-        let what = cut(&row.what, self.what - columns(&flag));
-        let line = [
-            paint.paint(Look::Dim, &format!("{:>NUMBER$}", row.number)),
-            "  ".to_owned(),
-            paint.paint(row.look, &format!("{} {}", row.mark, padded(&row.task, self.task))),
-            format!("{:>1$}  ", row.attempt, self.attempt),
-            paint.paint(row.look_of_what(), &what),
-            paint.paint(Look::Warn, &flag),
-            " ".repeat(self.what - columns(&what) - columns(&flag)),
-            paint.paint(Look::Dim, &self.tail(row.tail.each_ref().map(String::as_str))),
-        ];
-        line.concat().trim_end().to_owned()
-    }
-}
-
-fn widest(rows: &[ListRow], columns: impl Fn(&ListRow) -> usize) -> usize {
-    rows.iter().map(columns).max().unwrap_or(0)
 }
 
 /// The line that a search found, below its attempt.
@@ -383,6 +391,49 @@ pub fn write_json(
     Ok(write_pretty(out, &Document { summary, iterations: Iterations { rows, circumstances } })?)
 }
 
+/// What `--json` has of an entry.
+struct Values<'e>(&'e LogEntry);
+
+impl Serialize for Values<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self(entry) = self;
+        let TaskCounts { done, open } = entry.tasks();
+        let mut json = serializer.serialize_struct("Values", 31)?;
+        json.serialize_field("commit", &entry.commit())?;
+        json.serialize_field("session", &entry.session())?;
+        json.serialize_field("feature", entry.feature())?;
+        json.serialize_field("iteration", &entry.iteration())?;
+        json.serialize_field("task", &entry.task())?;
+        json.serialize_field("title", &entry.title())?;
+        json.serialize_field("phase", &entry.phase())?;
+        json.serialize_field("attempt", &entry.attempt())?;
+        json.serialize_field("outcome", &entry.outcome())?;
+        json.serialize_field("failure_class", &entry.failure_class())?;
+        json.serialize_field("cause", &entry.cause())?;
+        json.serialize_field("false_claim", &entry.false_claim())?;
+        json.serialize_field("started_at", &entry.started_at())?;
+        json.serialize_field("ended_at", &entry.ended_at())?;
+        json.serialize_field("exit", &entry.exit())?;
+        json.serialize_field("duration_ms", &entry.duration_ms())?;
+        json.serialize_field("agent", &entry.agent())?;
+        json.serialize_field("model", &entry.model())?;
+        json.serialize_field("tokens", &entry.tokens())?;
+        json.serialize_field("cost_usd", &entry.cost_usd())?;
+        json.serialize_field("closed", &entry.closed())?;
+        json.serialize_field("tasks_done", &done)?;
+        json.serialize_field("tasks_open", &open)?;
+        json.serialize_field("fingerprint", &entry.fingerprint())?;
+        json.serialize_field("tests", &entry.tests())?;
+        json.serialize_field("flags", &entry.flags())?;
+        json.serialize_field("refused", &entry.refused())?;
+        json.serialize_field("reopened", &entry.reopened())?;
+        json.serialize_field("head_before", &entry.head_before())?;
+        json.serialize_field("head_after", &entry.head_after())?;
+        json.serialize_field("snapshot", &entry.snapshot())?;
+        json.end()
+    }
+}
+
 struct Iterations<'s> {
     rows: &'s [&'s LogEntry],
     circumstances: &'s dyn Fn(&LogEntry) -> Circumstances,
@@ -392,10 +443,10 @@ impl Serialize for Iterations<'_> {
     /// One after the other, each with its id.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
-        struct WithId<'e> {
+        struct Row<'e> {
             id: String,
             #[serde(flatten)]
-            entry: &'e LogEntry,
+            values: Values<'e>,
             #[serde(flatten)]
             circumstances: Circumstances,
         }
@@ -403,7 +454,7 @@ impl Serialize for Iterations<'_> {
         for &entry in self.rows {
             let id = format!("{}-iter-{}", entry.session(), entry.number());
             let circumstances = (self.circumstances)(entry);
-            list.serialize_element(&WithId { id, entry, circumstances })?;
+            list.serialize_element(&Row { id, values: Values(entry), circumstances })?;
         }
         list.end()
     }

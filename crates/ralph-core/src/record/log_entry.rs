@@ -7,8 +7,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
-use serde::ser::SerializeStruct as _;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use strum::{EnumString, IntoStaticStr};
 
 use super::fields::{self, Field, PARTS, TRAILERS};
@@ -485,45 +484,6 @@ impl PartialEq for LogEntry {
 impl fmt::Debug for LogEntry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_map().entries(Field::ALL.iter().filter_map(|field| Some((field, self.get(*field)?)))).finish()
-    }
-}
-
-impl Serialize for LogEntry {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let TaskCounts { done, open } = self.tasks();
-        let mut json = serializer.serialize_struct("LogEntry", 31)?;
-        json.serialize_field("commit", &self.commit())?;
-        json.serialize_field("session", &self.session())?;
-        json.serialize_field("feature", self.feature())?;
-        json.serialize_field("iteration", &self.iteration())?;
-        json.serialize_field("task", &self.task())?;
-        json.serialize_field("title", &self.title())?;
-        json.serialize_field("phase", &self.phase())?;
-        json.serialize_field("attempt", &self.attempt())?;
-        json.serialize_field("outcome", &self.outcome())?;
-        json.serialize_field("failure_class", &self.failure_class())?;
-        json.serialize_field("cause", &self.cause())?;
-        json.serialize_field("false_claim", &self.false_claim())?;
-        json.serialize_field("started_at", &self.started_at())?;
-        json.serialize_field("ended_at", &self.ended_at())?;
-        json.serialize_field("exit", &self.exit())?;
-        json.serialize_field("duration_ms", &self.duration_ms())?;
-        json.serialize_field("agent", &self.agent())?;
-        json.serialize_field("model", &self.model())?;
-        json.serialize_field("tokens", &self.tokens())?;
-        json.serialize_field("cost_usd", &self.cost_usd())?;
-        json.serialize_field("closed", &self.closed())?;
-        json.serialize_field("tasks_done", &done)?;
-        json.serialize_field("tasks_open", &open)?;
-        json.serialize_field("fingerprint", &self.fingerprint())?;
-        json.serialize_field("tests", &self.tests())?;
-        json.serialize_field("flags", &self.flags())?;
-        json.serialize_field("refused", &self.refused())?;
-        json.serialize_field("reopened", &self.reopened())?;
-        json.serialize_field("head_before", &self.head_before())?;
-        json.serialize_field("head_after", &self.head_after())?;
-        json.serialize_field("snapshot", &self.snapshot())?;
-        json.end()
     }
 }
 

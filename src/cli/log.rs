@@ -10,14 +10,14 @@ use serde_json::{Value, json};
 use ralph_core::history::failure_key::FailureKey;
 use ralph_core::history::repeats;
 use ralph_core::progress::first_sentence;
-use ralph_core::record::{LogEntry, Outcome, RecordKind, SessionId, Status};
+use ralph_core::record::{LogEntry, Outcome, Status};
 use ralph_core::view::FeatureView;
 use ralph_git::worktree::{ChangedFile, WorkTree};
 use ralph_os::platform::repo_path;
 use ralph_os::process::Tool;
-use ralph_store::{ListedSession, Listing, RecordReader, SessionQuery, Store};
+use ralph_store::{ListedSession, Listing, RecordReader, SessionQuery, Store, status_of};
 use ralph_ui::json::{write_line, write_pretty};
-use ralph_ui::log::{Listed, attempts_of, flagged_of, names, write_json};
+use ralph_ui::log::{ByNow, Listed, attempts_of, flagged_of, names, write_json};
 use ralph_ui::needs::needs_you;
 use ralph_ui::session_table::{self, End};
 
@@ -117,13 +117,14 @@ pub fn run(args: &LogArgs, context: &Context) -> Result<ExitCode> {
     filter.look_over(found.iter().copied())?;
     let paths = from_top(&args.paths, context)?;
     let reader = store.reader()?;
+    let by_now = by_now(store, &listing)?;
     let mut listed = listed(
         args,
         context,
         &reader,
         &|row| filter.takes(row) && (paths.is_empty() || changed_any(store, &reader, row, &paths)),
         filter.is_open(),
-        (&listing, &settled),
+        (&listing, &settled, &by_now),
     )?;
     if !args.reverse {
         listed.reverse();
@@ -222,7 +223,7 @@ fn listed<'a>(
     reader: &RecordReader<'_>,
     takes: &dyn Fn(&LogEntry) -> bool,
     is_open: bool,
-    (listing, settled): (&'a Listing, &SessionQuery),
+    (listing, settled, by_now): (&'a Listing, &SessionQuery, &'a ByNow),
 ) -> Result<Vec<Listed<'a>>> {
     let store = context.store()?;
     let running = sessions::running(store)?;
@@ -237,7 +238,6 @@ fn listed<'a>(
     let mut sessions =
         listing.sessions().rev().filter(|one| settled.is_for(&one.refs.session, &one.feature)).peekable();
     let latest = store.newest_session()?;
-    let mut by_now = by_now(store, listing)?;
     let newest = sessions.peek().map(|session| session.refs.session.clone());
     for session in sessions {
         if left == 0 {
@@ -247,14 +247,13 @@ fn listed<'a>(
         let is_running = running.iter().any(|holder| holder.session == *id);
         let all = session.entries();
         let (mut rows, mut matches) = (Vec::new(), HashMap::new());
-        let [solved_failures, moot] = by_now.remove(id).unwrap_or_default();
         if args.sessions {
             left -= 1;
         } else {
             for row in all.iter().rev() {
                 if grep.is_none() && rows.len() == left {
                     break;
-                } else if takes(row) && (has_moot || !moot.contains(&row.number())) {
+                } else if takes(row) && (has_moot || !by_now.moot.contains(&row.id())) {
                     rows.push(row);
                 }
             }
@@ -288,11 +287,8 @@ fn listed<'a>(
             repeated = repeats(all.iter().map(|row| (row.number(), FailureKey::of_entry(row))));
         }
         let tip = all.last();
-        let present = if is_running { Status::Running } else { Status::Interrupted };
-        let open_tip = tip.filter(|tip| tip.kind() != RecordKind::End && !is_running);
-        let elsewhere =
-            open_tip.and_then(|tip| store.elsewhere_since(&session.refs, session.view().last_begin()?, tip));
-        let status = tip.and_then(LogEntry::status).unwrap_or(present);
+        let status = tip.map_or(Status::Interrupted, |tip| status_of(tip, is_running));
+        let elsewhere = if is_running { None } else { store.elsewhere(&session.refs, all) };
         let ended = |tip| session_table::ended(&End::of(tip, status), session.view().totals());
         listed.push(Listed {
             session: session.view(),
@@ -306,8 +302,7 @@ fn listed<'a>(
             changes: changed,
             rows,
             repeats: repeated,
-            solved_failures,
-            moot,
+            by_now,
             solved,
             matches,
         });
@@ -315,21 +310,18 @@ fn listed<'a>(
     Ok(listed)
 }
 
-/// Returns the attempts of each session that failed and are solved, and those whose flags are moot.
-fn by_now(store: &Store, listing: &Listing) -> Result<HashMap<SessionId, [BTreeSet<u32>; 2]>> {
-    // What became of an attempt may be in a session that is not listed.
+/// Returns what became of the attempts of all features.
+fn by_now(store: &Store, listing: &Listing) -> Result<ByNow> {
+    // It may be in a session that is not listed.
     let whole = if listing.is_of_all() { None } else { Some(store.listing(|_| true, &mut Vec::new())?) };
     let listing = whole.as_ref().unwrap_or(listing);
     let features: BTreeSet<&str> = listing.sessions().map(|session| session.feature.as_str()).collect();
-    let mut by_now: HashMap<SessionId, [BTreeSet<u32>; 2]> = HashMap::new();
+    let mut by_now = ByNow::default();
     for feature in features {
         let sessions = listing.views_of(feature);
         let view = FeatureView::of(&sessions);
-        for (kind, attempts) in [view.solved_attempts(), view.moot_flags()].into_iter().enumerate() {
-            for attempt in attempts {
-                by_now.entry(attempt.session).or_default()[kind].insert(attempt.number);
-            }
-        }
+        by_now.solved.extend(view.solved_attempts());
+        by_now.moot.extend(view.moot_flags());
     }
     Ok(by_now)
 }

@@ -10,7 +10,6 @@ use ralph_agent::answer::{answer, recorded_parser};
 use ralph_core::record::{
     IterationName, ObjectId, Outcome, Parser, RALPH_BY_PATH, RALPH_ELSEWHERE, RecordKind, Session, Which,
 };
-use ralph_core::view::not_done;
 use ralph_store::{
     Ask, Control, FeatureFiles, FilePart, RecordReader, SessionLog, Spool, Store, TOO_LARGE, slug,
 };
@@ -111,7 +110,7 @@ pub fn read(
     let first = &log.entries[0];
     let tasks = reading.task_list(log);
     let summary = summary::of_feature(context, log.feature(), Some(log.id()))?;
-    let not_done = not_done(log.iterations(), &tasks);
+    let not_done = log.view().not_done(&tasks);
     let running = Running { begin, waiting, elsewhere };
     Ok(Report {
         is_whole: log.is_whole(),

@@ -324,7 +324,7 @@ pub fn running(store: &Store) -> Result<Vec<Holder>> {
 /// Returns where a session stands, and what is known of it if it runs on another machine.
 pub fn status(store: &Store, log: &SessionLog, running: &[Holder]) -> (Status, Option<RemoteRun>) {
     let is_running = running.iter().any(|holder| holder.session == *log.id());
-    let elsewhere = if is_running { None } else { store.elsewhere(log) };
+    let elsewhere = if is_running { None } else { store.elsewhere(&log.refs, &log.entries) };
     let status = if elsewhere.is_some() { Status::Running } else { log.status(is_running) };
     (status, elsewhere)
 }

@@ -9,7 +9,7 @@ use ralph_core::history::failure_key::FailureKey;
 use ralph_core::judge::decides_ci;
 use ralph_core::progress::progress_txt;
 use ralph_core::record::{Changes, Closing, Need, NeedKind, ObjectId, Outcome, Session, Status, Unfinished};
-use ralph_core::view::{FeatureView, not_done};
+use ralph_core::view::FeatureView;
 use ralph_git::worktree::{ChangedFile, PrivateIndex};
 use ralph_store::{Hints, SessionLog, SessionRefs};
 
@@ -89,7 +89,7 @@ impl Running<'_> {
     fn recorded(&self, log: &SessionLog, tasks: Option<&TaskList>) -> Result<Closing> {
         let nothing = TaskList::default();
         let tasks = tasks.unwrap_or(&nothing);
-        let not_done = not_done(log.iterations(), tasks);
+        let not_done = log.view().not_done(tasks);
         let feature = &self.session.feature;
         let listing = self.inputs.store.listing(|_| true, &mut Vec::new())?;
         let sessions = listing.views_of(feature);

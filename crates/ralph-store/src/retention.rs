@@ -178,7 +178,7 @@ impl Store {
             return Ok(None);
         }
         // Once forgotten here, what it records from now on would not come any more.
-        if let (Some(elsewhere), false) = (self.elsewhere(log), rules.is_named) {
+        if let (Some(elsewhere), false) = (self.elsewhere(&log.refs, &log.entries), rules.is_named) {
             return Ok(Some(format!("{elsewhere}; `--session {id}` removes it all the same")));
         }
         if Spool::of(self.repository(), id)?.is_some() {

@@ -7,7 +7,9 @@ use anyhow::Result;
 use serde::ser::{SerializeSeq as _, SerializeStruct as _};
 use serde::{Serialize, Serializer};
 
-use ralph_core::record::{Circumstances, DiffStat, FlagCode, LogEntry, Outcome, Status, Summary, TaskCounts};
+use ralph_core::record::{
+    AttemptId, Circumstances, DiffStat, FlagCode, LogEntry, Outcome, Status, Summary, TaskCounts,
+};
 use ralph_core::view::SessionView;
 use ralph_store::RemoteRun;
 
@@ -100,14 +102,20 @@ pub struct Listed<'a> {
     pub rows: Vec<&'a LogEntry>,
     /// For an iteration that failed like an earlier one of its session, the first of these.
     pub repeats: HashMap<u32, u32>,
-    /// Attempts that failed, and whose tasks were done since.
-    pub solved_failures: BTreeSet<u32>,
-    /// Attempts with flags whose reasons are gone.
-    pub moot: BTreeSet<u32>,
+    pub by_now: &'a ByNow,
     /// For a success after failures, what solved them, in the agent's words.
     pub solved: HashMap<u32, String>,
     /// What `--grep` found in them.
     pub matches: HashMap<u32, MatchingLine>,
+}
+
+/// What became of attempts.
+#[derive(Debug, Default)]
+pub struct ByNow {
+    /// They failed, and their tasks were done since.
+    pub solved: BTreeSet<AttemptId>,
+    /// The reasons of their flags are gone.
+    pub moot: BTreeSet<AttemptId>,
 }
 
 /// A line that a search found, behind where it stands: `validation`, `answer`, or the path of a file that changed.
@@ -132,7 +140,7 @@ impl Listed<'_> {
 
 impl ListRow {
     fn of(listed: &Listed<'_>, row: &LogEntry) -> Self {
-        let flag = row.first_flag().filter(|_| !listed.moot.contains(&row.number()));
+        let flag = row.first_flag().filter(|_| !listed.by_now.moot.contains(&row.id()));
         let [day, _] = day_and_clock(row.ended_at());
         Self {
             cells: COLUMNS.each_ref().map(|column| (column.cell)(listed, row)),
@@ -207,7 +215,7 @@ fn widths(rows: &[ListRow], screen: usize) -> [usize; COLUMNS.len()] {
 
 /// The colour and the sign of a row, as it is seen by now.
 fn sign_of(listed: &Listed<'_>, row: &LogEntry) -> (Look, &'static str) {
-    let is_solved = listed.solved_failures.contains(&row.number());
+    let is_solved = listed.by_now.solved.contains(&row.id());
     row.outcome().map_or((Look::Dim, " "), |outcome| sign_by_now(outcome, row.failure_class(), is_solved))
 }
 
@@ -275,9 +283,12 @@ pub fn flagged_of(sessions: &[Listed<'_>], screen: Screen) -> Vec<String> {
             lines.extend(screen.paint_start(look, &format!("{mark} {task}"), flag));
             lines.push(format!("{INDENT}→ {}", diff_command(&listed.session.id, row.number(), newest)));
         }
-        let is_left_out = |number: &&u32| listed.rows.iter().all(|row| row.number() != **number);
-        let silent = listed.moot.iter().filter(is_left_out);
-        let numbers: Vec<String> = silent.map(|number| format!("#{number}")).collect();
+        let is_left_out = |attempt: &&AttemptId| {
+            attempt.session == listed.session.id
+                && listed.rows.iter().all(|row| row.number() != attempt.number)
+        };
+        let silent = listed.by_now.moot.iter().filter(is_left_out);
+        let numbers: Vec<String> = silent.map(|attempt| format!("#{}", attempt.number)).collect();
         if !numbers.is_empty() {
             let words = format!("{}, whose reasons are gone: --all lists them", numbers.join(", "));
             lines.extend(screen.painted(Look::Dim, "  silent: ", &words));
@@ -466,14 +477,14 @@ mod tests {
     use crate::needs::needs_you;
     use ralph_core::record::{Field, FlaggedTask, Need, NeedKind, TaskStates, WaitingTask, samples};
 
-    /// Minutes of the night, number, outcome, class, attempt, task, title, cause, first flag, phase and cost.
-    type Told = (i64, u32, &'static str, &'static str, u32, [&'static str; 6]);
+    /// Minutes since the start, number, outcome, class, attempt, task, title, cause, first flag, phase and cost.
+    type Attempted = (i64, u32, &'static str, &'static str, u32, [&'static str; 6]);
 
     const SETUP: &str = "Phase 1: Setup";
     const BOARDS: &str = "Phase 3: User Story 1 - Boards and cards (P1)";
 
     #[rustfmt::skip]
-    const NIGHT: [Told; 7] = [
+    const SESSION: [Attempted; 7] = [
         (10, 1, "success", "-", 1, ["T001", "Configure jest in jest.config.js", "-", "39 tests ran, 41 before", SETUP, "0.94"]),
         (25, 2, "failure", "-", 1, ["T004", "Create every table in src/db/schema.ts", "schema › creates every table: connect ECONNREFUSED 127.0.0.1:5432", "-", SETUP, "1.19"]),
         (40, 3, "failure", "-", 2, ["T004", "Create every table in src/db/schema.ts", "schema › creates every table: connect ECONNREFUSED 127.0.0.1:5432", "-", SETUP, "3.72"]),
@@ -483,7 +494,7 @@ mod tests {
         (1570, 7, "skipped", "-", 1, ["T004", "Create every table", "-", "-", BOARDS, "-"]),
     ];
 
-    fn line((minutes, number, outcome, class, attempt, words): Told) -> LogEntry {
+    fn line((minutes, number, outcome, class, attempt, words): Attempted) -> LogEntry {
         let [task, title, cause, flag, phase, cost] = words;
         let ended_at = minutes * 60_000;
         let flags = if flag == "-" { "" } else { FlagCode::Judge.as_str() };
@@ -524,7 +535,7 @@ mod tests {
     #[test]
     fn a_night_is_told_attempt_by_attempt_in_every_width() {
         let session = samples::session("failed", Some("stuck"), (31, 4));
-        let mut lines = NIGHT.map(line);
+        let mut lines = SESSION.map(line);
         lines[0].set(Field::Started, lines[0].ended_at().ms());
         let view = SessionView::of(&session.id, lines);
         let need = |why, task: &str, cause: &str| Need {
@@ -550,6 +561,8 @@ mod tests {
             }],
             ..Summary::default()
         };
+        let solved = view.iterations().filter(|one| [2, 3].contains(&one.number())).map(LogEntry::id);
+        let by_now = ByNow { solved: solved.collect(), moot: BTreeSet::new() };
         let mut shown = String::new();
         for (width, name) in [(80, "80 columns"), (40, "40 columns"), (usize::MAX, "piped")] {
             let listed = Listed {
@@ -564,8 +577,7 @@ mod tests {
                 changes: Some(DiffStat { files: 53, added: 1411, removed: 0 }),
                 rows: view.entries.iter().collect(),
                 repeats: HashMap::from([(3, 2)]),
-                solved_failures: BTreeSet::from([2, 3]),
-                moot: BTreeSet::new(),
+                by_now: &by_now,
                 solved: HashMap::from([(4, "Tests use an in-memory database now.".to_owned())]),
                 matches: HashMap::from([(2, ("validation".to_owned(), "  ECONNREFUSED  ".to_owned()))]),
             };

@@ -109,12 +109,12 @@ pub fn ended(end: &End, totals: &SessionTotals) -> String {
 
 /// `3 features · 19 of 21 tasks done · $51.24 over 8 nights · 2 questions wait`
 pub fn verdict(features: &[&Summary]) -> Vec<String> {
-    let nights = features.iter().map(|feature| feature.sessions).sum::<usize>();
+    let sessions = features.iter().map(|feature| feature.sessions).sum::<usize>();
     let states = features.iter().map(|feature| feature.tasks);
     let (all, finished) =
         states.fold((0, 0), |(all, finished), one| (all + one.total(), finished + one.done));
     let usd = features.iter().filter_map(|feature| feature.totals.cost.usd).reduce(|one, more| one + more);
-    let nights = counted(nights as u64, "night");
+    let sessions = counted(sessions as u64, "night");
     let needs = || features.iter().flat_map(|feature| &feature.needs_you);
     let asking = needs().filter(|need| need.why.waits_for_hint()).count();
     let others = needs().count() - asking;
@@ -122,7 +122,7 @@ pub fn verdict(features: &[&Summary]) -> Vec<String> {
     let parts = [
         (features.len() > 1).then(|| counted(features.len() as u64, "feature")),
         Some(done(finished, all)),
-        Some(usd.map_or_else(|| nights.clone(), |usd| format!("{} over {nights}", dollars(usd)))),
+        Some(usd.map_or_else(|| sessions.clone(), |usd| format!("{} over {sessions}", dollars(usd)))),
         (asking > 0).then(|| format!("{} wait{}", counted(asking as u64, "question"), several(asking))),
         (others > 0).then(|| format!("{} more need{} you", grouped(others as u64), several(others))),
     ];

@@ -414,8 +414,8 @@ mod tests {
     };
     use serde_json::json;
 
-    /// A night that ended with a task that asks and one that fails, or one that is at work.
-    fn night(is_running: bool) -> FeatureStatus {
+    /// A session that ended with a task that asks and one that fails, or one that is at work.
+    fn sample(is_running: bool) -> FeatureStatus {
         let session = samples::session("failed", Some("stuck"), (31, 4));
         let need = |why, task: &str, cause: &str| Need {
             why,
@@ -509,7 +509,7 @@ mod tests {
         let mut shown = String::new();
         for (is_running, width) in [(false, 80), (false, 40), (false, usize::MAX), (true, 80)] {
             let lines = lines(
-                &night(is_running),
+                &sample(is_running),
                 Timestamp::from_seconds(350 * 60),
                 Screen { paint: Paint::Plain, width },
             );

@@ -32,6 +32,15 @@ impl Fate {
     }
 }
 
+/// Shorter times without an attempt are not drawn: of waits, and of others, which agents and git need between attempts.
+const MIN_WAIT_MS: u64 = 120_000;
+const MIN_STOP_MS: u64 = 900_000;
+
+/// Returns true if the time after an attempt that ended so is drawn.
+pub fn is_gap(before: Option<Outcome>, ms: u64) -> bool {
+    ms >= if before == Some(Outcome::Interrupted) { MIN_WAIT_MS } else { MIN_STOP_MS }
+}
+
 /// Returns the pieces in at most so many cells, each with as many as the others.
 pub fn cells<T>(pieces: &[T], most: usize) -> std::slice::Chunks<'_, T> {
     pieces.chunks(pieces.len().div_ceil(most.max(1)).max(1))

@@ -130,7 +130,7 @@ pub struct NotDone {
     /// True if its last attempt asked the user something.
     pub asks: bool,
     /// Runs of agents on it.
-    pub attempts: u32,
+    pub attempts: usize,
     /// Of the last failure.
     pub cause: Option<String>,
     /// The last iteration that failed.

@@ -12,5 +12,4 @@ mod tests;
 mod totals;
 
 pub use feature::FeatureView;
-pub use not_done::not_done;
 pub use session::SessionView;

@@ -6,7 +6,7 @@ use anyhow::Result;
 use serde::Serialize;
 
 use crate::local::last_written::last_of_all;
-use crate::{Identity, LoopLock, SessionLog, SessionRefs, Spool, Store};
+use crate::{Identity, LoopLock, SessionRefs, Spool, Store};
 use ralph_core::record::{LogEntry, RecordKind, Session, SessionId, Timestamp};
 use ralph_os::process;
 
@@ -30,13 +30,8 @@ impl fmt::Display for RemoteRun {
 
 impl Store {
     /// Returns what is known of an unfinished session of another machine; `None` for all others.
-    pub fn elsewhere(&self, log: &SessionLog) -> Option<RemoteRun> {
-        let begin = log.entries.iter().rfind(|entry| entry.kind().begins())?;
-        self.elsewhere_since(&log.refs, begin, log.tip())
-    }
-
-    /// Returns the same by the record by which the session was begun, or last resumed, and its newest one.
-    pub fn elsewhere_since(&self, refs: &SessionRefs, begin: &LogEntry, tip: &LogEntry) -> Option<RemoteRun> {
+    pub fn elsewhere(&self, refs: &SessionRefs, entries: &[LogEntry]) -> Option<RemoteRun> {
+        let (begin, tip) = (entries.iter().rfind(|entry| entry.kind().begins())?, entries.last()?);
         if tip.kind() == RecordKind::End {
             return None;
         }

@@ -120,7 +120,7 @@ fn needing(task: &NotDone, closing: &Closing, screen: Screen) -> Vec<String> {
     let given_up = need.map_or(NeedKind::Fails, |need| need.why);
     let (look, mark) = need_sign(if asks { NeedKind::Asks } else { given_up });
     let all = &closing.summary.totals;
-    let (attempts, cost) = scoped(&task.task, task.attempts as usize, task.cost_usd, all);
+    let (attempts, cost) = scoped(&task.task, task.attempts, task.cost_usd, all);
     let cost = if cost.is_empty() { cost } else { format!("{cost:>8}") };
     let cost = if cost.len() > 8 { format!("  {cost}") } else { cost };
     let mut tail = format!("  {attempts}{cost}");
@@ -162,7 +162,7 @@ fn facts(closing: &Closing, is_validated: bool, screen: Screen) -> Vec<String> {
         .filter(|task| !task.needs_you() && task.attempts > 0 && !is_said(task));
     for task in tried.take(MAX_NAMED) {
         let cause = task.cause.as_deref().map_or(String::new(), |cause| format!(": {}", one_line(cause)));
-        let attempts = counted(u64::from(task.attempts), "attempt");
+        let attempts = counted(task.attempts as u64, "attempt");
         let words = format!("not done after {attempts}{cause}");
         lines.extend(screen.hanging(&format!("· {}  ", one_line(&task.task)), &words));
     }
@@ -280,8 +280,8 @@ mod tests {
         }
     }
 
-    /// A night that ended with a task that asks and one that fails.
-    fn night() -> (Session, Closing) {
+    /// A session that ended with a task that asks and one that fails.
+    fn sample() -> (Session, Closing) {
         let ended = session("failed", Some("stuck"), (31, 4));
         let usage_limit = CutShort {
             session: ended.id.clone(),
@@ -352,7 +352,7 @@ mod tests {
 
     #[test]
     fn a_night_says_what_is_done_what_needs_somebody_and_how_to_go_on() {
-        let (session, closing) = night();
+        let (session, closing) = sample();
         assert_eq!(
             text(&session, &closing, 80),
             "\
@@ -392,7 +392,7 @@ then   specify ralph resume     look   specify ralph report --open"
 
     #[test]
     fn what_an_earlier_session_left_open_has_a_row_and_a_command() {
-        let (session, mut closing) = night();
+        let (session, mut closing) = sample();
         let earlier = ["T041", "T042"].map(|task| need(NeedKind::Asks, Some(task), &session));
         closing.summary.needs_you.extend(earlier);
         closing.summary.needs_you[3].why = NeedKind::Fails;
@@ -416,11 +416,11 @@ then   specify ralph resume     look   specify ralph report --open"
             "all 3 tasks done · 1 h 0 min\n0 attempts\n\nlook   specify ralph report --open"
         );
         let merge = Some("git switch main && git merge night".to_owned());
-        let on_night = Session { branch: Some("night".to_owned()), ..completed.clone() };
+        let on_branch = Session { branch: Some("night".to_owned()), ..completed.clone() };
         let logins = vec!["claude's login looks wrong: kept at /l; yours may be used up".to_owned()];
         let ci_files = vec![".github/workflows/ci.yml".to_owned()];
         let closing = Closing { merge: merge.clone(), logins, ci_files, ..Closing::default() };
-        let card = text(&on_night, &closing, 80);
+        let card = text(&on_branch, &closing, 80);
         assert!(
             card.contains("\n! claude's login looks wrong: kept at /l; yours may be used up\n"),
             "{card}"
@@ -429,7 +429,7 @@ then   specify ralph resume     look   specify ralph report --open"
             card.contains("git merge night\nchanges what CI runs: .github/workflows/ci.yml\nlook"),
             "{card}"
         );
-        let card = text(&on_night, &Closing { merge, ..Closing::default() }, 80);
+        let card = text(&on_branch, &Closing { merge, ..Closing::default() }, 80);
         assert!(card.contains("\n\non night: git switch main && git merge night\nlook   "), "{card}");
         let screen = Screen { paint: Paint::Plain, width: 60 };
         let unchecked = lines(&completed, &Closing::default(), false, screen).join("\n");

@@ -75,10 +75,10 @@ pub fn of(report: &Report) -> Headline {
     };
     let flagged = report.summary.flagged.len();
     let flagged = if flagged == 0 { String::new() } else { format!(", {flagged} flagged") };
-    let night = if is_overnight(session.started_at, ended_at) { " overnight" } else { "" };
+    let overnight = if is_overnight(session.started_at, ended_at) { " overnight" } else { "" };
     let stop = stop.map_or(String::new(), |stop| format!(" · {stop}"));
     Headline {
-        verdict: capital(&format!("{done}{flagged}{night}{stop}")),
+        verdict: capital(&format!("{done}{flagged}{overnight}{stop}")),
         level: Level::of(session.status, session.stop_reason),
         course: course(&report.iterations),
         span_ms: session.started_at.ms_until(ended_at),
@@ -124,7 +124,7 @@ pub fn attention(report: &Report) -> Vec<Attention> {
     }
     for task in report.left_open().take(MAX_FINDINGS - 4) {
         let level = if task.needs_you() { Level::Bad } else { Level::Note };
-        let what = format!("is not done after {}.", counted(u64::from(task.attempts), "attempt"));
+        let what = format!("is not done after {}.", counted(task.attempts as u64, "attempt"));
         let row = report.tasks.iter().find(|row| row.name == task.task);
         let mut iterations = row.map(|row| row.iterations.clone()).unwrap_or_default();
         // Giving up is a record, and no attempt.

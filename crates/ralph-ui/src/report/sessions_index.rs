@@ -116,7 +116,7 @@ impl SessionsIndex {
 
 /// The sessions of a feature as the template wants them, newest first.
 fn feature_view(index: &SessionsIndex, summary: &Summary) -> Value {
-    let nights: Vec<&SessionSummary> =
+    let sessions: Vec<&SessionSummary> =
         index.sessions.iter().rev().filter(|session| session.feature == summary.feature).collect();
     let states = summary.tasks;
     let count = counted(summary.sessions as u64, "night");
@@ -130,20 +130,20 @@ fn feature_view(index: &SessionsIndex, summary: &Summary) -> Value {
         subject(need) + &since
     });
     let done = format!("{} of {} done", grouped(states.done as u64), grouped(states.total() as u64));
-    let rows = nights.iter().map(|night| {
+    let rows = sessions.iter().map(|session| {
         context! {
-            id => night.id.as_str(),
-            at => day_minute(night.last_at),
-            done => format!("+{}", grouped(night.tasks_completed as u64)),
-            of => format!("{} of {}", grouped(night.tasks_done as u64), grouped((night.tasks_done + night.tasks_remaining) as u64)),
-            cost => Cost { is_partial: false, ..night.cost }.shown(),
-            failed => format!("{} of {}", grouped((night.attempts - night.succeeded) as u64), grouped(night.attempts as u64)),
-            changed => changed(night),
-            ended => night.ended.as_str(),
-            is_whole => night.is_whole,
+            id => session.id.as_str(),
+            at => day_minute(session.last_at),
+            done => format!("+{}", grouped(session.tasks_completed as u64)),
+            of => format!("{} of {}", grouped(session.tasks_done as u64), grouped((session.tasks_done + session.tasks_remaining) as u64)),
+            cost => Cost { is_partial: false, ..session.cost }.shown(),
+            failed => format!("{} of {}", grouped((session.attempts - session.succeeded) as u64), grouped(session.attempts as u64)),
+            changed => changed(session),
+            ended => session.ended.as_str(),
+            is_whole => session.is_whole,
         }
     });
-    let session_is_idle = nights.first().is_none_or(|night| night.status != Status::Running);
+    let session_is_idle = sessions.first().is_none_or(|session| session.status != Status::Running);
     let lines = summary.needs_you.iter().filter_map(|need| Some((need, need.task.as_ref()?))).take(MAX_LINES);
     let lines = lines.map(|(need, task)| {
         let spent = summary.totals.task_costs.get(task).zip(summary.totals.cost.usd);
@@ -162,20 +162,20 @@ fn feature_view(index: &SessionsIndex, summary: &Summary) -> Value {
     let answered =
         summary.answered.iter().map(|task| (one_line(&format!("{} {}", task.task, task.words())), None));
     let lines = lines.chain(answered);
-    let earlier = nights.len().saturating_sub(NEWEST_ROWS);
+    let earlier = sessions.len().saturating_sub(NEWEST_ROWS);
     context! {
         name => summary.feature.rsplit('/').next(),
         facts => joined([Some(done), Some(cost), need], " · "),
-        nights => rows.collect::<Vec<_>>(),
+        sessions => rows.collect::<Vec<_>>(),
         lines => lines.collect::<Vec<_>>(),
         earlier => (earlier > 0).then(|| counted(earlier as u64, "earlier night")),
     }
 }
 
 /// What a session changed, and of the newest whether that is in a commit.
-fn changed(night: &SessionSummary) -> Option<String> {
-    let stat = night.changes?;
-    let known = night.uncommitted_files.filter(|_| night.status != Status::Running);
+fn changed(session: &SessionSummary) -> Option<String> {
+    let stat = session.changes?;
+    let known = session.uncommitted_files.filter(|_| session.status != Status::Running);
     Some(known.map_or_else(
         || files_and_lines(stat),
         |uncommitted_files| changed_and_committed(Changes { stat, uncommitted_files }),
@@ -277,12 +277,12 @@ mod tests {
     }
 
     #[test]
-    fn of_the_newest_night_it_is_said_whether_its_work_is_committed() {
-        let night = |number, uncommitted_files| RecordedSession {
+    fn of_the_newest_session_it_is_said_whether_its_work_is_committed() {
+        let session = |number, uncommitted_files| RecordedSession {
             uncommitted_files,
             ..recorded(number, "T1-a", Some(1.0))
         };
-        let page = index_page(&index(&[night(1, None), night(2, Some(0))]), Medium::File).unwrap();
+        let page = index_page(&index(&[session(1, None), session(2, Some(0))]), Medium::File).unwrap();
         let of_newest = page.find("<td>3 files +40 −2, committed</td>").unwrap();
         assert!(of_newest < page.find("<td>3 files +40 −2</td>").unwrap(), "{page}");
     }

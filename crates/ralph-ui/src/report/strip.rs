@@ -5,7 +5,7 @@ use minijinja::{Value, context};
 
 use crate::local_time::clock;
 use crate::style::{brief_duration, duration};
-use crate::time_line::{Fate, cells};
+use crate::time_line::{Fate, cells, is_gap};
 use ralph_core::record::{FailureClass, Outcome, Timestamp};
 
 use super::attempts::fate_of;
@@ -21,9 +21,6 @@ const BETWEEN: f64 = 2.0;
 const MIN_WIDTH: f64 = 3.0;
 const MAX_WIDTH: f64 = 120.0;
 const LABEL_WIDTH: f64 = 48.0;
-/// Shorter gaps are not drawn: of waits, and of other times, which agents and git need between attempts.
-const MIN_WAIT_MS: u64 = 120_000;
-const MIN_STOP_MS: u64 = 900_000;
 /// What a loop is in when none is at work; the time at work does not have it.
 pub(super) const BREAKS: [&str; 2] = ["down", "stopped"];
 /// More gaps have no room.
@@ -44,8 +41,7 @@ pub(super) fn gaps(report: &Report) -> Vec<(u32, [&'static str; 2], u64)> {
                 (Outcome::Interrupted, None) if before.exit.agent.is_none() => ["down", BREAKS[0]],
                 _ => ["stopped", BREAKS[1]],
             };
-            let least = if before.outcome == Outcome::Interrupted { MIN_WAIT_MS } else { MIN_STOP_MS };
-            (ms >= least).then_some((before.iteration, names, ms))
+            is_gap(Some(before.outcome), ms).then_some((before.iteration, names, ms))
         })
         .collect()
 }

@@ -10,7 +10,7 @@ const NARROW: u16 = 60;
 
 /// Lines of a panel for what runs, and for the time line, both with their borders.
 const NOW: u16 = 5;
-const NIGHT: u16 = 9;
+const SESSION: u16 = 9;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Panel {
@@ -123,7 +123,7 @@ fn wide(body: Rect, left: Panel, is_live: bool, needs: u16, look: u16) -> Panels
     let needs = needs.min((body.height / 3).max(3));
     let rest = body.height.saturating_sub(now + needs + look);
     let session = match rest {
-        18.. => NIGHT,
+        18.. => SESSION,
         12.. => 5,
         _ if left == Panel::Session => rest.min(5),
         _ => 0,

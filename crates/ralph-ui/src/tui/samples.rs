@@ -45,9 +45,9 @@ pub fn commit(session: u32, number: u32) -> ObjectId {
 
 /// The attempts of a session: the task, then what became of it: `+` done, `-x` failed with the fingerprint x, `?` asked,
 /// `!` given up, `=` a usage limit, `/` stopped by a person; `~` alone: all was tried in a clean checkout. Behind a colon, the cost.
-pub fn entries(night: u32, feature: &str, words: &str) -> Vec<LogEntry> {
-    let id = session_id(night);
-    let mut at = START + i64::from(night) * 86_400;
+pub fn entries(day: u32, feature: &str, words: &str) -> Vec<LogEntry> {
+    let id = session_id(day);
+    let mut at = START + i64::from(day) * 86_400;
     let mut numbers: HashMap<String, u32> = HashMap::new();
     let mut entries: Vec<LogEntry> = Vec::new();
     for (place, word) in words.split_whitespace().enumerate() {
@@ -64,7 +64,7 @@ pub fn entries(night: u32, feature: &str, words: &str) -> Vec<LogEntry> {
         if kind != "!" {
             entry.set(Field::Attempt, *attempt);
         }
-        entry.set(Field::Commit, commit(night, number));
+        entry.set(Field::Commit, commit(day, number));
         entry.set(Field::Session, &id);
         entry.set(Field::Feature, feature);
         entry.set(Field::Iteration, number);
@@ -79,7 +79,7 @@ pub fn entries(night: u32, feature: &str, words: &str) -> Vec<LogEntry> {
         entry.set(Field::DurationMs, format!("agent={ms} validation=39000"));
         entry.set(Field::Exit, "agent=0 validation=0");
         entry.set(Field::CostUsd, usd);
-        entry.set(Field::Snapshot, commit(night + 100, number));
+        entry.set(Field::Snapshot, commit(day + 100, number));
         entry.set(Field::Tests, "passed=74 failed=0");
         let closed = if kind == "+" { task } else { "" };
         entry.set(Field::Tasks, format!("done=0 open=0 closed={closed}"));
@@ -157,17 +157,17 @@ pub fn feature(path: &str, sessions: &[Vec<LogEntry>], list: &str) -> Arc<Featur
 const MORNING: &str = "T001+ T002+ T003+ T004-a T004-a T004+ T005+ T006+ T017+ T018= T018+ T019-b:3.34 T019-b:4.20 T019-b:1.25 T019! \
      T021+ T022+ T034?:1.32 T035+ T034?:2.02";
 
-/// A night with a question and a task that was given up.
+/// A session with a question and a task that was given up.
 pub fn morning() -> Sample {
-    let night = ended(entries(1, "specs/004-boards", MORNING), StopReason::Stuck);
-    Sample::of(vec![feature("specs/004-boards", &[night], LIST)])
+    let session = ended(entries(1, "specs/004-boards", MORNING), StopReason::Stuck);
+    Sample::of(vec![feature("specs/004-boards", &[session], LIST)])
 }
 
 /// The same with two tasks that are done and flagged.
 pub fn flagged() -> Sample {
-    let mut night = ended(entries(1, "specs/004-boards", MORNING), StopReason::Stuck);
-    night[6].set(Field::FirstFlag, "1 assertion fewer: tests/base.test.ts");
-    let mut sample = Sample::of(vec![feature("specs/004-boards", &[night], LIST)]);
+    let mut session = ended(entries(1, "specs/004-boards", MORNING), StopReason::Stuck);
+    session[6].set(Field::FirstFlag, "1 assertion fewer: tests/base.test.ts");
+    let mut sample = Sample::of(vec![feature("specs/004-boards", &[session], LIST)]);
     let task = |name: &str, iteration, code, text: &str| FlaggedTask {
         task: name.to_owned(),
         session: session_id(1),
@@ -182,7 +182,7 @@ pub fn flagged() -> Sample {
     sample
 }
 
-/// The same night while T019 is tried a third time.
+/// The same session while T019 is tried a third time.
 pub fn at_work() -> Sample {
     let words = "T001+ T002+ T003+ T004-a T004-a T004+ T005+ T006+ T017+ T018= T018+ T019-b:3.34 T019-b:4.20";
     let list =

@@ -222,10 +222,8 @@ impl Source {
             let stamp = self.list_stamp(path);
             for session in &sessions {
                 let view = session.view();
-                if let Some((begin, tip)) = view.last_begin().zip(view.tip()) {
-                    let elsewhere = self.store.elsewhere_since(&session.refs, begin, tip);
-                    seen.elsewhere.extend(elsewhere.map(|run| (view.id.clone(), run)));
-                }
+                let elsewhere = self.store.elsewhere(&session.refs, &view.entries);
+                seen.elsewhere.extend(elsewhere.map(|run| (view.id.clone(), run)));
             }
             let views = sessions.into_iter().map(ListedSession::view).filter(|view| view.tip().is_some());
             let sessions: Vec<SessionView> = views.cloned().collect();

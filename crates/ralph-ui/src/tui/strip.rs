@@ -3,13 +3,10 @@
 use ralph_core::record::Timestamp;
 
 use crate::local_time::clock;
-use crate::time_line::{Fate, cells};
+use crate::time_line::{Fate, cells, is_gap};
 
 use super::contents::Scene;
 use super::row::{Look, Row};
-
-/// A shorter pause has no column, and others have one.
-const MIN_PAUSE_MS: u64 = 15 * 60_000;
 
 /// What a column shows; of several attempts in one, what is worst.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -37,15 +34,15 @@ impl Cell {
 /// Returns the line, with the columns of `chosen` marked, and the hours below it. `now` is the end of what runs.
 pub fn rows(scene: &Scene<'_>, width: usize, now: Option<Timestamp>, chosen: Option<u32>) -> [Row; 2] {
     let mut pieces: Vec<(Cell, Timestamp, u64, Option<u32>)> = Vec::new();
-    let mut at = scene.session.started_at();
+    let (mut at, mut before) = (scene.session.started_at(), None);
     for one in scene.session.iterations().filter(|one| one.is_attempt_or_cut_short()) {
-        if at.ms_until(one.started_at()) > MIN_PAUSE_MS {
+        if is_gap(before, at.ms_until(one.started_at())) {
             pieces.push((Cell::Pause, at, 0, None));
         }
         let fate = Fate::of(one.outcome(), one.failure_class(), scene.feature.is_solved(one));
         let cell = Cell::Attempt(fate.unwrap_or(Fate::CutShort));
         pieces.push((cell, one.started_at(), one.started_at().ms_until(one.ended_at()), Some(one.number())));
-        at = one.ended_at();
+        (at, before) = (one.ended_at(), one.outcome());
     }
     pieces.extend(now.map(|now| (Cell::Runs, at, at.ms_until(now), None)));
     let chunks: Vec<_> = cells(&pieces, width).collect();

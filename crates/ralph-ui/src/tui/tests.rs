@@ -227,8 +227,8 @@ fn awkward_text_is_shown_and_never_obeyed() {
         assert_snapshot!(name, pictures(|| saying(text), "<Down>o", &[(100, 20)]));
     }
     let list = LIST.replace("Export boards as CSV", "\x1b[31mred\x1b[0m \u{202e}txt 你好");
-    let night = || ended(entries(1, "specs/004-boards", "T001+ T034?"), StopReason::Stuck);
-    let hostile = || Sample::of(vec![feature("specs/004-boards", &[night()], &list)]);
+    let session = || ended(entries(1, "specs/004-boards", "T001+ T034?"), StopReason::Stuck);
+    let hostile = || Sample::of(vec![feature("specs/004-boards", &[session()], &list)]);
     assert_snapshot!("escapes_in_tasks", pictures(hostile, "", &[(100, 20), (56, 20)]));
 }
 
@@ -237,8 +237,8 @@ fn ten_thousand_attempts_are_a_screen_like_any_other() {
     let words: Vec<String> = (1..=10_000)
         .map(|number| format!("T{number:05}{}", if number % 7 == 0 { "-a" } else { "+" }))
         .collect();
-    let night = ended(entries(1, "specs/004-boards", &words.join(" ")), StopReason::LimitReached);
-    let mut scene = Scene::new(Sample::of(vec![feature("specs/004-boards", &[night], LIST)]), (120, 36));
+    let session = ended(entries(1, "specs/004-boards", &words.join(" ")), StopReason::LimitReached);
+    let mut scene = Scene::new(Sample::of(vec![feature("specs/004-boards", &[session], LIST)]), (120, 36));
     scene.shows("10,000 attempts, 1,428 failed");
     scene.keys("3<Up>").shows("#10000 T10000");
 }
@@ -246,8 +246,8 @@ fn ten_thousand_attempts_are_a_screen_like_any_other() {
 #[test]
 fn an_old_attempt_of_the_log_is_read_when_it_is_unfolded() {
     let words: Vec<String> = (1..=100).map(|number| format!("T{number:03}+")).collect();
-    let night = ended(entries(1, "specs/004-boards", &words.join(" ")), StopReason::LimitReached);
-    let mut scene = Scene::new(Sample::of(vec![feature("specs/004-boards", &[night], LIST)]), (120, 36));
+    let session = ended(entries(1, "specs/004-boards", &words.join(" ")), StopReason::LimitReached);
+    let mut scene = Scene::new(Sample::of(vec![feature("specs/004-boards", &[session], LIST)]), (120, 36));
     scene.keys("LG").shows("   1 ✔ T001");
     scene.keys("<Space>").shows("src/live/merge.ts");
 }
@@ -396,8 +396,8 @@ fn acts_are_commands_with_their_arguments_as_a_list() {
 #[test]
 fn a_check_is_a_row_of_its_own_kind_and_no_moment_to_go_back_to() {
     let words = "T001+ T002+ T034-a ~";
-    let night = ended(entries(1, "specs/004-boards", words), StopReason::LimitReached);
-    let sample = || Sample::of(vec![feature("specs/004-boards", std::slice::from_ref(&night), LIST)]);
+    let session = ended(entries(1, "specs/004-boards", words), StopReason::LimitReached);
+    let sample = || Sample::of(vec![feature("specs/004-boards", std::slice::from_ref(&session), LIST)]);
     let mut scene = Scene::new(sample(), (120, 36));
     scene.keys("L").shows("     · check  holds in a clean checkout").shows("   3 ✘ T034");
     assert!(!scene.picture().contains(" 4 "), "{}", scene.picture());

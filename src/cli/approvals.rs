@@ -9,7 +9,8 @@ use camino::{Utf8Path, Utf8PathBuf};
 use sha2::{Digest, Sha256};
 
 use ralph_core::config::Command;
-use ralph_core::record::{IfThere, Refusal, hex};
+use ralph_core::record::{Refusal, hex};
+use ralph_os::if_there::IfThere;
 use ralph_os::platform;
 use ralph_project::project_files::{MAX_DOCUMENT_BYTES, explain, read_named};
 

@@ -8,8 +8,9 @@ use camino::{Utf8Path, Utf8PathBuf};
 use clap::Args;
 use serde_json::{Value, json};
 
-use ralph_core::record::{IfThere, IterationName, LogEntry, ObjectId, RALPH, SessionId, Which};
+use ralph_core::record::{IterationName, LogEntry, ObjectId, RALPH, SessionId, Which};
 use ralph_git::worktree::{Checkout, WorkTree};
+use ralph_os::if_there::IfThere;
 use ralph_os::process::{Child, Interrupt, Limits, Marker, Pulse};
 use ralph_project::feature;
 use ralph_store::SessionLog;

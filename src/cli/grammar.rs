@@ -7,10 +7,11 @@ use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Command, CommandFactory, Error, FromArgMatches, Parser, Subcommand};
 
-use ralph_core::record::{CANONICAL, RALPH, SessionName, with_command};
+use ralph_core::record::{CANONICAL, RALPH, SessionName};
 
 use super::args::{MemorySettingArgs, ReadArgs};
 use super::context::Everywhere;
+use super::own_command::with_command;
 use super::run::RunArgs;
 use super::sessions::OnlySessions;
 use super::{

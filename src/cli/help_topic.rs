@@ -5,8 +5,9 @@ use std::io::Write;
 use anyhow::{Result, anyhow};
 use clap::Command;
 
-use ralph_core::record::{RALPH, did_you_mean, with_command};
+use ralph_core::record::{RALPH, did_you_mean};
 
+use super::own_command::with_command;
 use super::{ExitCode, print};
 
 /// What there is to know beside the commands.

@@ -11,7 +11,8 @@ use serde_json::json;
 use strum::VariantNames;
 
 use crate::hooks::{FORMER, Hook, HookState, uninstall};
-use ralph_core::record::{IfThere, Refusal};
+use ralph_core::record::Refusal;
+use ralph_os::if_there::IfThere;
 use ralph_os::platform::{canonicalize, is_executable, set_mode_of};
 use ralph_os::process::Tool;
 use ralph_project::project_files::{MAX_DOCUMENT_BYTES, ProjectFiles, explain, read_named};

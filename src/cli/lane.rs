@@ -11,12 +11,12 @@ use tasklist::TaskList;
 
 use ralph_core::config::{Clean, Config, Settings, Until};
 use ralph_core::record::{
-    IfThere, ObjectId, RALPH, Refusal, TaskName, full_branch_name, join_files, join_truncated,
-    quoted_for_shell,
+    ObjectId, RALPH, Refusal, TaskName, full_branch_name, join_files, join_truncated, quoted_for_shell,
 };
 use ralph_engine::suggested_setup;
 use ralph_git::repository::RefFormat;
 use ralph_git::worktree::{CommittedFile, Lane, WorkTree};
+use ralph_os::if_there::IfThere;
 use ralph_os::platform::canonicalize;
 use ralph_os::process::{self, Interrupt, Marker, Tool, create_private_dir, remove_path};
 use ralph_os::sandbox::short_digest;

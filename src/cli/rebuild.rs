@@ -8,8 +8,9 @@ use clap::Args;
 use serde::Serialize;
 
 use ralph_core::progress::progress_txt::{self, Difference};
-use ralph_core::record::{IfThere, RALPH, SessionId};
+use ralph_core::record::{RALPH, SessionId};
 use ralph_git::worktree::WorkTree;
+use ralph_os::if_there::IfThere;
 use ralph_project::project_files::{MAX_PROGRESS_BYTES, ProjectFiles, Refused, explain, refused};
 use ralph_store::{SessionLog, SessionQuery, Store, folders, last_written, stays_inside};
 use ralph_ui::style::one_line;

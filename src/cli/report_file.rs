@@ -9,7 +9,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use ralph_os::platform::{NULL_DEVICE, canonicalize};
 
 use ralph_core::config::parse_size;
-use ralph_core::record::IfThere;
+use ralph_os::if_there::IfThere;
 use ralph_os::process::{Detached, outside};
 use ralph_ui::report::{GENERATOR, MARKDOWN};
 

@@ -6,8 +6,9 @@ use anyhow::{Context as _, Result};
 use camino::{Utf8Path, Utf8PathBuf};
 
 use ralph_core::config::{Commits, FILE, SandboxChoice, Settings};
-use ralph_core::record::{IfThere, RALPH, quoted_for_shell};
+use ralph_core::record::{RALPH, quoted_for_shell};
 use ralph_engine::redactor;
+use ralph_os::if_there::IfThere;
 use ralph_os::process::{create_private_dir, is_running, outside};
 use ralph_os::sandbox::{AgentState, Mechanism, Network, Rules, Sandbox, hidden, short_digest};
 use ralph_project::feature::without_dots;

@@ -6,9 +6,10 @@ use redact_stream::Redactor;
 use ralph_core::config::{
     ALLOW_LINKS, Config, FILE, Flags, GIT_PREFIX, GitInput, Inputs, VARIABLE_PREFIX, file_text,
 };
-use ralph_core::record::{IfThere, Refusal};
+use ralph_core::record::Refusal;
 use ralph_engine::redactor;
 use ralph_git::repository::list_settings;
+use ralph_os::if_there::IfThere;
 use ralph_project::project_files::{MAX_SETTINGS_BYTES, allowed_folders, explain};
 
 use super::{Context, Project, refusal};

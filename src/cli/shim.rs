@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result};
 use clap::Subcommand;
 
-use ralph_core::record::{IfThere, RALPH, Refusal};
+use ralph_core::record::{RALPH, Refusal};
+use ralph_os::if_there::IfThere;
 use ralph_os::platform::{program_name, symlink};
 
 use super::own_command::{Call, OWN_PROGRAM, Program};

@@ -28,6 +28,52 @@ pub fn clean(text: &str) -> String {
     screen.text
 }
 
+/// Returns `text` without escape sequences: colours, links, titles. All else stays as it is.
+pub fn without_escapes(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        if c == '\u{1b}' {
+            sequence(&mut chars);
+        } else {
+            plain.push(c);
+        }
+    }
+    plain
+}
+
+/// Reads the rest of an escape sequence after ESC. One that is broken off ends where it cannot go on, before a line end at the
+/// latest. Returns the last character of a control sequence and its number.
+fn sequence(chars: &mut Chars<'_>) -> Option<(char, usize)> {
+    match next_if(chars, |c| matches!(c, ' '..='~'))? {
+        '[' => {
+            // The digits of all parameters run together: only sequences with one parameter matter here.
+            let mut number = 0_usize;
+            while let Some(c) = next_if(chars, |c| matches!(c, ' '..='?')) {
+                number = c.to_digit(10).map_or(number, |digit| (number * 10 + digit as usize).min(9999));
+            }
+            return Some((next_if(chars, |c| matches!(c, '@'..='~'))?, number));
+        }
+        ']' | 'P' | '^' | '_' | 'X' => {
+            while let Some(c) = next_if(chars, |c| !matches!(c, '\n' | '\r')) {
+                if c == '\u{7}' {
+                    break;
+                }
+                if c == '\u{1b}' {
+                    next_if(chars, |c| c == '\\');
+                    break;
+                }
+            }
+        }
+        ' '..='/' => {
+            while next_if(chars, |c| matches!(c, ' '..='/')).is_some() {}
+            next_if(chars, |c| matches!(c, '0'..='~'));
+        }
+        _ => {}
+    }
+    None
+}
+
 /// Returns true for bytes that may begin something other than plain text.
 fn is_special(byte: u8) -> bool {
     // 0xc2 is the lead byte of the C1 controls, U+0080 to U+009F.
@@ -112,43 +158,16 @@ impl Screen {
         self.at_line_start = true;
     }
 
-    /// Handles the rest of an escape sequence after ESC. Stops before a line end.
+    /// Handles the rest of an escape sequence after ESC.
     fn handle_escape(&mut self, chars: &mut Chars<'_>) {
-        match next_if(chars, |c| !matches!(c, '\n' | '\r')) {
-            Some('[') => {
-                // The digits of all parameters run together: only sequences with one parameter matter here.
-                let mut number = 0_usize;
-                while let Some(c) = next_if(chars, |c| matches!(c, ' '..='?')) {
-                    number = c.to_digit(10).map_or(number, |digit| (number * 10 + digit as usize).min(9999));
-                }
-                match next_if(chars, |c| matches!(c, '@'..='~')) {
-                    // CHA to column 1, or CUB over more than a usual width: back to the start of the line.
-                    Some('G') if number <= 1 => self.at_line_start = true,
-                    Some('D') if number >= 80 => self.at_line_start = true,
-                    // CHA and CUF move right: a space replaces the gap.
-                    Some('G' | 'C') if !self.at_line_start && self.lines_up == 0 => self.put(' '),
-                    // EL 2 erases the line.
-                    Some('K') if number == 2 => self.at_line_start = true,
-                    // CUU and CUD move up and down.
-                    Some('A') => self.lines_up = (self.lines_up + number.max(1)).min(MAX_CURSOR_UP_LINES),
-                    Some('B') => self.lines_up = self.lines_up.saturating_sub(number.max(1)),
-                    _ => {}
-                }
-            }
-            Some(']' | 'P' | '^' | '_' | 'X') => {
-                while let Some(c) = next_if(chars, |c| !matches!(c, '\n' | '\r')) {
-                    if c == '\u{7}' {
-                        return;
-                    }
-                    if c == '\u{1b}' {
-                        next_if(chars, |c| c == '\\');
-                        return;
-                    }
-                }
-            }
-            Some(' '..='/') => {
-                next_if(chars, |c| !matches!(c, '\n' | '\r'));
-            }
+        match sequence(chars) {
+            // CHA to column 1, or CUB over more than a usual width, goes back to the start of the line, and EL 2 erases it.
+            Some(('G', ..=1) | ('D', 80..) | ('K', 2)) => self.at_line_start = true,
+            // CHA and CUF move right: a space replaces the gap.
+            Some(('G' | 'C', _)) if !self.at_line_start && self.lines_up == 0 => self.put(' '),
+            // CUU and CUD move up and down.
+            Some(('A', number)) => self.lines_up = (self.lines_up + number.max(1)).min(MAX_CURSOR_UP_LINES),
+            Some(('B', number)) => self.lines_up = self.lines_up.saturating_sub(number.max(1)),
             _ => {}
         }
     }
@@ -173,6 +192,20 @@ mod tests {
             ("\u{1b}[31é", "é"),
         ] {
             assert_eq!(clean(text), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn escape_sequences_go_and_all_else_stays() {
+        for (text, expected) in [
+            ("\u{1b}[1;31merror\u{1b}[0m: x", "error: x"),
+            ("\u{1b}]8;;http://a\u{7}link\u{1b}]8;;\u{1b}\\ b", "link b"),
+            ("\u{1b}]never ends\nnext", "\nnext"),
+            ("\u{1b}(Bplain\u{1b}=", "plain"),
+            ("\u{1b}[31é", "é"),
+            ("a\tb\rc\u{1b}", "a\tb\rc"),
+        ] {
+            assert_eq!(without_escapes(text), expected, "{text:?}");
         }
     }
 

@@ -29,7 +29,7 @@ use serde::Serialize;
 use failure::{Failure, SUITE, Stage};
 use page::Page;
 
-pub use clean::clean;
+pub use clean::{clean, without_escapes};
 pub use fingerprint::Fingerprint;
 pub use reports::{NamedTest, TestStatus, read_report};
 pub use similar::{Features, Neighbours};

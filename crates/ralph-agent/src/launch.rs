@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use camino::{Utf8Path, Utf8PathBuf};
+use failure_excerpt::without_escapes;
 use redact_stream::{Redacted, Redactor};
 use regex::Regex;
 
@@ -16,9 +17,10 @@ use super::stream::{
 };
 use super::watchdog::Watchdog;
 use ralph_core::record::{
-    AgentEvent, AgentRun, ExitReason, FailureClass, IfThere, Parser, PromptVia, StreamCounts, Timestamp,
-    Tokens, summary, without_escapes,
+    AgentEvent, AgentRun, ExitReason, FailureClass, Parser, PromptVia, StreamCounts, Timestamp, Tokens,
+    summary,
 };
+use ralph_os::if_there::IfThere;
 use ralph_os::platform::{is_path, takes_single_lines_only};
 use ralph_os::process::{Child, ChildExit, Interrupt, Pulse, Tool};
 use ralph_os::sandbox::{AgentState, Sandbox, SeededState};

@@ -7,7 +7,8 @@ use anyhow::{Context, Result};
 use ralph_core::config::Config;
 use ralph_core::progress::historical::{self, Mode};
 use ralph_core::progress::{Entry, Selection, tokens};
-use ralph_core::record::{GitStateKind, IfThere, Iteration, ObjectId, SessionId, undid_flag};
+use ralph_core::record::{GitStateKind, Iteration, ObjectId, SessionId, undid_flag};
+use ralph_os::if_there::IfThere;
 use ralph_project::project_files::{MAX_DOCUMENT_BYTES, ProjectFiles};
 use ralph_store::{RecordReader, Store};
 

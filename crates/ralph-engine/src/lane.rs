@@ -9,10 +9,11 @@ use tasklist::{Pairing, TaskList};
 use crate::validate;
 use ralph_core::config::AgentCommand;
 use ralph_core::record::{
-    Baseline, CANNOT_RUN, Event, Evidence, IfThere, Iteration, LeftOut, ObjectId, RALPH, Refusal, TaskName,
+    Baseline, CANNOT_RUN, Event, Evidence, Iteration, LeftOut, ObjectId, RALPH, Refusal, TaskName,
     join_files, join_truncated, quoted_for_shell,
 };
 use ralph_git::worktree::{CommittedFile, PrivateIndex, WorkTree};
+use ralph_os::if_there::IfThere;
 use ralph_os::platform::repo_path;
 use ralph_os::process::create_private_dir;
 use ralph_project::feature::{FEATURE_FILE, Feature};

@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use camino::{Utf8Path, Utf8PathBuf};
 
 use ralph_core::progress::progress_txt;
-use ralph_core::record::IfThere;
+use ralph_os::if_there::IfThere;
 use ralph_project::project_files::{MAX_PROGRESS_BYTES, ProjectFiles};
 
 /// The progress.txt of a feature, with what was last written to it.

@@ -13,9 +13,10 @@ use ralph_core::config::Completion;
 use ralph_core::progress::cause;
 use ralph_core::progress::progress_txt::{self, CatchUp};
 use ralph_core::record::{
-    ArtifactStatus, EndedBy, Event, ExitReason, IfThere, Interrupter, Iteration, ObjectId, RALPH, RecordKind,
-    Refusal, Session, Status, StopReason, TaskCounts, join_files,
+    ArtifactStatus, EndedBy, Event, ExitReason, Interrupter, Iteration, ObjectId, RALPH, RecordKind, Refusal,
+    Session, Status, StopReason, TaskCounts, join_files,
 };
+use ralph_os::if_there::IfThere;
 use ralph_os::process;
 use ralph_project::project_files::MAX_TASK_LIST_BYTES;
 use ralph_project::tasks::{self, set_marks};

@@ -2,6 +2,7 @@
 //! and in `platform` what differs between systems.
 
 pub mod clock;
+pub mod if_there;
 pub mod platform;
 pub mod process;
 pub mod sandbox;

@@ -7,8 +7,9 @@ use anyhow::{Context, Result};
 use camino::Utf8Path;
 use serde::{Deserialize, Serialize};
 
-use ralph_core::record::{IfThere, ObjectId, SessionId, Timestamp};
+use ralph_core::record::{ObjectId, SessionId, Timestamp};
 use ralph_git::worktree::WorkTree;
+use ralph_os::if_there::IfThere;
 
 use super::files::pretty_json;
 use super::local::disk;

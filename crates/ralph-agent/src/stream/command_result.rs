@@ -2,11 +2,11 @@
 
 use std::sync::LazyLock;
 
-use failure_excerpt::{Output, examine};
+use failure_excerpt::{Output, examine, without_escapes};
 use redact_stream::Redacted;
 use regex::Regex;
 
-use ralph_core::record::{summary, without_escapes};
+use ralph_core::record::summary;
 
 /// The result of a tool, as the agent's stream has it.
 #[derive(Debug, Clone, Copy)]

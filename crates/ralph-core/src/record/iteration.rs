@@ -2,13 +2,14 @@
 
 use std::borrow::Cow;
 
+use failure_excerpt::without_escapes;
 use redact_stream::Redacted;
 use serde::{Deserialize, Serialize};
 
 use super::{
     AgentFacts, AgentSetup, Before, Claim, CleanCheck, Cost, Ended, Evidence, Exit, ExitReason, Facts,
     FailureClass, Flag, FlagCode, GitState, GoneTask, IgnoredState, ObjectId, Outcome, PhaseTime, PromptPart,
-    SessionId, TaskName, Timestamp, ToolKind, UndoneTask, UserFile, join_truncated, without_escapes,
+    SessionId, TaskName, Timestamp, ToolKind, UndoneTask, UserFile, join_truncated,
 };
 
 /// What the agent says of itself. Stored apart from what the engine measured.

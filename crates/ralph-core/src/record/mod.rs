@@ -9,7 +9,6 @@ mod clean;
 mod closing;
 mod cost;
 mod did_you_mean;
-mod escapes;
 mod event;
 mod evidence;
 mod facts;
@@ -17,7 +16,6 @@ mod fields;
 mod hex;
 mod hint;
 mod ids;
-mod if_there;
 mod ignored;
 mod iteration;
 mod iteration_name;
@@ -51,7 +49,6 @@ pub use clean::{CleanCheck, Control, FirstFailing, SetupRun};
 pub use closing::{Changes, Closing, DiffStat, NotDone, Unfinished};
 pub use cost::Cost;
 pub use did_you_mean::did_you_mean;
-pub use escapes::without_escapes;
 pub use event::{AgentEvent, Event, Phase};
 pub use evidence::{Acceptance, Evidence, FLAG_SEPARATOR, FLAGS_LINE, Flag, SecondRun};
 pub use facts::{
@@ -61,7 +58,6 @@ pub use fields::{Field, Subject, TRAILERS};
 pub use hex::hex;
 pub use hint::{Hint, hint_command, hint_command_of, last_words, work_of_command};
 pub use ids::{AttemptId, ObjectId, SessionId};
-pub use if_there::IfThere;
 pub use ignored::{DependencyState, IgnoredState, MAX_IGNORED_NAMES};
 pub use iteration::{
     AgentRun, Claims, Durations, Exits, Iteration, LeftOut, MAX_CAUSE_CHARS, PromptMemory, RedactionCount,
@@ -80,7 +76,7 @@ pub use outcome::{
     FlagCode, GitStateKind, GoneHow, Interrupter, Limit, Outcome, Status, StopReason, ToolKind,
     UserFileChange,
 };
-pub use own_command::{CANONICAL, OwnCommand, RALPH, RALPH_BY_PATH, RALPH_ELSEWHERE, with_command};
+pub use own_command::{CANONICAL, OwnCommand, RALPH, RALPH_BY_PATH, RALPH_ELSEWHERE};
 pub use quoted_for_shell::quoted_for_shell;
 pub use refusal::Refusal;
 pub use scope::Scope;

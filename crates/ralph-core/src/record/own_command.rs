@@ -51,28 +51,9 @@ impl fmt::Display for OwnCommand {
     }
 }
 
-/// Returns one of our texts with `command` for every [`CANONICAL`] but that of our committer's name, `specify ralph
-/// <...>`.
-pub fn with_command(text: &str, command: &str) -> String {
-    let mut parts = text.split(CANONICAL);
-    let first = parts.next().unwrap_or_default().to_owned();
-    parts.fold(first, |before, after| {
-        let name = if after.starts_with(" <") { CANONICAL } else { command };
-        format!("{before}{name}{after}")
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn every_command_of_a_text_gets_the_name_and_the_committer_keeps_his() {
-        let text = "specify ralph log\n  `specify ralph`, by `specify ralph <ralph@localhost>`";
-        let expected = "git ralph log\n  `git ralph`, by `specify ralph <ralph@localhost>`";
-        assert_eq!(with_command(text, "git ralph"), expected);
-        assert_eq!(with_command("", "git ralph"), "");
-    }
 
     #[test]
     fn without_a_start_it_is_the_canonical_name() {

@@ -8,8 +8,8 @@ use camino::{Utf8Path, Utf8PathBuf};
 use serde::{Deserialize, Serialize};
 
 use ralph_core::config::Settings;
-use ralph_core::record::IfThere;
 use ralph_git::worktree::WorkTree;
+use ralph_os::if_there::IfThere;
 use ralph_os::platform::{changed_at, repo_path};
 use ralph_os::process::{create_private_dir, remove_path};
 

@@ -12,8 +12,9 @@ use anyhow::{Context, Result, bail};
 use camino::{Utf8Path, Utf8PathBuf};
 use serde_json::Value;
 
-use ralph_core::record::{Event, ExitReason, IfThere, ObjectId, join_files};
+use ralph_core::record::{Event, ExitReason, ObjectId, join_files};
 use ralph_git::worktree::{RawPath, StagedEntries, WorkTree};
+use ralph_os::if_there::IfThere;
 use ralph_os::process::{Activity, Child, Limits};
 
 use super::message::{CommitSubject, ITERATION_TRAILER, MAX_NAMED, display_paths};

@@ -7,7 +7,8 @@ use std::{fs, thread};
 use anyhow::{Context, Result, bail};
 use camino::{Utf8Path, Utf8PathBuf};
 
-use ralph_core::record::{IfThere, ObjectId};
+use ralph_core::record::ObjectId;
+use ralph_os::if_there::IfThere;
 use ralph_os::process::Tool;
 
 use super::raw_path::{RawPath, joined, split};

@@ -11,7 +11,8 @@ use anyhow::{Context, Result, bail};
 use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::repository::HashKind;
-use ralph_core::record::{IfThere, ObjectId, full_branch_name};
+use ralph_core::record::{ObjectId, full_branch_name};
+use ralph_os::if_there::IfThere;
 use ralph_os::platform;
 use ralph_os::process::{LONG, NO_LAZY_FETCH, Tool, create_private_dir, open_folders, remove_path};
 

@@ -6,7 +6,7 @@ use std::time::SystemTime;
 use anyhow::{Context, Result};
 use camino::Utf8Path;
 
-use ralph_core::record::IfThere;
+use ralph_os::if_there::IfThere;
 
 /// The mode of a submodule or nested repository, as an entry of an index has it.
 const GITLINK: [u8; 4] = [0, 0, 0xe0, 0];

@@ -6,7 +6,8 @@ use std::{fs, io};
 use anyhow::{Context, Result};
 use camino::Utf8Path;
 
-use ralph_core::record::{IfThere, Refusal};
+use crate::if_there::IfThere;
+use ralph_core::record::Refusal;
 
 use crate::platform::{private_dirs, remove_dir_all, set_mode};
 

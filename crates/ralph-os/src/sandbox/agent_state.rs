@@ -11,9 +11,9 @@ use camino::{Utf8Path, Utf8PathBuf};
 use super::Sandbox;
 use super::home::{self, read_plain};
 use super::login;
+use crate::if_there::IfThere;
 use crate::platform::with_mode;
 use crate::process::create_private_dir;
-use ralph_core::record::IfThere;
 
 /// Maximum size of a settings file that is looked at.
 const MAX_SETTINGS_BYTES: u64 = 1 << 20;

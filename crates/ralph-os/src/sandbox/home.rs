@@ -7,9 +7,9 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use super::AgentState;
 use super::places::present;
+use crate::if_there::IfThere;
 use crate::platform::{canonicalize, mode, open_below, set_mode, symlink, with_mode};
 use crate::process::remove_path;
-use ralph_core::record::IfThere;
 
 /// Folders that programs fill by themselves: empty at first, so that they can.
 const EMPTY: &[&str] = &[".cache", ".npm", ".local/state"];

@@ -20,9 +20,10 @@ use anyhow::{Context, Result};
 use camino::{Utf8Path, Utf8PathBuf};
 use sha2::{Digest, Sha256};
 
+use crate::if_there::IfThere;
 use crate::platform::{canonicalize, program_names};
 use crate::process::{Tool, create_private_dir, outside, remove_path};
-use ralph_core::record::{IfThere, Refusal, SandboxFacts, hex};
+use ralph_core::record::{Refusal, SandboxFacts, hex};
 
 pub use agent_state::{AgentState, SeededState};
 pub use places::hidden;

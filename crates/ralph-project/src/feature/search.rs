@@ -8,7 +8,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use regex::Regex;
 use serde_json::Value;
 
-use ralph_core::record::IfThere;
+use ralph_os::if_there::IfThere;
 
 use super::files::Feature;
 use crate::project_files::{MAX_SETTINGS_BYTES, ProjectFiles, Refused, explain, refused};

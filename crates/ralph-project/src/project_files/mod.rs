@@ -23,7 +23,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 pub use allowed::allowed_folders;
 pub use refused::{Refused, explain, refused};
 
-use ralph_core::record::IfThere;
+use ralph_os::if_there::IfThere;
 use ralph_os::platform::{Identity, canonicalize, identity};
 
 use resolve::Resolved;

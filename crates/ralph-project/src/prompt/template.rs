@@ -5,7 +5,8 @@ use camino::Utf8Path;
 use ralph_templates::{PLAN_PROMPT, PROMPT, SPEC_PROMPT};
 
 use crate::project_files::{MAX_SETTINGS_BYTES, ProjectFiles, Refused, refused};
-use ralph_core::record::{IfThere, Refusal};
+use ralph_core::record::Refusal;
+use ralph_os::if_there::IfThere;
 
 /// Where a project keeps its own template, from its root.
 pub const PROJECT_TEMPLATE: &str = ".specify/templates/ralph-prompt.md";

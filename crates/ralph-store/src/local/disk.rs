@@ -10,8 +10,9 @@ use anyhow::{Context, Result};
 use camino::{Utf8Path, Utf8PathBuf};
 use serde::de::DeserializeOwned;
 
-use ralph_core::record::{IfThere, quoted_for_shell};
+use ralph_core::record::quoted_for_shell;
 use ralph_git::repository::Sharing;
+use ralph_os::if_there::IfThere;
 use ralph_os::platform::{self, mode, set_mode, without_wait};
 
 /// Number of files from which one sync of the file system is cheaper than an fsync of each.

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use ralph_core::record::IfThere;
 use ralph_git::worktree::WorkTree;
+use ralph_os::if_there::IfThere;
 
 /// Time between two looks at a lock that is young.
 const RETRY_INTERVAL: Duration = Duration::from_millis(50);

@@ -8,9 +8,10 @@ use anyhow::{Context, Result};
 use camino::{Utf8Path, Utf8PathBuf};
 use serde::{Deserialize, Serialize};
 
-use ralph_core::record::{IfThere, RALPH, Refusal, SessionId, Timestamp};
+use ralph_core::record::{RALPH, Refusal, SessionId, Timestamp};
 use ralph_git::repository::Repository;
 use ralph_git::worktree::WorkTree;
+use ralph_os::if_there::IfThere;
 use ralph_os::platform::{identity, identity_of, is_writable};
 use ralph_os::process::create_private_dir;
 

@@ -6,7 +6,8 @@ use std::ops::Range;
 
 use anyhow::{Context, Result};
 
-use ralph_core::record::{IfThere, ObjectId};
+use ralph_core::record::ObjectId;
+use ralph_os::if_there::IfThere;
 
 use crate::local::disk;
 use crate::{Slot, Store};

@@ -3,8 +3,10 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
+use failure_excerpt::without_escapes;
+
 use ralph_core::progress::first_sentence;
-use ralph_core::record::{AgentEvent, Event, Iteration, Outcome, RALPH, Status, without_escapes};
+use ralph_core::record::{AgentEvent, Event, Iteration, Outcome, RALPH, Status};
 
 use super::{closing, header};
 use crate::ending::{failure, interruption};

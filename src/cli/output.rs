@@ -12,7 +12,8 @@ use serde::Serialize;
 use ralph_core::record::Refusal;
 use ralph_ui::json::write_pretty;
 use ralph_ui::live::terminal_columns;
-use ralph_ui::style::{folded, inert};
+use ralph_ui::sgr::folded;
+use ralph_ui::style::inert;
 
 use super::exit_code::ExitCode;
 

@@ -6,7 +6,8 @@ use anyhow::Result;
 
 use ralph_os::process::{ShutdownSignal, Tool, outside};
 use ralph_ui::live::terminal_columns;
-use ralph_ui::style::{Screen, folded};
+use ralph_ui::sgr::folded;
+use ralph_ui::style::Screen;
 
 use super::output::write_lines;
 use super::{Context, ExitCode, print};

@@ -12,8 +12,9 @@ use super::evidence::{FLAG, decisive, false_claim, validation};
 use super::left_behind;
 use super::local_time::{clock_or_date, local_with_offset};
 use super::markdown::render;
+use super::sgr::folded;
 use super::style::{
-    Look, Screen, brief_duration, columns, counted, cut, folded, grouped, joined, listed, one_line, padded,
+    Look, Screen, brief_duration, columns, counted, cut, grouped, joined, listed, one_line, padded,
     sign_by_now, task_title,
 };
 

@@ -296,57 +296,6 @@ pub fn inert(text: &str) -> String {
     safe
 }
 
-/// Breaks the lines of a text between words where they are wider than the screen, also where they have colours. What goes on
-/// below is indented as the last column of its line; what is quoted as code stays whole.
-pub fn folded(text: &str, width: usize) -> String {
-    let lines = text.split_inclusive('\n').map(|line| {
-        let (line, end) = line.strip_suffix('\n').map_or((line, ""), |line| (line, "\n"));
-        let line = if columns(line) > width { fold(line, width) } else { line.to_owned() };
-        line + end
-    });
-    lines.collect()
-}
-
-fn fold(line: &str, width: usize) -> String {
-    let indent = column_of(line, width);
-    let mut folded = String::with_capacity(line.len() + indent + 1);
-    // Of the present line: columns, and where its last blank is, in bytes and in columns.
-    let (mut used, mut blank) = (0, None);
-    let (mut is_code, mut is_escape) = (false, false);
-    for c in line.chars() {
-        is_escape |= c == '\x1b';
-        if !is_escape {
-            is_code ^= c == '`';
-            used += char_columns(c);
-            if c == ' ' && !is_code && used > indent + 1 {
-                blank = Some((folded.len(), used));
-            }
-        }
-        is_escape &= c != 'm';
-        folded.push(c);
-        if let Some((at, column)) = blank.filter(|_| used > width) {
-            let rest = folded.split_off(at);
-            folded.truncate(folded.trim_end_matches(' ').len());
-            folded.push('\n');
-            folded.push_str(&" ".repeat(indent));
-            folded.push_str(rest.trim_start_matches(' '));
-            (used, blank) = (indent + used - column, None);
-        }
-    }
-    folded
-}
-
-/// Returns where the words of a line begin: behind the names and numbers in front of them, which two blanks part from them.
-fn column_of(line: &str, width: usize) -> usize {
-    let text = super::sgr::without_colors(line);
-    let lead = ["error: ", "hint: ", "warning: "].into_iter().find(|lead| text.starts_with(lead));
-    let start = text.len() - text.trim_start_matches(' ').len();
-    let start = if text[start..].starts_with("- ") { start + 2 } else { start };
-    let last = text.match_indices("  ").map(|(at, _)| at + text[at..].len() - text[at..].trim_start().len());
-    let column = last.map(|at| columns(&text[..at])).filter(|column| *column <= width / 2).last();
-    lead.map_or(column.unwrap_or_default().max(start), str::len)
-}
-
 /// The picture of a control character below the printable ones, tabs and line ends among them.
 pub fn picture(c: char) -> Option<char> {
     match c {
@@ -504,25 +453,6 @@ pub fn times(count: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn lines_are_folded_between_words_below_their_last_column() {
-        for (line, width, expected) in [
-            ("short", 10, "short"),
-            (
-                "error: cannot find the feature 001\nhint: run `specify ralph tasks` or name it",
-                24,
-                "error: cannot find the\n       feature 001\nhint: run\n      `specify ralph tasks`\n      or name it",
-            ),
-            ("cost       of all that was tried", 26, "cost       of all that was\n           tried"),
-            ("  - one two three", 12, "  - one two\n    three"),
-            ("\x1b[1mone two\x1b[0m three", 10, "\x1b[1mone two\x1b[0m\nthree"),
-            ("https://example.org/a/long/path is here", 12, "https://example.org/a/long/path\nis here"),
-            ("größe größe", 7, "größe\ngröße"),
-        ] {
-            assert_eq!(folded(line, width), expected, "{line}");
-        }
-    }
 
     fn wide(width: usize) -> Screen {
         Screen { paint: Paint::Plain, width }

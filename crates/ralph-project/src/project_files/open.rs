@@ -13,7 +13,7 @@ use rustix::fs::{AtFlags, Dir, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::Access;
-use super::refused::Refused;
+use super::refused::{Refused, refused};
 use super::resolve::Resolved;
 
 impl Access {
@@ -99,13 +99,9 @@ pub(super) fn names_in(resolved: &Resolved) -> io::Result<Vec<OsString>> {
 
 /// Returns true if opening failed at something that was not there when the path was resolved.
 pub(super) fn is_race(error: &io::Error) -> bool {
+    let is_said = matches!(refused(error), Some(Refused::Changing));
     let raced = [Errno::LOOP, Errno::NOTDIR, Errno::AGAIN, Errno::NXIO, Errno::XDEV];
-    error.raw_os_error().is_some_and(|code| raced.iter().any(|errno| errno.raw_os_error() == code))
-}
-
-/// Returns the error where a path changed between two looks at it.
-pub(super) fn race() -> io::Error {
-    Errno::LOOP.into()
+    is_said || error.raw_os_error().is_some_and(|code| raced.iter().any(|errno| errno.raw_os_error() == code))
 }
 
 fn open_folder(resolved: &Resolved, flags: OFlags) -> io::Result<OwnedFd> {

@@ -63,11 +63,6 @@ pub(super) fn is_race(error: &io::Error) -> bool {
     matches!(refused(error), Some(Refused::Changing))
 }
 
-/// Returns the error where a path changed between two looks at it.
-pub(super) fn race() -> io::Error {
-    Refused::Changing.into()
-}
-
 fn regular(file: File) -> io::Result<File> {
     check_kind(file.metadata()?.file_type())?;
     Ok(file)
@@ -75,7 +70,7 @@ fn regular(file: File) -> io::Result<File> {
 
 fn check_kind(kind: FileType) -> io::Result<()> {
     if kind.is_symlink() {
-        Err(race())
+        Err(Refused::Changing.into())
     } else if kind.is_dir() {
         Err(Refused::Directory.into())
     } else if kind.is_file() {

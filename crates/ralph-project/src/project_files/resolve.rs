@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use camino::Utf8Path;
 
+use super::ProjectFiles;
 use super::refused::Refused;
-use super::{ProjectFiles, open};
 use ralph_os::platform::{self, bytes_of};
 
 /// As many as Linux follows.
@@ -103,7 +103,7 @@ impl Walk<'_> {
                 }
                 // It may be a link no more.
                 let target = fs::read_link(&next).map_err(|error| {
-                    if error.kind() == ErrorKind::InvalidInput { open::race() } else { error }
+                    if error.kind() == ErrorKind::InvalidInput { Refused::Changing.into() } else { error }
                 })?;
                 self.go_to(target.as_os_str());
                 last = None;

@@ -115,7 +115,7 @@ fn moments(context: &Context, args: &BisectArgs, choice: &SessionChoice) -> Resu
 
 /// How a command went at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Verdict {
+enum TrialOutcome {
     Passes,
     Fails,
     Untestable,
@@ -123,20 +123,20 @@ enum Verdict {
 
 /// Halves the distance between a moment that passes and a later one that fails, until they are neighbours. Returns the place of
 /// the first that fails; several, if all of them but the last could not be tested; `None` if the last passes.
-fn halve(count: usize, mut trial: impl FnMut(usize) -> Result<Verdict>) -> Result<Option<Vec<usize>>> {
+fn halve(count: usize, mut trial: impl FnMut(usize) -> Result<TrialOutcome>) -> Result<Option<Vec<usize>>> {
     let last = count - 1;
     match trial(last)? {
-        Verdict::Passes => return Ok(None),
-        Verdict::Untestable => bail!("the command cannot test the last iteration (exit code 125)"),
-        Verdict::Fails => {}
+        TrialOutcome::Passes => return Ok(None),
+        TrialOutcome::Untestable => bail!("the command cannot test the last iteration (exit code 125)"),
+        TrialOutcome::Fails => {}
     }
     if last == 0 {
         return Ok(Some(vec![0]));
     }
     match trial(0)? {
-        Verdict::Fails => return Ok(Some(vec![0])),
-        Verdict::Untestable => bail!("the command cannot test the start of the session (exit code 125)"),
-        Verdict::Passes => {}
+        TrialOutcome::Fails => return Ok(Some(vec![0])),
+        TrialOutcome::Untestable => bail!("the command cannot test the start of the session (exit code 125)"),
+        TrialOutcome::Passes => {}
     }
     let (mut passes, mut fails) = (0, last);
     let mut untestable = Vec::new();
@@ -145,9 +145,9 @@ fn halve(count: usize, mut trial: impl FnMut(usize) -> Result<Verdict>) -> Resul
         let open = (passes + 1..fails).filter(|place| !untestable.contains(place));
         let Some(next) = open.min_by_key(|place| place.abs_diff(middle)) else { break };
         match trial(next)? {
-            Verdict::Passes => passes = next,
-            Verdict::Fails => fails = next,
-            Verdict::Untestable => untestable.push(next),
+            TrialOutcome::Passes => passes = next,
+            TrialOutcome::Fails => fails = next,
+            TrialOutcome::Untestable => untestable.push(next),
         }
     }
     Ok(Some((passes + 1..=fails).collect()))
@@ -218,14 +218,14 @@ impl<'a> Trial<'a> {
     }
 
     /// Runs the command after an iteration, and notes how that went in `runs`.
-    fn run(&self, (iteration, snapshot): &(u32, ObjectId), runs: &mut Vec<Value>) -> Result<Verdict> {
+    fn run(&self, (iteration, snapshot): &(u32, ObjectId), runs: &mut Vec<Value>) -> Result<TrialOutcome> {
         self.checkout.go_to(snapshot)?;
         let began = std::time::Instant::now();
         let exit = self.command()?;
         let (verdict, word) = match exit {
-            0 => (Verdict::Passes, "passes".to_owned()),
-            UNTESTABLE => (Verdict::Untestable, "cannot be tested".to_owned()),
-            1..UNTESTABLE => (Verdict::Fails, format!("fails, exit {exit}")),
+            0 => (TrialOutcome::Passes, "passes".to_owned()),
+            UNTESTABLE => (TrialOutcome::Untestable, "cannot be tested".to_owned()),
+            1..UNTESTABLE => (TrialOutcome::Fails, format!("fails, exit {exit}")),
             _ => bail!("the command could not be run after iteration {iteration}: exit {exit}"),
         };
         note(format_args!(
@@ -287,9 +287,9 @@ mod tests {
         let found = halve(story.len(), |place| {
             tried += 1;
             Ok(match story.as_bytes()[place] {
-                b'+' => Verdict::Passes,
-                b'-' => Verdict::Fails,
-                _ => Verdict::Untestable,
+                b'+' => TrialOutcome::Passes,
+                b'-' => TrialOutcome::Fails,
+                _ => TrialOutcome::Untestable,
             })
         });
         (found, tried)

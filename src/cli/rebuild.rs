@@ -159,7 +159,7 @@ fn read(files: &ProjectFiles, path: &Utf8Path) -> Result<Option<Vec<u8>>> {
 }
 
 impl Journal<'_> {
-    fn report(&self) -> Report<'_> {
+    fn report(&self) -> RebuildReport<'_> {
         let patterned =
             self.plain.as_ref().and_then(|found| progress_txt::with_patterns_of(found, &self.rebuilt));
         let expected = patterned.as_ref().unwrap_or(&self.rebuilt);
@@ -171,21 +171,21 @@ impl Journal<'_> {
             Some(_) => FileState::Differs,
         };
         let found = self.plain.as_ref().filter(|_| state == FileState::Differs);
-        Report {
+        RebuildReport {
             session: self.log.id(),
             path: &self.path,
             state,
             bytes: self.rebuilt.len(),
             added: self.plain.as_ref().map_or(0, |found| found.len().saturating_sub(self.rebuilt.len())),
             difference: found.and_then(|found| progress_txt::first_difference(expected, found)),
-            action: Action::Checked,
+            action: RebuildAction::Checked,
             kept: None,
         }
     }
 
     /// Says of a file that no loop in this work tree wrote, and that differs, where its session comes from: `sync` brings records
     /// alone. Returns false of any other.
-    fn note_foreign(&self, report: &Report<'_>) -> Result<bool> {
+    fn note_foreign(&self, report: &RebuildReport<'_>) -> Result<bool> {
         if report.state.is_right() || self.is_written_here()? {
             return Ok(false);
         }
@@ -201,7 +201,7 @@ impl Journal<'_> {
         Ok(last_written(self.work_tree, self.log.feature())?.is_some())
     }
 
-    fn check(&self) -> Result<Report<'_>> {
+    fn check(&self) -> Result<RebuildReport<'_>> {
         if let Some(found) = self.plain.as_ref().filter(|_| self.is_written_here().unwrap_or(true)) {
             self.mention_others(found)?;
         }
@@ -225,9 +225,9 @@ impl Journal<'_> {
         Ok(())
     }
 
-    fn write(&self) -> Result<Report<'_>> {
+    fn write(&self) -> Result<RebuildReport<'_>> {
         let mut report = self.report();
-        report.action = Action::Left;
+        report.action = RebuildAction::Left;
         if report.state.is_right() {
             return Ok(report);
         }
@@ -245,14 +245,14 @@ impl Journal<'_> {
         // In place, so that open editors see it.
         let written = self.files.overwrite(&self.path, kept.as_ref().unwrap_or(&self.rebuilt));
         written.map_err(|error| explain("write", &self.path, error))?;
-        report.action = Action::Written;
+        report.action = RebuildAction::Written;
         Ok(report)
     }
 }
 
 /// What was found, and what was done about it.
 #[derive(Debug, Serialize)]
-struct Report<'a> {
+struct RebuildReport<'a> {
     session: &'a SessionId,
     path: &'a Utf8Path,
     /// Of the file, before anything was done.
@@ -262,7 +262,7 @@ struct Report<'a> {
     /// How much longer the file was.
     added: usize,
     difference: Option<Difference>,
-    action: Action,
+    action: RebuildAction,
     /// Where the file is now that was overwritten.
     kept: Option<Utf8PathBuf>,
 }
@@ -281,7 +281,7 @@ enum FileState {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-enum Action {
+enum RebuildAction {
     Checked,
     /// The file said what the record says.
     Left,
@@ -295,39 +295,39 @@ impl FileState {
     }
 }
 
-impl Report<'_> {
+impl RebuildReport<'_> {
     fn write(&self, out: &mut impl Write) -> io::Result<()> {
         let Self { session, bytes, added, .. } = self;
         let path = one_line(self.path.as_str());
         match (self.action, self.state) {
-            (Action::Written, _) => match &self.kept {
+            (RebuildAction::Written, _) => match &self.kept {
                 Some(kept) => writeln!(out, "wrote {path}; what it held before is kept in {kept}")?,
                 None => writeln!(out, "wrote {path}")?,
             },
-            (Action::Left, FileState::Added) => {
+            (RebuildAction::Left, FileState::Added) => {
                 writeln!(out, "{path} matches the record; the text added since stays")?;
             }
-            (Action::Left, FileState::Patterns) => {
+            (RebuildAction::Left, FileState::Patterns) => {
                 writeln!(out, "{path} matches the record; the patterns written since stay")?;
             }
-            (Action::Left, _) => writeln!(out, "{path} matches the record")?,
-            (Action::Checked, FileState::Missing) => {
+            (RebuildAction::Left, _) => writeln!(out, "{path} matches the record")?,
+            (RebuildAction::Checked, FileState::Missing) => {
                 writeln!(out, "{path} is missing; session {session} has {bytes} bytes of it")?;
             }
-            (Action::Checked, FileState::Equal) => {
+            (RebuildAction::Checked, FileState::Equal) => {
                 writeln!(out, "{path} matches the record of session {session}, {bytes} bytes")?;
             }
-            (Action::Checked, FileState::Added) => {
+            (RebuildAction::Checked, FileState::Added) => {
                 writeln!(
                     out,
                     "{path} matches the record of session {session}; {added} bytes were added since"
                 )?;
             }
-            (Action::Checked, FileState::Patterns) => writeln!(
+            (RebuildAction::Checked, FileState::Patterns) => writeln!(
                 out,
                 "{path} matches the record of session {session}, but for its patterns, which were changed since"
             )?,
-            (Action::Checked, FileState::Differs) => {
+            (RebuildAction::Checked, FileState::Differs) => {
                 writeln!(out, "{path} differs from the record of session {session}")?;
                 if let Some(Difference { line, expected, found }) = &self.difference {
                     writeln!(out, "line {line}:")?;
@@ -352,14 +352,14 @@ mod tests {
     #[test]
     fn a_difference_is_reported_in_words_and_in_json() {
         let session: SessionId = "20261121-204512-3f9a0c1d".parse().unwrap();
-        let report = Report {
+        let report = RebuildReport {
             session: &session,
             path: Utf8Path::new("/p/progress.txt"),
             state: FileState::Differs,
             bytes: 7,
             added: 0,
             difference: Some(Difference { line: 2, expected: Some("one".to_owned()), found: None }),
-            action: Action::Checked,
+            action: RebuildAction::Checked,
             kept: None,
         };
         let mut out = Vec::new();

@@ -15,7 +15,7 @@ use ralph_store::{
 };
 use ralph_ui::json::write_pretty;
 use ralph_ui::report::{
-    Changes, Diff, Limits, Medium, Report, ReportIteration, Running, Text, page, write_markdown,
+    Diff, Limits, LiveSession, Medium, Report, ReportIteration, SessionChanges, Text, page, write_markdown,
 };
 
 use super::report_output::{Destination, ReportArgs};
@@ -111,7 +111,7 @@ pub fn read(
     let tasks = reading.task_list(log);
     let summary = summary::of_feature(context, log.feature(), Some(log.id()))?;
     let not_done = log.view().not_done(&tasks);
-    let running = Running { begin, waiting, elsewhere };
+    let running = LiveSession { begin, waiting, elsewhere };
     Ok(Report {
         is_whole: log.is_whole(),
         open_before: first.tasks().open + first.closed().len(),
@@ -292,7 +292,7 @@ impl Reading<'_> {
         log: &SessionLog,
         context: &Context,
         max_patch: usize,
-    ) -> Result<Option<(Changes, Option<usize>)>> {
+    ) -> Result<Option<(SessionChanges, Option<usize>)>> {
         let (first, last) = ends(store, log)?;
         let first = first.filter(|_| log.is_whole());
         let pair = first.clone().zip(last.clone());
@@ -304,7 +304,7 @@ impl Reading<'_> {
         // What cannot be counted is left out.
         let uncommitted =
             if max_patch > 0 { uncommitted(context, log, last, &self.own, &files).ok() } else { None };
-        Ok(Some((Changes::new(redacted(&files, &self.redactor), patch, iterations), uncommitted)))
+        Ok(Some((SessionChanges::new(redacted(&files, &self.redactor), patch, iterations), uncommitted)))
     }
 
     /// As it stood at the end.

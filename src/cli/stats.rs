@@ -18,7 +18,7 @@ use super::pager::write_folded;
 use super::{Context, ExitCode, emit, note, sessions, summary};
 
 #[derive(Serialize)]
-struct Report {
+struct StatsReport {
     #[serde(flatten)]
     stats: Stats,
     #[serde(flatten)]
@@ -50,7 +50,7 @@ pub fn run(args: &ReadArgs, context: &Context) -> Result<ExitCode> {
     let summary = summary::of_newest(context, latest.map(|log| (log.feature(), log.id())))?;
     // Whole records are read for them.
     let groups = if args.json.json { groups(store, &logs)? } else { Groups::default() };
-    let report = Report { stats, groups, later_attempts, session, state, captured, summary };
+    let report = StatsReport { stats, groups, later_attempts, session, state, captured, summary };
     emit(args.json, &report, |out| {
         let mut text = Vec::new();
         write(&mut text, &report.stats)?;

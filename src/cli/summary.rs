@@ -13,7 +13,7 @@ use ralph_engine::redactor;
 use ralph_project::feature::FEATURE_FILE;
 use ralph_project::tasks;
 use ralph_store::{Hints, Listing, SessionLog, Store};
-use ralph_ui::status::OpenQuestion;
+use ralph_ui::status::QuestionElsewhere;
 
 use super::Context;
 use super::trust::load_to_read;
@@ -135,7 +135,7 @@ pub fn of_newest(context: &Context, newest: Option<(&str, &SessionId)>) -> Resul
 }
 
 /// Returns the questions that wait in other features than `feature`.
-pub fn questions_elsewhere(context: &Context, feature: &str) -> Result<Vec<OpenQuestion>> {
+pub fn questions_elsewhere(context: &Context, feature: &str) -> Result<Vec<QuestionElsewhere>> {
     let store = context.store()?;
     let listing = store.listing(|_| true, &mut Vec::new())?;
     let others: BTreeSet<&str> =
@@ -160,7 +160,7 @@ pub fn questions_elsewhere(context: &Context, feature: &str) -> Result<Vec<OpenQ
         questions.extend(asking.filter_map(|need| {
             let task = need.task.clone()?;
             let since = summary.tried_since.get(&task).map(|(since, _)| *since);
-            Some(OpenQuestion { feature: path.to_owned(), task, since })
+            Some(QuestionElsewhere { feature: path.to_owned(), task, since })
         }));
     }
     Ok(questions)

@@ -38,11 +38,11 @@ struct Column {
     is_right: bool,
     /// It is as wide as its widest cell, and this at least; left out where that is 0.
     least: usize,
-    cell: fn(&Listed<'_>, &LogEntry) -> Cell,
+    cell: fn(&Listed<'_>, &LogEntry) -> Painted,
 }
 
 /// A text that is safe on a terminal.
-type Cell = (Look, String);
+type Painted = (Look, String);
 
 /// The columns, from left to right. What `--json` has is in [`Values`].
 static COLUMNS: [Column; 7] = [
@@ -63,11 +63,11 @@ static COLUMNS: [Column; 7] = [
     right("end", 5, |_, row| (Look::Dim, day_and_clock(row.ended_at())[1].clone())),
 ];
 
-const fn left(header: &'static str, least: usize, cell: fn(&Listed<'_>, &LogEntry) -> Cell) -> Column {
+const fn left(header: &'static str, least: usize, cell: fn(&Listed<'_>, &LogEntry) -> Painted) -> Column {
     Column { header, is_right: false, least, cell }
 }
 
-const fn right(header: &'static str, least: usize, cell: fn(&Listed<'_>, &LogEntry) -> Cell) -> Column {
+const fn right(header: &'static str, least: usize, cell: fn(&Listed<'_>, &LogEntry) -> Painted) -> Column {
     Column { header, is_right: true, least, cell }
 }
 
@@ -123,7 +123,7 @@ pub type MatchingLine = (String, String);
 
 /// A row of the list.
 struct ListRow {
-    cells: [Cell; COLUMNS.len()],
+    cells: [Painted; COLUMNS.len()],
     flag: String,
     /// On which it ended.
     day: String,

@@ -30,13 +30,13 @@ pub struct FeatureStatus {
     pub session: Option<SessionStatus>,
     /// Questions that wait in other features.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub elsewhere: Vec<OpenQuestion>,
+    pub elsewhere: Vec<QuestionElsewhere>,
     pub summary: Summary,
 }
 
 /// A question of another feature.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct OpenQuestion {
+pub struct QuestionElsewhere {
     pub feature: String,
     pub task: TaskName,
     /// When it was asked first; null if that is not known.
@@ -175,7 +175,7 @@ pub fn lines(status: &FeatureStatus, now: Timestamp, screen: Screen) -> Vec<Stri
 
 /// `elsewhere  ? 003-search: T005 asks since 25 Nov`
 fn elsewhere(status: &FeatureStatus, screen: Screen) -> Vec<String> {
-    let questions = status.elsewhere.iter().flat_map(|OpenQuestion { feature, task, since }| {
+    let questions = status.elsewhere.iter().flat_map(|QuestionElsewhere { feature, task, since }| {
         let since = since.map_or(String::new(), |at| format!(" since {}", short_day(at)));
         let words = format!("? {}: {task} asks{since}", feature_name(feature));
         screen.painted(Look::Warn, "  elsewhere  ", &one_line(&words))
@@ -472,7 +472,7 @@ mod tests {
                 group("Phase 6: Polish", 5, 1),
             ],
             stories: Vec::new(),
-            elsewhere: vec![OpenQuestion {
+            elsewhere: vec![QuestionElsewhere {
                 feature: "specs/003-search".to_owned(),
                 task: "T005".to_owned(),
                 since: Some(at(0)),

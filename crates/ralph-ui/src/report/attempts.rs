@@ -58,7 +58,7 @@ pub(super) fn fate_of(report: &Report, iteration: &ReportIteration) -> Option<Fa
 pub(super) struct Attempt<'a> {
     iteration: &'a ReportIteration,
     kind: Fate,
-    pub parts: Vec<Part<'a>>,
+    pub parts: Vec<AttemptDetails<'a>>,
 }
 
 /// Returns what the page shows of a session, with at most so many bytes of each text.
@@ -236,7 +236,7 @@ fn lists(iteration: &ReportIteration) -> Vec<(&'static str, Vec<String>)> {
 
 /// A fold below an attempt.
 #[derive(Serialize)]
-pub(super) struct Part<'a> {
+pub(super) struct AttemptDetails<'a> {
     class: &'static str,
     title: &'static str,
     note: String,
@@ -259,7 +259,7 @@ pub(super) struct Part<'a> {
     pub is_cut: bool,
 }
 
-impl Part<'_> {
+impl AttemptDetails<'_> {
     /// Writes it in at most so many bytes beside [`PART_FRAME`].
     pub fn lay_out(&mut self, most: usize) {
         // In a patch, colours are what was changed.
@@ -282,7 +282,7 @@ impl Part<'_> {
     }
 }
 
-fn parts(iteration: &ReportIteration, kind: Fate) -> Vec<Part<'_>> {
+fn parts(iteration: &ReportIteration, kind: Fate) -> Vec<AttemptDetails<'_>> {
     let record = &iteration.record;
     let mut parts = Vec::new();
     if let Some(text) = &iteration.answer {
@@ -322,7 +322,7 @@ fn parts(iteration: &ReportIteration, kind: Fate) -> Vec<Part<'_>> {
     if let Some(text) = &iteration.prompt {
         parts.push(("prompt", "Prompt", String::new(), "--prompt", shown(text)));
     }
-    let parts = parts.into_iter().map(|(class, title, note, flag, (text, was_cut))| Part {
+    let parts = parts.into_iter().map(|(class, title, note, flag, (text, was_cut))| AttemptDetails {
         class,
         title,
         note,

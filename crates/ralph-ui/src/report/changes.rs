@@ -10,15 +10,15 @@ use super::{ReportIteration, Text};
 
 /// From before the first iteration to after the last, without what the loop itself writes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Changes {
-    pub files: Vec<ChangedFile>,
+pub struct SessionChanges {
+    pub files: Vec<ReportedFile>,
     /// All of it as one patch, as far as a page has room; a report as data has those of the iterations.
     #[serde(skip)]
     pub patch: Option<Text>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct ChangedFile {
+pub struct ReportedFile {
     #[serde(flatten)]
     pub change: FileChange,
     /// The tasks whose iterations touched it.
@@ -27,7 +27,7 @@ pub struct ChangedFile {
     pub is_unfinished: bool,
 }
 
-impl Changes {
+impl SessionChanges {
     pub fn new(changes: Vec<FileChange>, patch: Option<Text>, iterations: &[ReportIteration]) -> Self {
         let closed: HashSet<&TaskName> =
             iterations.iter().flat_map(|iteration| &iteration.record.closed).collect();
@@ -44,7 +44,7 @@ impl Changes {
             let tasks = tasks_of.get(change.path.as_str()).into_iter().flatten();
             let tasks: Vec<TaskName> = tasks.map(|task| (*task).clone()).collect();
             let is_unfinished = !tasks.is_empty() && !tasks.iter().any(|task| closed.contains(task));
-            ChangedFile { change, tasks, is_unfinished }
+            ReportedFile { change, tasks, is_unfinished }
         });
         Self { files: files.collect(), patch }
     }
@@ -67,7 +67,7 @@ mod tests {
         }
         let change =
             |path: &str| FileChange { path: path.to_owned(), added: Some(2), ..FileChange::default() };
-        let changes = Changes::new(["a", "b", "c", "d"].map(change).to_vec(), None, &iterations);
+        let changes = SessionChanges::new(["a", "b", "c", "d"].map(change).to_vec(), None, &iterations);
         let shown: Vec<_> =
             changes.files.iter().map(|file| (file.tasks.join(","), file.is_unfinished)).collect();
         let expected = [("T1,T2", false), ("T1", false), ("T2", true), ("", false)];

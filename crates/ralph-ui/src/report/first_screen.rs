@@ -270,7 +270,7 @@ pub(super) fn answered(report: &Report) -> Vec<String> {
 fn take_back(
     report: &Report,
     attempts: &[&ReportIteration],
-    files: &[&super::ChangedFile],
+    files: &[&super::ReportedFile],
 ) -> Option<String> {
     let before = attempts.first().filter(|_| resume(report).is_some())?.record.iteration - 1;
     let paths = files.iter().map(|file| &file.change.path);

@@ -40,7 +40,7 @@ use crate::ending;
 
 use super::status::InFlight;
 
-pub use changes::{ChangedFile, Changes};
+pub use changes::{ReportedFile, SessionChanges};
 pub use environment::Medium;
 pub use headline::{Attention, Headline, Level};
 pub use iteration::{Diff, ReportIteration, Text};
@@ -78,7 +78,7 @@ pub struct Report {
     /// Open tasks that were tried, in the order of their first attempts.
     pub not_done: Vec<NotDone>,
     /// Null where snapshots are missing.
-    pub changes: Option<Changes>,
+    pub changes: Option<SessionChanges>,
     pub clusters: Vec<Cluster>,
     /// Oldest first.
     pub iterations: Vec<ReportIteration>,
@@ -93,12 +93,12 @@ pub struct Report {
     #[serde(skip)]
     pub is_latest: bool,
     #[serde(skip)]
-    pub running: Running,
+    pub running: LiveSession,
 }
 
 /// What is known of a session while it runs.
 #[derive(Debug, Default)]
-pub struct Running {
+pub struct LiveSession {
     /// The iteration that runs.
     pub begin: Option<Begin>,
     pub waiting: Option<Waiting>,
@@ -135,7 +135,7 @@ impl Report {
         tasks: &TaskList,
         mut not_done: Vec<NotDone>,
         mut iterations: Vec<ReportIteration>,
-        running: Running,
+        running: LiveSession,
         made_at: Timestamp,
     ) -> Self {
         let in_flight = running.begin.as_ref().map(|begin| InFlight {

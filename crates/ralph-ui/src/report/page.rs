@@ -9,7 +9,7 @@ use crate::local_time::{local, span_of};
 use crate::style::{counted, size};
 use ralph_core::record::Status;
 
-use super::attempts::{PART_FRAME, Part, attempts, list};
+use super::attempts::{PART_FRAME, AttemptDetails, attempts, list};
 use super::environment::{Medium, environment, render};
 use super::fit::level;
 use super::strip::strip;
@@ -62,7 +62,7 @@ pub fn page(report: &Report, limits: Limits, medium: Medium<'_>) -> Result<Strin
         attempts.drain(..(attempts.len() * (taken - most) / taken).max(1));
     }
     let left_out = all - attempts.len();
-    let mut parts: Vec<&mut Part<'_>> = attempts.iter_mut().flat_map(|attempt| &mut attempt.parts).collect();
+    let mut parts: Vec<&mut AttemptDetails<'_>> = attempts.iter_mut().flat_map(|attempt| &mut attempt.parts).collect();
     let mut packed_most = limits.max_part;
     let packed = loop {
         let texts = parts.iter().filter(|part| part.is_packed).map(|part| part.html.as_str());
@@ -151,7 +151,7 @@ mod tests {
     use ralph_templates::{SCRIPT, STYLE};
 
     use super::super::samples::{iterations, report};
-    use super::super::{Running, Text};
+    use super::super::{LiveSession, Text};
     use super::*;
     use ralph_core::record::samples::session;
     use ralph_core::record::{
@@ -287,7 +287,7 @@ mod tests {
                 "Do the task, and only the task.\n".repeat(250)
             )));
             iteration.answer =
-                Some(Text::whole(format!("Part {n} **works** now.\n\n- `src/p{n}.ts` has it\n")));
+                Some(Text::whole(format!("AttemptDetails {n} **works** now.\n\n- `src/p{n}.ts` has it\n")));
             iteration.validation =
                 Some(Text::whole(lines(|n, line| format!("PASS src/suite{line}.test.ts {n}\n"))));
             let patch =
@@ -326,7 +326,8 @@ mod tests {
         let begin = Some(serde_json::from_value(begin).unwrap());
         let done = iterations("T1+ T2+ T3+ T4+");
         let list = "- [x] T1 One\n- [x] T2 Two\n- [x] T3 Three\n- [x] T4 Four\n- [ ] T5 Five\n";
-        let mut report = Report { running: Running { begin, ..Running::default() }, ..report(done, list) };
+        let mut report =
+            Report { running: LiveSession { begin, ..LiveSession::default() }, ..report(done, list) };
         report.session = session("running", None, (4, 1));
         report.session.configuration = serde_json::json!({"timeout": "60m", "max-cost": 80.0});
         report.summary.tasks.open = 1;
@@ -344,7 +345,7 @@ mod tests {
         );
         // Where nothing runs, neither is said.
         (report.session, report.running) =
-            (session("completed", Some("completed"), (5, 0)), Running::default());
+            (session("completed", Some("completed"), (5, 0)), LiveSession::default());
         let text = page(&report, limits, Medium::File).unwrap();
         assert!(!text.contains("limit 60m") && !text.contains(" of $80") && !text.contains(" left</span>"));
     }
@@ -359,7 +360,7 @@ mod tests {
             message: None,
         };
         let report = Report {
-            running: Running { waiting: Some(waiting), ..Running::default() },
+            running: LiveSession { waiting: Some(waiting), ..LiveSession::default() },
             ..report(iterations("T1?"), "")
         };
         let limits = Limits { max_size: 5_000_000, max_part: 64 << 10 };

@@ -19,7 +19,7 @@ use super::first_screen::words;
 use super::fit::head;
 use super::harmless::one_line;
 use super::patch::{by_file, html};
-use super::{ChangedFile, Report};
+use super::{Report, ReportedFile};
 
 /// Rows of files, and of causes; names in a row.
 const MAX_FILES: usize = 400;
@@ -56,14 +56,14 @@ pub(super) fn changes(report: &Report, max_patches: usize) -> Option<Value> {
     let flags = flagged(report);
     // What was there in between alone, or is as it was, is no change of the session.
     let gone = flags.keys().filter(|path| changes.files.iter().all(|file| file.change.path != **path));
-    let gone = gone.map(|path| ChangedFile {
+    let gone = gone.map(|path| ReportedFile {
         change: FileChange { path: (*path).to_owned(), ..FileChange::default() },
         tasks: Vec::new(),
         is_unfinished: false,
     });
-    let gone: Vec<ChangedFile> = gone.collect();
+    let gone: Vec<ReportedFile> = gone.collect();
     let files = changes.files.iter().take(MAX_FILES).chain(&gone);
-    let (look, files): (Vec<&ChangedFile>, Vec<_>) =
+    let (look, files): (Vec<&ReportedFile>, Vec<_>) =
         files.partition(|file| flags.contains_key(file.change.path.as_str()));
     let (tests, others) = files.into_iter().partition(|file| is_test_file(&file.change.path));
     let mut room = max_patches;
@@ -188,7 +188,7 @@ fn said_first(report: &Report, list: fn(&Iteration) -> &Vec<String>) -> Vec<(u32
 #[cfg(test)]
 mod tests {
     use super::super::samples::{iterations, report};
-    use super::super::{Changes, first_screen};
+    use super::super::{SessionChanges, first_screen};
     use super::*;
     use ralph_core::record::samples::session;
     use ralph_core::record::{Evidence, Flag, FlagCode, FlaggedTask, TaskStates};
@@ -210,13 +210,13 @@ mod tests {
             |path: &str| FileChange { path: path.to_owned(), added: Some(2), ..FileChange::default() };
         let files = ["src/a.ts", "tests/a.test.ts", "jest.config.js"].map(change).to_vec();
         let mut plain = report(all.clone(), "- [x] T1 One\n- [x] T2 Two\n");
-        plain.changes = Some(Changes::new(files.clone(), None, &all));
+        plain.changes = Some(SessionChanges::new(files.clone(), None, &all));
         // Settings are reviewed between tests and code.
         let mut good = report(all.clone(), "- [x] T1 One\n- [x] T2 Two\n");
         good.session = session("completed", Some("completed"), (2, 0));
         (good.summary.tasks, good.summary.needs_you) =
             (TaskStates { done: 2, ..TaskStates::default() }, Vec::new());
-        good.changes = Some(Changes::new(files.clone(), None, &all));
+        good.changes = Some(SessionChanges::new(files.clone(), None, &all));
         let review = first_screen::review(&good);
         let rows: Vec<String> = review
             .iter()
@@ -249,7 +249,7 @@ mod tests {
         let session = record.session.clone();
         let mut flagged = report(all.clone(), "- [x] T1 One\n- [x] T2 Two\n");
         flagged.session.id = session.clone();
-        flagged.changes = Some(Changes::new(files, None, &all));
+        flagged.changes = Some(SessionChanges::new(files, None, &all));
         flagged.summary.flagged = vec![FlaggedTask {
             task: "T2".to_owned(),
             session,

@@ -10,7 +10,7 @@ use ralph_core::record::{
 };
 use ralph_core::view::SessionView;
 
-use super::{Diff, RecordedSession, Report, ReportIteration, Running, Text};
+use super::{Diff, LiveSession, RecordedSession, Report, ReportIteration, Text};
 
 /// `T1-a`: T1 failed with the fingerprint `a`, `T1-` without one; `T1+`: it was closed; `T1!`: it was skipped; `T1?`:
 /// it was cut short.
@@ -112,7 +112,7 @@ pub fn report(iterations: Vec<ReportIteration>, tasks: &str) -> Report {
     let summary = Summary { session: Some(part), solved_attempts, ..Summary::default() };
     let tasks = TaskList::parse(tasks.as_bytes()).unwrap();
     let made_at = Timestamp::from_seconds(1_767_275_000);
-    let report = Report::new(session, summary, &tasks, not_done, iterations, Running::default(), made_at);
+    let report = Report::new(session, summary, &tasks, not_done, iterations, LiveSession::default(), made_at);
     Report { open_before: 3, ..report }
 }
 

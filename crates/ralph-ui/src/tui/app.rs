@@ -15,7 +15,7 @@ use ralph_core::view::SessionView;
 
 use super::contents::{self, Cache, Scene, Subject, View, answered_row, need_rows};
 use super::layout::{Areas, Panel, Shape};
-use super::model::{Answer, DiffTarget, Feature, File, InFlight, Live, Overview, Request};
+use super::model::{Answer, DiffTarget, FeatureOverview, File, Live, LiveIteration, Overview, Request};
 use super::page::{Page, top_to_show};
 use super::row::{Look, Row, shown};
 use super::tree::{Line, Tree};
@@ -97,7 +97,7 @@ pub enum OwnLoop {
 
 /// What the page is of, and what it was laid out for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Shown {
+struct PageKey {
     /// The last is true if it shows what runs.
     of: (SessionId, Subject, View, bool),
     filter: String,
@@ -124,7 +124,7 @@ pub struct App {
     pub flag: usize,
     pub tree: Tree,
     pub page: Page,
-    shown: Option<Shown>,
+    shown: Option<PageKey>,
     /// True if more was read than the page is made of.
     is_stale: bool,
     pub cache: Cache,
@@ -179,7 +179,7 @@ impl App {
     }
 
     /// The session that is shown, with its feature.
-    pub fn shown_session(&self) -> Option<(&Arc<Feature>, &SessionView)> {
+    pub fn shown_session(&self) -> Option<(&Arc<FeatureOverview>, &SessionView)> {
         self.overview.session(self.session.as_ref()?)
     }
 
@@ -187,7 +187,7 @@ impl App {
         self.overview.live.get(self.session.as_ref()?)
     }
 
-    pub fn in_flight(&self) -> Option<&InFlight> {
+    pub fn in_flight(&self) -> Option<&LiveIteration> {
         self.live()?.in_flight.as_ref()
     }
 
@@ -394,10 +394,10 @@ impl App {
         self.fit();
     }
 
-    fn to_show(&self) -> Option<Shown> {
+    fn to_show(&self) -> Option<PageKey> {
         let is_live = self.scene()?.is_live(&self.subject);
         let of = (self.session.clone()?, self.subject.clone(), self.view, is_live);
-        Some(Shown { of, filter: self.filter().to_owned(), width: self.size.width })
+        Some(PageKey { of, filter: self.filter().to_owned(), width: self.size.width })
     }
 
     /// Takes in what was read.

@@ -27,5 +27,5 @@ mod widgets;
 pub use app::{Opened, OwnLoop, Program};
 pub use keys::KEY_HELP;
 pub use model::{Answer, Backend, DiffTarget, File, Place, Request, SessionDetail, Stream};
-pub use source::{Memory, Source, Summarize};
+pub use source::{ReadMemory, Source, Summarize};
 pub use terminal::{Host, Left, run};

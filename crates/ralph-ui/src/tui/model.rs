@@ -171,7 +171,7 @@ impl SessionDetail {
 /// How everything stands.
 #[derive(Debug, Clone, Default)]
 pub struct Overview {
-    pub features: Vec<Arc<Feature>>,
+    pub features: Vec<Arc<FeatureOverview>>,
     /// What runs.
     pub live: HashMap<SessionId, Live>,
     /// What runs on other machines.
@@ -182,7 +182,7 @@ pub struct Overview {
 
 /// A feature with all of its sessions.
 #[derive(Debug, Clone, Default)]
-pub struct Feature {
+pub struct FeatureOverview {
     pub path: String,
     /// Oldest first.
     pub sessions: Vec<SessionView>,
@@ -195,14 +195,14 @@ pub struct Feature {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Live {
     pub pid: u32,
-    pub in_flight: Option<InFlight>,
+    pub in_flight: Option<LiveIteration>,
     pub waiting: Option<Waiting>,
     pub is_stopping: bool,
 }
 
 /// An iteration that is not a commit yet.
 #[derive(Debug, Clone, PartialEq)]
-pub struct InFlight {
+pub struct LiveIteration {
     pub number: u32,
     pub task: Task,
     pub attempt: u32,
@@ -214,7 +214,7 @@ pub struct InFlight {
     pub doing: Option<String>,
 }
 
-impl InFlight {
+impl LiveIteration {
     pub fn is_validating(&self) -> bool {
         self.lengths[2].is_some()
     }
@@ -234,7 +234,7 @@ pub enum TaskState<'a> {
     Open,
 }
 
-impl Feature {
+impl FeatureOverview {
     /// Returns true if it is a task list that is named by itself.
     pub fn is_file(&self) -> bool {
         Utf8Path::new(&self.path).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("md"))
@@ -310,16 +310,16 @@ impl Feature {
 
 impl Overview {
     /// Returns a session with its feature.
-    pub fn session(&self, id: &SessionId) -> Option<(&Arc<Feature>, &SessionView)> {
+    pub fn session(&self, id: &SessionId) -> Option<(&Arc<FeatureOverview>, &SessionView)> {
         self.all_sessions().find(|(_, session)| session.id == *id)
     }
 
-    fn all_sessions(&self) -> impl Iterator<Item = (&Arc<Feature>, &SessionView)> {
+    fn all_sessions(&self) -> impl Iterator<Item = (&Arc<FeatureOverview>, &SessionView)> {
         self.features.iter().flat_map(|feature| feature.sessions.iter().map(move |one| (feature, one)))
     }
 
     /// Returns all sessions, newest first.
-    pub fn sessions(&self) -> Vec<(&Arc<Feature>, &SessionView)> {
+    pub fn sessions(&self) -> Vec<(&Arc<FeatureOverview>, &SessionView)> {
         let mut sessions: Vec<_> = self.all_sessions().collect();
         sessions.sort_by(|(_, one), (_, other)| other.id.cmp(&one.id));
         sessions

@@ -15,7 +15,7 @@ use ralph_core::view::SessionView;
 use super::app::App;
 use super::contents::{MAX_CROSSES, Scene, Subject, attempts_of, brief, flag_row};
 use super::layout::Panel;
-use super::model::{Feature, Live, TaskState};
+use super::model::{FeatureOverview, Live, TaskState};
 use super::row::{Look, Row};
 use super::strip;
 use super::tree::{Line, Phase};
@@ -126,7 +126,7 @@ pub fn tasks(frame: &mut Frame<'_>, app: &App, scene: &Scene<'_>, area: Rect) {
 }
 
 /// `31/35`
-fn done(feature: &Feature) -> Row {
+fn done(feature: &FeatureOverview) -> Row {
     let states = feature.summary.tasks;
     Row::of(Look::Dim, format!("{}/{}", states.done, states.total()))
 }

@@ -20,7 +20,8 @@ use crate::review::Review;
 
 use super::contents::rows_of_text;
 use super::model::{
-    Answer, Backend, Feature, File, InFlight, Live, Overview, Place, Request, SessionDetail, Stream,
+    Answer, Backend, FeatureOverview, File, Live, LiveIteration, Overview, Place, Request, SessionDetail,
+    Stream,
 };
 
 /// 2026-11-21T22:41:00Z
@@ -146,12 +147,12 @@ fn title(task: &str) -> &'static str {
     }
 }
 
-pub fn feature(path: &str, sessions: &[Vec<LogEntry>], list: &str) -> Arc<Feature> {
+pub fn feature(path: &str, sessions: &[Vec<LogEntry>], list: &str) -> Arc<FeatureOverview> {
     let list = TaskList::parse(list.as_bytes()).unwrap();
     let views = sessions.iter().map(|entries| SessionView::of(&entries[0].session(), entries.as_slice()));
     let views: Vec<SessionView> = views.collect();
     let summary = FeatureView::of(&views).summary(path, &list, &[], None, None);
-    Arc::new(Feature { path: path.to_owned(), sessions: views, list, summary })
+    Arc::new(FeatureOverview { path: path.to_owned(), sessions: views, list, summary })
 }
 
 const MORNING: &str = "T001+ T002+ T003+ T004-a T004-a T004+ T005+ T006+ T017+ T018= T018+ T019-b:3.34 T019-b:4.20 T019-b:1.25 T019! \
@@ -189,7 +190,7 @@ pub fn at_work() -> Sample {
         LIST.replace("[x] T021", "[ ] T021").replace("[x] T022", "[ ] T022").replace("[x] T035", "[ ] T035");
     let mut sample =
         Sample::of(vec![feature("specs/004-boards", &[entries(1, "specs/004-boards", words)], &list)]);
-    let running = InFlight {
+    let running = LiveIteration {
         number: 14,
         task: Task {
             name: "T019".to_owned(),
@@ -210,7 +211,7 @@ pub fn at_work() -> Sample {
 }
 
 impl Sample {
-    pub fn of(features: Vec<Arc<Feature>>) -> Self {
+    pub fn of(features: Vec<Arc<FeatureOverview>>) -> Self {
         Self { overview: Overview { features, ..Overview::default() }, files: HashMap::new(), left_out: 0 }
     }
 

@@ -25,8 +25,8 @@ use ralph_store::{
 
 use super::contents::rows_of_text;
 use super::model::{
-    Answer, Backend, DiffTarget, Feature, File, InFlight, Live, Overview, Place, Request, SessionDetail,
-    Stream,
+    Answer, Backend, DiffTarget, FeatureOverview, File, Live, LiveIteration, Overview, Place, Request,
+    SessionDetail, Stream,
 };
 use crate::review::Review;
 
@@ -54,7 +54,7 @@ pub type Summarize =
     dyn Fn(&Listing, &str, &FeatureView<'_>, &[Hint]) -> Result<(TaskList, Summary)> + Send + Sync;
 
 /// Returns the text of `memory` for a task of a feature, or for the next one.
-pub type Memory = dyn Fn(&str, Option<&TaskName>) -> Result<String> + Send + Sync;
+pub type ReadMemory = dyn Fn(&str, Option<&TaskName>) -> Result<String> + Send + Sync;
 
 /// The records of a repository. What depends on settings, and on what only a loop looks at, is the program's to say.
 pub struct Source {
@@ -64,12 +64,12 @@ pub struct Source {
     /// `None` if the user wants to see everything.
     redactor: Option<Redactor>,
     summarize: Box<Summarize>,
-    memory: Box<Memory>,
+    memory: Box<ReadMemory>,
     seen: Mutex<Seen>,
 }
 
 /// When a file was written, and its length.
-type Stamp = (SystemTime, u64);
+type FileStamp = (SystemTime, u64);
 
 /// What the last look saw.
 #[derive(Default)]
@@ -79,7 +79,7 @@ struct Seen {
     live: HashMap<SessionId, Live>,
     configurations: HashMap<SessionId, Arc<Value>>,
     /// Each with when its list was written, and its hints.
-    features: Vec<(Arc<Feature>, Option<Stamp>, Vec<Hint>)>,
+    features: Vec<(Arc<FeatureOverview>, Option<FileStamp>, Vec<Hint>)>,
     elsewhere: HashMap<SessionId, RemoteRun>,
     warnings: Vec<String>,
 }
@@ -98,7 +98,7 @@ impl Source {
         wanted: SessionQuery,
         redactor: Option<Redactor>,
         summarize: Box<Summarize>,
-        memory: Box<Memory>,
+        memory: Box<ReadMemory>,
     ) -> Self {
         Self { store, work_tree, wanted, redactor, summarize, memory, seen: Mutex::default() }
     }
@@ -132,7 +132,7 @@ impl Source {
                 .as_ref()
                 .and_then(|slot| slot.part(Stream::AgentStdout.spool_name(), Ask::TAIL, MAX_TAIL_BYTES).ok());
             let tail = tail.map(|part| self.redacted(b"", part.bytes));
-            InFlight {
+            LiveIteration {
                 number: begin.iteration,
                 task: Task { text: String::from_utf8_lossy(&text).into_owned(), ..begin.task },
                 attempt: begin.attempt,
@@ -229,7 +229,7 @@ impl Source {
             let sessions: Vec<SessionView> = views.cloned().collect();
             let hints = self.hints(path);
             let (list, summary) = (self.summarize)(&listing, path, &FeatureView::of(&sessions), &hints)?;
-            let feature = Feature { path: path.to_owned(), sessions, list, summary };
+            let feature = FeatureOverview { path: path.to_owned(), sessions, list, summary };
             seen.features.push((Arc::new(feature), stamp, hints));
         }
         seen.warnings =
@@ -242,7 +242,7 @@ impl Source {
     }
 
     /// Returns when the list in the work tree was written, and its length, by which a change is seen.
-    fn list_stamp(&self, path: &str) -> Option<Stamp> {
+    fn list_stamp(&self, path: &str) -> Option<FileStamp> {
         let place = self.work_tree.as_ref()?.top().join(path);
         let place = if place.is_file() { place } else { place.join("tasks.md") };
         let metadata = place.metadata().ok()?;

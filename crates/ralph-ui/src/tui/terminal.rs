@@ -76,11 +76,11 @@ static IS_TAKEN: AtomicBool = AtomicBool::new(false);
 type Address<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 /// The terminal while it is ours. It is given back where this goes.
-struct Screen {
+struct TerminalGuard {
     terminal: Terminal<CrosstermBackend<BufWriter<Stdout>>>,
 }
 
-impl Screen {
+impl TerminalGuard {
     fn take() -> Result<Self> {
         static HOOK: Once = Once::new();
         HOOK.call_once(|| {
@@ -124,7 +124,7 @@ impl Screen {
     }
 }
 
-impl Drop for Screen {
+impl Drop for TerminalGuard {
     fn drop(&mut self) {
         give_back();
     }
@@ -209,7 +209,7 @@ pub fn run(backend: &Arc<dyn Backend>, host: &mut dyn Host, paint: Paint, has_li
     let (sender, news) = mpsc::channel();
     let watcher = watch(backend, sender.clone())?;
     let mut readers = [Reader::start(backend, 0, &sender)?, Reader::start(backend, 1, &sender)?];
-    let mut screen = Screen::take()?;
+    let mut screen = TerminalGuard::take()?;
     let size = screen.terminal.size().context("ask the terminal for its size")?;
     let mut app = App::new(Rect::new(0, 0, size.width, size.height), host.now(), host.own_loop());
     let (mut turned, mut drawn) = (Instant::now(), None::<Instant>);
@@ -289,7 +289,7 @@ pub fn run(backend: &Arc<dyn Backend>, host: &mut dyn Host, paint: Paint, has_li
     }
 }
 
-fn obey(effect: Effect, app: &mut App, host: &mut dyn Host, screen: &mut Screen) -> Result<()> {
+fn obey(effect: Effect, app: &mut App, host: &mut dyn Host, screen: &mut TerminalGuard) -> Result<()> {
     match effect {
         Effect::Quit => {}
         Effect::Open(program, opened) => {
@@ -367,7 +367,7 @@ mod tests {
     #[test]
     fn the_terminal_is_given_back_also_by_a_panic() {
         if let Some((_, how)) = std::env::vars().find(|(name, _)| name == "RALPH_TEST_ENDING") {
-            let mut screen = Screen::take().unwrap();
+            let mut screen = TerminalGuard::take().unwrap();
             let app = App::new(Rect::new(0, 0, 80, 24), Timestamp::from_seconds(0), OwnLoop::None);
             screen.draw(&app, Paint::Colour, Some(&|_| None)).unwrap();
             assert!(how == "quit", "on purpose");

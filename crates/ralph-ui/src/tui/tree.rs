@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::contents::brief;
-use super::model::{Feature, TaskState};
+use super::model::{FeatureOverview, TaskState};
 use crate::style::phase_title;
 
 /// A line of the list, by the place of what it stands for.
@@ -46,7 +46,7 @@ pub struct Tree {
 
 impl Tree {
     /// Makes the lines anew, with what was chosen still chosen where it is still there.
-    pub fn renew(&mut self, feature: &Feature, running: Option<&str>) {
+    pub fn renew(&mut self, feature: &FeatureOverview, running: Option<&str>) {
         let items = &feature.list.items;
         self.names = items.iter().map(|item| item.name.clone()).collect();
         self.phases.clear();

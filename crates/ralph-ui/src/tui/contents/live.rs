@@ -1,6 +1,6 @@
 //! What runs.
 
-use crate::tui::model::{File, InFlight, Place, Stream};
+use crate::tui::model::{File, LiveIteration, Place, Stream};
 use crate::tui::page::{Fold, Section};
 use crate::tui::row::{Look, Row};
 use ralph_core::record::{LogEntry, Outcome};
@@ -13,7 +13,7 @@ use super::words::{approach, number_of, outcome_of};
 const MAX_EARLIER: usize = 3;
 
 /// What was tried before, and what the agent and the validation print now.
-pub fn detail(scene: &Scene<'_>, running: &InFlight) -> Vec<Section> {
+pub fn detail(scene: &Scene<'_>, running: &LiveIteration) -> Vec<Section> {
     let earlier = scene.feature.attempts_at(&running.task.name);
     let earlier = earlier.flat_map(|(_, tried)| tried.into_iter().rev());
     let failed = earlier.take_while(|one| one.outcome() != Some(Outcome::Success)).take(MAX_EARLIER);
@@ -35,7 +35,7 @@ fn before(scene: &Scene<'_>, attempt: &LogEntry) -> Row {
 }
 
 /// What agent and validation print now, in the order in which it comes.
-pub fn streams(scene: &Scene<'_>, running: &InFlight) -> impl Iterator<Item = Section> {
+pub fn streams(scene: &Scene<'_>, running: &LiveIteration) -> impl Iterator<Item = Section> {
     let streams = Stream::OF_A_RUN.into_iter().zip(running.lengths).filter(|(_, length)| length.is_some());
     streams.map(|(stream, _)| {
         let file = File {

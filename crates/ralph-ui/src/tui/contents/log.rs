@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use crate::evidence::FLAG;
 use crate::local_time::clock;
 use crate::style::{columns, task_title};
-use crate::tui::model::Feature;
+use crate::tui::model::FeatureOverview;
 use crate::tui::page::{Fold, Page, Section, reading};
 use crate::tui::row::{Look, Row};
 use ralph_core::progress::first_sentence;
@@ -164,7 +164,7 @@ pub fn attempt_of(section: &Section) -> Option<u32> {
 
 /// Returns true if an attempt has every word of a filter: in its task, title, cause, outcome, class, number, agent or
 /// exit codes. `exit:N` means either exit code, `exit:validation=N` and `exit:agent=N` one of them.
-pub fn is_match(feature: &Feature, entry: &LogEntry, filter: &str) -> bool {
+pub fn is_match(feature: &FeatureOverview, entry: &LogEntry, filter: &str) -> bool {
     let outcome = match entry.outcome() {
         Some(Outcome::Success) => "success done",
         Some(Outcome::Failure) if entry.is_question() => "failure failed asked asks",

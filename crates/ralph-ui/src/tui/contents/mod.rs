@@ -19,7 +19,8 @@ use ralph_core::view::SessionView;
 
 use super::layout::Shape;
 use super::model::{
-    Answer, Changed, DiffTarget, Feature, InFlight, Live, Overview, Place, Request, SessionDetail, TaskState,
+    Answer, Changed, DiffTarget, FeatureOverview, Live, LiveIteration, Overview, Place, Request,
+    SessionDetail, TaskState,
 };
 use super::page::{Page, Section};
 use super::row::{Look, Row};
@@ -127,7 +128,7 @@ impl Cache {
 #[derive(Clone, Copy)]
 pub struct Scene<'a> {
     pub overview: &'a Overview,
-    pub feature: &'a Feature,
+    pub feature: &'a FeatureOverview,
     pub session: &'a SessionView,
     /// If it runs.
     pub live: Option<&'a Live>,
@@ -141,7 +142,7 @@ pub struct Scene<'a> {
 }
 
 impl<'a> Scene<'a> {
-    pub fn in_flight(&self) -> Option<&'a InFlight> {
+    pub fn in_flight(&self) -> Option<&'a LiveIteration> {
         self.live?.in_flight.as_ref()
     }
 

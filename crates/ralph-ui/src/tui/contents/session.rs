@@ -9,7 +9,7 @@ use crate::needs::{
 use crate::session_table::{self, End, SessionRow, aligned, ended, verdict, widths};
 use crate::style::{duration, in_runs, task_title, times, tokens_told};
 use crate::tui::layout::Shape;
-use crate::tui::model::Feature;
+use crate::tui::model::FeatureOverview;
 use crate::tui::page::Section;
 use crate::tui::row::{Look, Row};
 use ralph_core::record::{
@@ -207,7 +207,7 @@ pub fn list(scene: &Scene<'_>) -> Vec<Section> {
     [Section::plain(head)].into_iter().chain(sections).collect()
 }
 
-fn session_row(scene: &Scene<'_>, feature: &Feature, session: &SessionView) -> SessionRow {
+fn session_row(scene: &Scene<'_>, feature: &FeatureOverview, session: &SessionView) -> SessionRow {
     let is_live = scene.overview.live.contains_key(&session.id);
     let end = End::of_session(session);
     let status = if is_live { Status::Running } else { end.status };

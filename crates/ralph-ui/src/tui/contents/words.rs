@@ -8,7 +8,7 @@ use crate::needs::waiters;
 use crate::session_table::End;
 use crate::status::how_it_ended;
 use crate::style::{brief_duration, cut, sign_by_now};
-use crate::tui::model::Feature;
+use crate::tui::model::FeatureOverview;
 use crate::tui::row::{Look, Row, shown};
 use ralph_core::record::{Iteration, LogEntry, Outcome, Status};
 
@@ -20,7 +20,7 @@ pub fn brief(text: &str) -> String {
 }
 
 /// `T020 and T023 wait for it`; `None` if nothing waits for the task.
-pub fn wait_for(feature: &Feature, task: &str, it: &str) -> Option<String> {
+pub fn wait_for(feature: &FeatureOverview, task: &str, it: &str) -> Option<String> {
     waiters(&feature.summary, task).map(|names| brief(&format!("{names} for {it}")))
 }
 

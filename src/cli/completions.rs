@@ -40,12 +40,8 @@ fi
 
 /// Returns what completes `specify ralph` goes where the shell looks for `specify`.
 pub(super) fn examples() -> &'static str {
-    if is_specify() { help::COMPLETIONS } else { help::COMPLETIONS_FOR_GIT }
-}
-
-/// Called as `git ralph`, we leave `specify` to spec-kit.
-fn is_specify() -> bool {
-    RALPH_ELSEWHERE.as_str() == CANONICAL
+    // Called as `git ralph`, we leave `specify` to spec-kit.
+    if RALPH_ELSEWHERE.as_str() == CANONICAL { help::COMPLETIONS } else { help::COMPLETIONS_FOR_GIT }
 }
 
 /// Prints the script for a shell.

@@ -64,14 +64,14 @@ pub fn run(args: &MemoryArgs, part: MemoryPart, context: &Context) -> Result<Exi
     let store = context.store()?;
     let choice = SessionChoice { session: args.session.clone(), feature: Some(feature.path.clone()) };
     let session = args.session.is_some().then(|| sessions::latest(store, &choice)).transpose()?;
-    let asked = Asked { task: args.task.as_ref(), session: session.as_ref().map(SessionLog::id), part };
+    let session = session.as_ref().map(SessionLog::id);
     if let Some(command) = ralph_engine::history_summarizer(&config.settings)
         && part != MemoryPart::Newest
     {
         let text = format!("in a loop, `{command}` summarizes older iterations; it is not run here");
         warn(&text);
     }
-    let report = write_memory(&inputs, asked, context.paint, &mut text);
+    let report = write_memory(&inputs, args.task.as_ref(), session, part, context.paint, &mut text);
     if args.json.json {
         let report = report?;
         return print(|out| write_pretty(out, &report));
@@ -85,25 +85,17 @@ pub fn text(context: &Context, feature: &str, task: Option<&String>) -> Result<S
     let feature = context.feature_to_read(Some(&feature.to_owned()))?;
     let (config, none) = (load_in(context, Flags::default())?, Interrupt::none());
     let inputs = loop_inputs(&config, &feature, context, &none)?;
-    let asked = Asked { task, session: None, part: MemoryPart::Both };
     let mut out = Vec::new();
-    write_memory(&inputs, asked, Paint::Plain, &mut out)?;
+    write_memory(&inputs, task, None, MemoryPart::Both, Paint::Plain, &mut out)?;
     Ok(String::from_utf8_lossy(&out).into_owned())
 }
 
-/// What is to be shown.
-#[derive(Clone, Copy)]
-struct Asked<'a> {
-    /// The next one, if it is none.
-    task: Option<&'a String>,
-    session: Option<&'a SessionId>,
-    part: MemoryPart,
-}
-
-/// Writes what the next prompt has of earlier iterations, and returns it as JSON.
+/// Writes what the next prompt for a task, or for the next one, has of earlier iterations, and returns it as JSON.
 fn write_memory(
     inputs: &LoopInputs<'_>,
-    Asked { task, session, part }: Asked<'_>,
+    task: Option<&String>,
+    session: Option<&SessionId>,
+    part: MemoryPart,
     paint: Paint,
     out: &mut impl Write,
 ) -> Result<Value> {
@@ -196,7 +188,8 @@ fn parts(recalled: &Recalled, config: &Config) -> Vec<Part> {
         None => "off: `--with-history` turns it on, and so do two failures in a row".to_owned(),
         Some(history) => {
             let scanned = counted(history.context.scanned as u64, "older iteration");
-            format!("{scanned}, {}; at most {} tokens", why(history), grouped(*budget as u64))
+            let (mode, why) = (history.mode.as_str(), why(history));
+            format!("{scanned}, {mode}, {why}; at most {} tokens", grouped(*budget as u64))
         }
     };
     let older_text = history.as_ref().map_or("", |history| &history.context.text);
@@ -236,13 +229,12 @@ fn last_had(last: &LastMemory) -> String {
     format!("The last attempt, #{}, {had}; {end}", last.name)
 }
 
-/// Returns why there is a history, with its mode.
-fn why(history: &RecalledHistory) -> String {
-    let why = match history.why {
+/// Returns why there is a history.
+fn why(history: &RecalledHistory) -> &'static str {
+    match history.why {
         Reason::Asked => "as set",
         Reason::Failures(_) => "turned on by failures in a row",
-    };
-    format!("{}, {why}", history.mode.as_str())
+    }
 }
 
 /// Writes the iterations beside the newest ones that have to do with a task, and returns them as JSON.
@@ -261,10 +253,7 @@ fn write_older(
     };
     let (mode, why, context) = match &recalled {
         None => (Mode::Off, "history is off", None),
-        Some(RecalledHistory { context, mode, why: Reason::Asked }) => (*mode, "as set", Some(context)),
-        Some(RecalledHistory { context, mode, why: Reason::Failures(_) }) => {
-            (*mode, "turned on by failures in a row", Some(context))
-        }
+        Some(history) => (history.mode, why(history), Some(&history.context)),
     };
     if recalled.is_none() && part == MemoryPart::Older {
         warn("history is off for this task: see `--with-history`");

@@ -265,7 +265,13 @@ fn show(
     paint: Paint,
 ) -> Result<ExitCode> {
     let changed = planned.changes.iter().map(|change| (deed(change), change.name()));
-    let left = planned.left.iter().map(|(path, why)| (deed_of_skipped(*why), path.clone()));
+    let left = planned.left.iter().map(|(path, why)| {
+        let deed = match *why {
+            Why::NoSnapshot(why) => Deed::Lack(why),
+            why => Deed::Leave(why.reason()),
+        };
+        (deed, path.clone())
+    });
     let mut paths: Vec<(Deed, String)> = changed.chain(left).collect();
     if args.dry_run {
         print(|out| restore::write_plan(out, name, &paths, paint))
@@ -289,13 +295,6 @@ fn show(
         let force = if args.force { " --force" } else { "" };
         let undo = format!("{RALPH} restore --undo {}{force}", point.number);
         print(|out| restore::write_done(out, name, moment, &paths, Some(&undo), paint))
-    }
-}
-
-fn deed_of_skipped(why: Why) -> Deed {
-    match why {
-        Why::NoSnapshot(why) => Deed::Lack(why),
-        why => Deed::Leave(why.reason()),
     }
 }
 

@@ -36,7 +36,8 @@ pub fn run(args: &WebArgs, context: &Context) -> Result<ExitCode> {
     context.store()?;
     let listener = listen(args.port)?;
     let port = listener.local_addr().context("read the address of the server")?.port();
-    let root = format!("/{}/", token()?);
+    // A random word that cannot be guessed.
+    let root = format!("/{}/", hex(&random_bytes::<16>()?));
     let address = format!("http://127.0.0.1:{port}{root}");
     say(format_args!(
         "{address}\nCtrl-C ends it. The address gives access to all records: keep it to yourself."
@@ -64,11 +65,6 @@ fn listen(port: u16) -> Result<TcpListener> {
             anyhow!(error).context(format!("listen on port {port}"))
         }
     })
-}
-
-/// Returns a random word that cannot be guessed.
-fn token() -> Result<String> {
-    Ok(hex(&random_bytes::<16>()?))
 }
 
 fn answer(root: &str, path: &str, query: Option<&str>, context: &Context) -> HttpReply {

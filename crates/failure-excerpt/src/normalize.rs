@@ -193,7 +193,7 @@ const ROOTS: &[&str] = &[
     "runner",
 ];
 
-/// Returns an absolute path of at least two parts.
+/// Returns true for an absolute path of at least two parts.
 fn is_path(text: &str) -> bool {
     text[1..].split_once('/').is_some_and(|(first, _)| ROOTS.contains(&first))
 }

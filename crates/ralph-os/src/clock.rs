@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 
 use ralph_core::record::Timestamp;
 
-/// Returns the time: the system's, or that of a test.
+/// Where the time comes from: the system, or a test.
 ///
 /// A stepping clock gains a second with every question, so two runs of the same story give the same commit ids. A fast
 /// clock runs at a multiple of real time, so a night of work passes in a minute.

@@ -246,7 +246,7 @@ fn unkept(logs: &[SessionLog], rules: Rules) -> Vec<&SessionLog> {
     going
 }
 
-/// Returns the refs of one session, by their names alone.
+/// Returns true if a ref is of the session, by its name alone.
 pub(super) fn is_of(name: &str, session: &SessionId) -> bool {
     SessionRefs::from_name(name).is_some_and(|refs| refs.session == *session)
 }

@@ -38,11 +38,13 @@ struct Column {
     is_right: bool,
     /// It is as wide as its widest cell, and this at least; left out where that is 0.
     least: usize,
-    cell: fn(&Listed<'_>, &LogEntry) -> Painted,
+    cell: CellOf,
 }
 
 /// A text that is safe on a terminal.
 type Painted = (Look, String);
+
+type CellOf = fn(&Listed<'_>, &LogEntry) -> Painted;
 
 /// The columns, from left to right. What `--json` has is in [`Values`].
 static COLUMNS: [Column; 7] = [
@@ -63,11 +65,11 @@ static COLUMNS: [Column; 7] = [
     right("end", 5, |_, row| (Look::Dim, day_and_clock(row.ended_at())[1].clone())),
 ];
 
-const fn left(header: &'static str, least: usize, cell: fn(&Listed<'_>, &LogEntry) -> Painted) -> Column {
+const fn left(header: &'static str, least: usize, cell: CellOf) -> Column {
     Column { header, is_right: false, least, cell }
 }
 
-const fn right(header: &'static str, least: usize, cell: fn(&Listed<'_>, &LogEntry) -> Painted) -> Column {
+const fn right(header: &'static str, least: usize, cell: CellOf) -> Column {
     Column { header, is_right: true, least, cell }
 }
 

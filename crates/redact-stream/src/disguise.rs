@@ -154,7 +154,7 @@ fn wrap_at(view: &View<'_>, at: usize) -> Option<usize> {
     (is_long && view.byte(at + width).is_some_and(|byte| byte.is_ascii_alphanumeric())).then_some(width)
 }
 
-/// Returns what keys consist of.
+/// Returns true for a byte that keys consist of.
 fn is_token(byte: u8) -> bool {
     is_word(byte) || b"-.+/=~:$!".contains(&byte)
 }

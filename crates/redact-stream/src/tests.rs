@@ -447,7 +447,7 @@ fn beginnings_without_a_secret_stay() {
     }
 }
 
-/// Returns its bytes in pieces of given sizes.
+/// Its bytes, in pieces of given sizes.
 struct Pieces<'a> {
     bytes: &'a [u8],
     sizes: std::iter::Cycle<std::vec::IntoIter<usize>>,

@@ -10,7 +10,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT};
 
 use super::system;
 
-/// Returns what this process starts the default action for each signal, also where it was started as a shell starts a
+/// Gives what this process starts the default action for each signal, also where it was started as a shell starts a
 /// job in the background, with some signals ignored: those get a handler, which does nothing, and exec resets handlers.
 pub fn give_children_default_signals() {
     static ONCE: Once = Once::new();

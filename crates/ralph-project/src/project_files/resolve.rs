@@ -18,7 +18,7 @@ const MAX_LINKS: u32 = 40;
 pub(super) struct Resolved {
     pub base: PathBuf,
     pub inner: PathBuf,
-    /// Returns what is there, or `None` if nothing is.
+    /// What is there; `None` if nothing is.
     pub found: Option<Metadata>,
 }
 

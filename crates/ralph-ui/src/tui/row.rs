@@ -116,7 +116,8 @@ impl Row {
                 match line.strip_suffix('\n') {
                     Some(line) => {
                         rows.write(line.strip_suffix('\r').unwrap_or(line), style);
-                        rows.end_line();
+                        rows.end_row();
+                        rows.column = 0;
                     }
                     None => rows.write(line, style),
                 }
@@ -265,11 +266,6 @@ impl Rows {
         self.finished.push(Row::of_letters(&self.letters));
         self.letters.clear();
         self.width = 0;
-    }
-
-    fn end_line(&mut self) {
-        self.end_row();
-        self.column = 0;
     }
 
     fn finish(mut self) -> Vec<Row> {

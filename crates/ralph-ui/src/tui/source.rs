@@ -53,7 +53,7 @@ const MAX_READ: usize = 20;
 pub type Summarize =
     dyn Fn(&Listing, &str, &FeatureView<'_>, &[Hint]) -> Result<(TaskList, Summary)> + Send + Sync;
 
-/// Returns the text of `memory` for a task of a feature, or for the next one.
+/// Gives the text of `memory` for a task of a feature, or for the next one.
 pub type ReadMemory = dyn Fn(&str, Option<&TaskName>) -> Result<String> + Send + Sync;
 
 /// The records of a repository. What depends on settings, and on what only a loop looks at, is the program's to say.

@@ -72,7 +72,7 @@ pub enum Left {
 /// Whether the terminal is ours right now.
 static IS_TAKEN: AtomicBool = AtomicBool::new(false);
 
-/// Returns the address of a file of the work tree.
+/// Gives the address of a file of the work tree.
 type Address<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 /// The terminal while it is ours. It is given back where this goes.

@@ -240,7 +240,7 @@ fn remove(context: &Context) -> Result<ExitCode> {
     Ok(ExitCode::Done)
 }
 
-/// Returns how each hook stands.
+/// Returns the state of each hook.
 pub(super) fn states(context: &Context) -> Result<Vec<(Hook, HookState)>> {
     let folder = Folder::find(context)?;
     Hook::ALL

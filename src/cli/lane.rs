@@ -180,7 +180,7 @@ fn branch_of_lane(settings: &Settings, feature: &Feature, work_tree: &WorkTree) 
     Ok((branch, reference))
 }
 
-/// Refuses a branch that cannot be one, or that somebody works on.
+/// Refuses a branch that cannot be one, or that is checked out.
 fn refuse_branch(store: &Store, work_tree: &WorkTree, branch: &str, reference: &str) -> Result<()> {
     let above = reference.match_indices('/').skip(2).map(|(end, _)| &reference[..end]);
     for name in above {
@@ -317,7 +317,7 @@ fn refuse_uncommitted(feature: &Feature, config: &Config, context: &Context) -> 
     refuse_ignored(feature, &left.ignored, context)
 }
 
-/// Refuses a list of the commit `from` whose tasks cannot be told apart by their ids.
+/// Refuses a list of the commit `from` whose tasks cannot be distinguished by their ids.
 fn refuse_tasks(feature: &Feature, work_tree: &WorkTree, from: &ObjectId) -> Result<()> {
     let path = work_tree.relative(&feature.tasks_path);
     let file = work_tree.committed_file(from, &path)?.filter(CommittedFile::is_plain);
@@ -421,7 +421,7 @@ pub fn clean_target(
     if let Some(suggested) = suggested {
         return Ok(Err(suggested));
     }
-    // Where no lane can be, no checkout can either; nobody asked for one.
+    // Where no lane can be, no checkout can either; none was asked for.
     let Ok(root) = lanes_folder(settings, work_tree, context) else { return Ok(Ok(None)) };
     let number = lowest_free(work_tree, &root, "")?;
     let branch =

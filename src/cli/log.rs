@@ -175,7 +175,7 @@ pub fn run(args: &LogArgs, context: &Context) -> Result<ExitCode> {
     pager::show(&lines, context, args.no_pager, opens)
 }
 
-/// Shows what all features come to, what needs somebody in them, and a row for each session, the newest first.
+/// Shows what all features come to, what needs the user in them, and a row for each session, the newest first.
 fn show_sessions(
     args: &LogArgs,
     context: &Context,
@@ -280,7 +280,7 @@ fn listed<'a>(
                     is_open.then(|| store.files_of_session(session.view()).unwrap_or_default()).flatten();
                 changed = files.as_deref().map(ChangedFile::stat);
             }
-            // What was given up is said of what needs somebody; its record has no work.
+            // What was given up is said of what needs the user; its record has no work.
             let wants_skips = args.filter.outcome.contains(&Outcome::Skipped);
             rows.retain(|row| wants_skips || row.outcome() != Some(Outcome::Skipped));
             solved = what_solved(store, reader, &rows)?;

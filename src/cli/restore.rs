@@ -118,7 +118,7 @@ fn work_of(store: &Store, task: &str, choice: &SessionChoice) -> Result<(Iterati
             _ => continue,
         };
         let state = state.with_context(|| format!("no snapshot has the work of {}", one_line(task)))?;
-        // As they are, wherever the user stands.
+        // As they are, wherever the user is.
         let paths = files.iter().map(|path| format!(":(top,literal){path}")).collect();
         return Ok((state.parse()?, paths));
     }

@@ -330,7 +330,7 @@ fn place(origin: &Origin) -> String {
 fn shown(value: &Value) -> String {
     let text = match value {
         Value::Null => "none".to_owned(),
-        // 3.0 is what nobody typed.
+        // 3.0 is not what was typed.
         Value::Number(number) => number.as_f64().map_or_else(String::new, |number| number.to_string()),
         value => value.to_string(),
     };

@@ -77,7 +77,7 @@ pub fn hook_variables(
 }
 
 /// Runs the hook with the outcome in its environment, and in a lane with the variables that are `moved` there. However it ends,
-/// the session's own end stands.
+/// the session's own end counts.
 pub fn run_hook<const N: usize>(
     command: &str,
     root: &Utf8Path,

@@ -321,7 +321,7 @@ pub fn running(store: &Store) -> Result<Vec<Holder>> {
     LoopLock::holders(store.repository())
 }
 
-/// Returns where a session stands, and what is known of it if it runs on another machine.
+/// Returns the state of a session, and what is known of it if it runs on another machine.
 pub fn status(store: &Store, log: &SessionLog, running: &[Holder]) -> (Status, Option<RemoteRun>) {
     let is_running = running.iter().any(|holder| holder.session == *log.id());
     let elsewhere = if is_running { None } else { store.elsewhere(&log.refs, &log.entries) };

@@ -144,7 +144,7 @@ fn newest_list(reader: &RecordReader<'_>, log: &SessionLog) -> Result<Option<Vec
     lists.find_map(Result::transpose).transpose()
 }
 
-/// Returns how a task stands that another waits for, and the command that shows it.
+/// Returns the state of a task that another waits for, and the command that shows it.
 fn how_it_stands(logs: &[SessionLog], task: &str) -> (String, String) {
     let is_failure = |entry: &&LogEntry| entry.outcome() == Some(Outcome::Failure) && entry.is_of(task);
     let failures = logs.iter().flat_map(SessionLog::iterations).filter(is_failure).count();

@@ -148,7 +148,7 @@ pub fn cost_without(cost: &CostTotals) -> Option<String> {
     Some(format!("{} reported no cost", joined([attempts, cut_short], " and ")?))
 }
 
-/// Returns the verdict on a session in parts: how far it came, what stopped it, and how much needs somebody.
+/// Returns the verdict on a session in parts: how far it came, what stopped it, and how much needs the user.
 pub fn verdict(session: &Session, closing: &Closing) -> Vec<String> {
     let needs = &closing.summary.needs_you;
     let unusable = needs.iter().find(|need| need.why == NeedKind::Agent);
@@ -156,7 +156,7 @@ pub fn verdict(session: &Session, closing: &Closing) -> Vec<String> {
     let clean = clean.map_or(String::new(), |words| format!(", {words}"));
     let counts = done(session.tasks_done, session.tasks_done + session.tasks_remaining);
     let mut parts = vec![format!("{counts}{clean}")];
-    // What needs somebody is why it is stuck.
+    // What needs the user is why it is stuck.
     let is_said = !needs.is_empty() && session.stop_reason == Some(StopReason::Stuck);
     let stop = stop(session, stuck(left_open(&closing.not_done, &closing.summary)).as_deref());
     parts.extend(unusable.map(|need| unusable_words(need, session)).or(stop).filter(|_| !is_said));

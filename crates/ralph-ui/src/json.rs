@@ -28,7 +28,7 @@ fn write(out: &mut dyn Write, formatter: impl Formatter, value: &impl Serialize)
 }
 
 /// Characters that steer or deceive can only stand in the strings of a JSON text, and there an escape means the same.
-fn harmless(json: &str) -> Cow<'_, str> {
+fn escaped(json: &str) -> Cow<'_, str> {
     // Most of a JSON text is ASCII, whose controls the serializer has escaped.
     let is_plain = json.is_ascii() && !json.as_bytes().contains(&b'\x7f');
     if is_plain || !json.contains(is_obeyed) {
@@ -62,7 +62,7 @@ struct Escaping<'a>(&'a mut dyn Write);
 impl Write for Escaping<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let text = std::str::from_utf8(bytes).map_err(io::Error::other)?;
-        self.0.write_all(harmless(text).as_bytes())?;
+        self.0.write_all(escaped(text).as_bytes())?;
         Ok(bytes.len())
     }
 

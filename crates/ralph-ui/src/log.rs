@@ -120,7 +120,7 @@ pub struct ByNow {
     pub moot: BTreeSet<AttemptId>,
 }
 
-/// A line that a search found, behind where it stands: `validation`, `answer`, or the path of a file that changed.
+/// A line that a search found, behind where it is: `validation`, `answer`, or the path of a file that changed.
 pub type MatchingLine = (String, String);
 
 /// A row of the list.
@@ -368,7 +368,7 @@ fn head(listed: &Listed<'_>, screen: Screen) -> Vec<String> {
     screen.named_parts(&one_line(feature_name(listed.feature)), &parts)
 }
 
-/// What needs somebody, and what was claimed in vain, behind a blank line.
+/// What needs the user, and what was claimed in vain, behind a blank line.
 fn below(listed: &Listed<'_>, screen: Screen) -> Vec<String> {
     let Some(summary) = &listed.summary else { return Vec::new() };
     let newest = Some(&listed.session.id).filter(|_| listed.is_newest);

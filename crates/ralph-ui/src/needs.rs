@@ -1,4 +1,4 @@
-//! What a session leaves to somebody, and what it changed, in a line or few.
+//! What a session leaves to the user, and what it changed, in a line or few.
 
 use ralph_core::record::{
     Changes, Cost, DiffStat, FlagCode, FlaggedTask, Need, NeedKind, OwnCommand, RALPH, SessionId,
@@ -219,7 +219,7 @@ pub fn flagged(summary: &Summary, newest: Option<&SessionId>, indent: &str, scre
     rows
 }
 
-/// Returns how many of the flagged tasks are named however many there are: what runs where nobody asks for it, and work that
+/// Returns how many of the flagged tasks are named however many there are: what runs without being asked for, and work that
 /// is gone. They come first.
 pub fn never_left_out(flagged: &[FlaggedTask]) -> usize {
     let is_grave = |code: &FlagCode| matches!(code, FlagCode::RunsByItself | FlagCode::Gone);
@@ -296,7 +296,7 @@ pub fn scoped(task: &str, attempts: usize, usd: Option<f64>, all: &SessionTotals
     (attempts, joined(costs, " of ").unwrap_or_default())
 }
 
-/// The look and the sign of what needs somebody: what asks, and what fails.
+/// The look and the sign of what needs the user: what asks, and what fails.
 pub fn need_sign(why: NeedKind) -> (Look, &'static str) {
     match why {
         NeedKind::Asks | NeedKind::Policy | NeedKind::Accept => (Look::Warn, "?"),

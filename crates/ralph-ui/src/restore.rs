@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_left_is_named_with_its_reason_and_paths_are_harmless() {
+    fn what_is_left_is_named_with_its_reason_and_paths_are_sanitized() {
         let name = "iteration 3 of session x";
         let paths = [
             (Deed::Create, "a\x1b[31m".to_owned()),

@@ -14,7 +14,7 @@ use super::local_time::{day, short_day};
 use super::needs::{answered, need_sign};
 use super::style::{Look, Screen, columns, counted, cut, dollars, grouped, joined, one_line, padded, times};
 
-/// Most names in a cell, and most things that need somebody.
+/// Most names in a cell, and most things that need the user.
 const MAX_NAMES: usize = 3;
 const MAX_NEEDS: usize = 10;
 
@@ -138,7 +138,7 @@ pub struct WaitingNeed {
     pub since: String,
 }
 
-/// Returns what needs somebody in all features, the gravest first and then in their order.
+/// Returns what needs the user in all features, the gravest first and then in their order.
 pub fn needs<'a>(features: &[&'a Summary]) -> Vec<(&'a Need, WaitingNeed)> {
     let all = features.iter().flat_map(|feature| feature.needs_you.iter().map(|need| (*feature, need)));
     let mut all: Vec<_> = all
@@ -155,7 +155,7 @@ pub fn needs<'a>(features: &[&'a Summary]) -> Vec<(&'a Need, WaitingNeed)> {
     all
 }
 
-/// The verdict, what needs somebody, and the rows, newest first.
+/// The verdict, what needs the user, and the rows, newest first.
 pub fn lines(features: &[&Summary], rows: &[SessionRow], screen: Screen) -> Vec<String> {
     let mut lines = screen.parts("", &verdict(features));
     let needs = needs(features);

@@ -1,4 +1,4 @@
-//! Where a feature stands.
+//! The state of a feature.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -16,7 +16,7 @@ use super::needs::{changed_and_committed, files_and_lines, next_commands, rows, 
 use super::review::Review;
 use super::style::{
     Look, Screen, ago, clock_span, columns, counted, cut, in_runs, one_line, ordinal, phase_name, rough,
-    sign, times, tokens_told,
+    sign, times, tokens_by_kind,
 };
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -222,7 +222,7 @@ fn session_facts(session: &SessionStatus, summary: &Summary, screen: Screen) -> 
         let spans: Vec<String> = spans.chain(cut_short(totals)).collect();
         facts.extend(screen.parts(INDENT, &spans));
         if !totals.tokens.is_unknown() {
-            facts.extend(screen.hanging(INDENT, &format!("tokens {}", tokens_told(&totals.tokens))));
+            facts.extend(screen.hanging(INDENT, &format!("tokens {}", tokens_by_kind(&totals.tokens))));
         }
     }
     if session.hints > 0 {

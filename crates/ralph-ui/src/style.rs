@@ -186,7 +186,7 @@ pub fn counted(number: u64, noun: &str) -> String {
 
 /// `21.5 M in, 99 % cached; 476 k out`; what is not known is not said. What goes into a cache or comes from it is read,
 /// too.
-pub fn tokens_told(tokens: &Tokens) -> String {
+pub fn tokens_by_kind(tokens: &Tokens) -> String {
     let cached = tokens.cache_read.unwrap_or_default();
     let read = [tokens.input, tokens.cache_read, tokens.cache_write].into_iter().flatten().sum::<u64>();
     let part = if cached > 0 { format!(", {} % cached", cached * 100 / read) } else { String::new() };

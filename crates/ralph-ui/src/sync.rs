@@ -22,7 +22,7 @@ pub fn write_exchange(out: &mut dyn Write, exchange: &Exchange, place: &str) -> 
     let place = one_line(place);
     let moved = [(fetched, "fetched from"), (pushed, "pushed to")]
         .map(|(moved, what)| sessions_in_words(moved).map(|words| format!("{words} {what} {place}")));
-    // Nothing stands between both sides.
+    // Nothing is to be said between both sides.
     let is_at_one = left_out.is_empty()
         && exchange.stopped.is_none()
         && [lost, purged_but_here, purged_but_there, cleaned].iter().all(|names| names.is_empty());

@@ -48,7 +48,7 @@ pub(super) fn obstacles(config: &Config, context: &Context, findings: &[Finding]
     found.filter(|one| !is_said(one, findings)).collect()
 }
 
-/// Returns what earlier sessions did, nobody committed, and the work tree has otherwise than they left it: no commit of a task can
+/// Returns what earlier sessions did that is in no commit, and the work tree has otherwise than they left it: no commit of a task can
 /// have it.
 pub(super) fn earlier_work(store: &Store, context: &Context, config: &Config) -> Result<Vec<Finding>> {
     let settings = &config.settings;

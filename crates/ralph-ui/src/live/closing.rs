@@ -1,4 +1,4 @@
-//! The last lines of a run: how far it came, what needs somebody and why, and what to type next.
+//! The last lines of a run: how far it came, what needs the user and why, and what to type next.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +16,7 @@ use ralph_core::record::{
     hint_command,
 };
 
-/// Most names that a line lists, and most tasks that need somebody.
+/// Most names that a line lists, and most tasks that need the user.
 const MAX_NAMED: usize = 10;
 
 /// Between what a line says and the command that shows more of it.
@@ -111,7 +111,7 @@ pub fn lines(session: &Session, closing: &Closing, is_validated: bool, screen: S
     lines
 }
 
-/// A task that needs somebody: its name, what it took, why, what was tried, and what to do.
+/// A task that needs the user: its name, what it took, why, what was tried, and what to do.
 fn needing(task: &NotDone, closing: &Closing, screen: Screen) -> Vec<String> {
     let none = Unfinished::default();
     let unfinished = closing.unfinished.iter().find(|known| known.task == task.task).unwrap_or(&none);

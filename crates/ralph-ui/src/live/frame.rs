@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 use indicatif::TermLike;
 
-/// Columns where nobody says how many there are.
+/// Columns where it is not known how many there are.
 const COLUMNS: u16 = 80;
 
 /// Has what is too long end at the edge: the window may have become narrower since it was asked for its width.
@@ -18,7 +18,7 @@ const BREAKS: &str = "\x1b[?7h";
 /// Draws on stderr, and leaves the cursor in front of what it drew, where it stays whatever it is asked to do.
 ///
 /// A terminal that becomes narrower breaks a line in several, and the cursor stays with the part that it is on. From the
-/// first of them all others can be taken away; from behind the last nobody knows how many there are.
+/// first of them all others can be taken away; from behind the last it is not known how many there are.
 #[derive(Debug, Default)]
 pub struct Frame {
     drawing: Mutex<String>,

@@ -42,7 +42,7 @@ const LEAST: usize = 20;
 const MAX_TASK: usize = 24;
 const TASK: usize = 6;
 
-/// Columns in front of what stands below a row.
+/// Columns in front of what is below a row.
 const BELOW: usize = 18;
 
 /// Says a line or two for each event.
@@ -52,8 +52,8 @@ pub struct Lines {
     detail: Detail,
     /// Of the list: the one that the last task is in.
     phase: Option<String>,
-    /// The error that the agent told of last in this iteration.
-    told: Option<String>,
+    /// The error that the agent reported last in this iteration.
+    reported: Option<String>,
     /// True if a command checks what agents say.
     is_validated: bool,
     /// Paths of the agent below it are shown from there.
@@ -68,7 +68,7 @@ impl Lines {
             screen: Screen { paint, width: usize::MAX },
             detail,
             phase: None,
-            told: None,
+            reported: None,
             is_validated: true,
             root: root.to_owned(),
             with_history: HashSet::new(),
@@ -118,7 +118,7 @@ impl Lines {
         match event {
             Event::SessionStarted { .. } => header::lines(event, self.screen.paint, self.width()),
             Event::IterationStarted { task, .. } => {
-                self.told = None;
+                self.reported = None;
                 let heading = self.phase_heading(task.phase.as_deref());
                 let started = if is_verbose { self.started(event) } else { Vec::new() };
                 heading.into_iter().chain(started).collect()
@@ -266,7 +266,7 @@ impl Lines {
 
     /// What the agent said of its failure, where that was not on the screen yet.
     fn last_words(&mut self, record: &Iteration) -> Option<String> {
-        let is_new = record.outcome == Outcome::Failure && self.told != record.error;
+        let is_new = record.outcome == Outcome::Failure && self.reported != record.error;
         let words = record.error.as_ref().filter(|_| is_new)?;
         self.agent_event(&AgentEvent::Error { message: words.clone() })
     }
@@ -287,14 +287,14 @@ impl Lines {
             AgentEvent::ToolEnded { .. } | AgentEvent::Usage { .. } => return None,
             AgentEvent::Retry { message } => format!("retrying: {}", self.agent_words(message)),
             AgentEvent::Error { message } => {
-                self.told = Some(message.clone());
+                self.reported = Some(message.clone());
                 format!("error: {}", self.agent_words(message))
             }
         };
         (!line.is_empty()).then(|| self.dim(&format!("  agent  {line}")))
     }
 
-    /// Somebody's words on one line, safe on a terminal.
+    /// The words of others on one line, safe on a terminal.
     fn words(&self, words: &str) -> String {
         cut(&one_line(&without_escapes(words)), self.width())
     }

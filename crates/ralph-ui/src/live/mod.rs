@@ -28,7 +28,7 @@ pub use self::lines::Detail;
 /// Where the moving line goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Moving {
-    /// Nobody would see it, or nobody wants to.
+    /// It would not be seen, or is not wanted.
     Nowhere,
     /// To stderr, which is a terminal that can take a line back.
     Stderr,

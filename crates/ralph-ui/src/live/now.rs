@@ -8,7 +8,7 @@ use ralph_core::record::{AgentEvent, Cost, Event, Phase};
 
 use super::keys::Keys;
 
-/// Longest piece of somebody's words; the window cuts what does not fit.
+/// Longest piece of the words of others; the window cuts what does not fit.
 const WIDTH: usize = 200;
 
 /// Between the parts of the second line, and cells of its bar.

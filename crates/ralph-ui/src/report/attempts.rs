@@ -20,10 +20,10 @@ use ralph_core::progress::first_sentence;
 use ralph_core::record::{Iteration, Outcome, RALPH_ELSEWHERE, StreamCounts, TaskName, join_truncated};
 
 use super::environment::render;
-use super::harmless::{escape, one_line};
+use super::html_escape::{escape, one_line};
+use super::markdown_html::rich;
 use super::patch::{self, html};
-use super::rich::rich;
-use super::{Diff, Report, ReportIteration, TaskRow, Text, fit};
+use super::{Diff, Report, ReportIteration, TaskRow, Text, size_budget};
 
 /// Longest title or reason in a row, in characters.
 const MAX_ROW_CHARS: usize = 160;
@@ -32,7 +32,7 @@ const MAX_ITEMS: usize = 20;
 const MAX_ITEM_CHARS: usize = 400;
 /// Files that a search finds, and that are named where a snapshot is missing.
 const MAX_FILES: usize = 50;
-/// What stands around a part, and the note where it is cut, in bytes of the page.
+/// What is around a part, and the note where it is cut, in bytes of the page.
 pub(super) const PART_FRAME: usize = 300;
 
 impl Fate {
@@ -248,7 +248,7 @@ pub(super) struct AttemptDetails<'a> {
     /// True if the text is not all of it.
     #[serde(skip)]
     was_cut: bool,
-    /// As it stands in the page, or among what is packed.
+    /// As it is in the page, or among what is packed.
     pub html: String,
     /// Prompts, and of what is done all that takes much room.
     #[serde(skip)]
@@ -266,10 +266,14 @@ impl AttemptDetails<'_> {
         let text =
             if self.class == "changes" { self.text.as_ref().into() } else { without_colors(&self.text) };
         let is_code = !matches!(self.class, "answer" | "prompt");
-        let narrow = if is_code { fit::narrow(&text) } else { None };
+        let narrow = if is_code { size_budget::narrow(&text) } else { None };
         let text = narrow.as_deref().unwrap_or(&text);
         // The end of an output counts.
-        let shown = if self.class == "validation" { fit::tail(text, most) } else { fit::head(text, most) };
+        let shown = if self.class == "validation" {
+            size_budget::tail(text, most)
+        } else {
+            size_budget::head(text, most)
+        };
         let rich_text = match self.class {
             "answer" => Some(format!("<div class=\"md\">{}</div>", rich(shown))),
             "changes" => Some(format!("<pre class=\"diff\">\n{}</pre>", html(shown))),

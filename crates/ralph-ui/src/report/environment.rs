@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 
 use ralph_core::record::{CANONICAL, RALPH_ELSEWHERE};
 
-use super::harmless::escape;
+use super::html_escape::escape;
 
 /// How a page reaches its reader.
 #[derive(Debug, Clone, Copy)]
@@ -30,7 +30,7 @@ pub(super) fn environment(medium: Medium<'_>) -> Result<Environment<'static>> {
     {
         environment.add_template(name, template).with_context(|| format!("read the template {name}"))?;
     }
-    // The one gate: whatever is not markup of ours is made harmless on its way into the page.
+    // The one gate: whatever is not markup of ours is escaped on its way into the page.
     environment.set_formatter(|out, _, value| {
         if value.is_none() || value.is_undefined() {
             return Ok(());

@@ -1,4 +1,4 @@
-//! What a reader sees first: the verdict, four facts, what needs somebody with its command, and where the tasks stand.
+//! What a reader sees first: the verdict, four facts, what needs the user with its command, and the states of the tasks.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -27,12 +27,12 @@ use ralph_core::record::{
 };
 
 use super::attempts::given_up;
-use super::harmless::one_line;
 use super::headline::time;
+use super::html_escape::one_line;
 use super::strip::{BREAKS, gaps};
 use super::{Diff, Report, ReportIteration, State, TaskRow};
 
-/// Most tasks that need somebody, and most names in a list.
+/// Most tasks that need the user, and most names in a list.
 const MAX_NEEDS: usize = 20;
 const MAX_NAMES: usize = 6;
 /// Longest words from outside, in characters.
@@ -53,7 +53,7 @@ fn spelled(count: usize, noun: &str) -> String {
     format!("{} {noun}{}", in_words(count), if count == 1 { "" } else { "s" })
 }
 
-/// How many tasks are done, and how many things need somebody: `31 of 35 tasks done. Two need you.`
+/// How many tasks are done, and how many things need the user: `31 of 35 tasks done. Two need you.`
 pub(super) fn title(states: TaskStates, needs: usize, is_running: bool) -> String {
     let done = capital(&ending::done(states.done, states.total()));
     let so_far = if is_running { " so far" } else { "" };
@@ -64,7 +64,7 @@ pub(super) fn title(states: TaskStates, needs: usize, is_running: bool) -> Strin
     }
 }
 
-/// What needs somebody, and why it stopped otherwise, in sentences.
+/// What needs the user, and why it stopped otherwise, in sentences.
 pub(super) fn more(report: &Report, needs: &[&Need]) -> String {
     let [asking, refused, failing] = [NeedKind::Asks, NeedKind::Policy, NeedKind::Fails]
         .map(|why| needs.iter().filter(|need| need.why == why).count());
@@ -177,7 +177,7 @@ fn attempts_of<'a>(report: &'a Report, need: &Need) -> Vec<&'a ReportIteration> 
     report.iterations.iter().filter(|one| one.record.is_attempt() && one.record.task == need.task).collect()
 }
 
-/// The cards of what needs somebody.
+/// The cards of what needs the user.
 pub(super) fn cards(report: &Report) -> Vec<Value> {
     report.needs().into_iter().take(MAX_NEEDS).map(|need| card(report, need)).collect()
 }

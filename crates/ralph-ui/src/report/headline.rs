@@ -301,7 +301,7 @@ mod tests {
                 "T1 is not done after 1 attempt.|T2 is not done after 1 attempt.|2 attempts cut short.",
             ),
         ] {
-            let told: Vec<String> = report(iterations(words), "")
+            let shown: Vec<String> = report(iterations(words), "")
                 .attention
                 .iter()
                 .map(|found| {
@@ -314,7 +314,7 @@ mod tests {
                         .join(" ")
                 })
                 .collect();
-            assert_eq!(told.join("|"), expected, "{words}");
+            assert_eq!(shown.join("|"), expected, "{words}");
         }
     }
 }

@@ -61,7 +61,7 @@ pub enum Diff {
     Patch(Text),
     /// Nothing was changed.
     Nothing,
-    /// It cannot be told, for this reason.
+    /// It is not known, for this reason.
     Missing(&'static str),
 }
 

@@ -1,6 +1,6 @@
 //! A session as a summary for a pull request.
 //!
-//! Whatever comes from outside stands in code spans: there no host reads markup, tags, mentions, numbers of issues or
+//! Whatever comes from outside is in code spans: there no host reads markup, tags, mentions, numbers of issues or
 //! addresses.
 
 use ralph_templates::SUMMARY;
@@ -18,7 +18,7 @@ use crate::style::{columns, counted, cut, duration, grouped, in_runs};
 use ralph_core::record::{FlaggedTask, RALPH_ELSEWHERE, join_truncated};
 
 use super::first_screen::flag_commands;
-use super::harmless::one_line;
+use super::html_escape::one_line;
 use super::{Level, Report, State, TaskRow};
 
 /// What every summary of ours begins with, and no host shows.

@@ -1,23 +1,23 @@
-//! A session as one page to send to somebody, as a summary for a pull request, and as data.
+//! A session as one page to send, as a summary for a pull request, and as data.
 
 mod attempts;
 mod changes;
 mod environment;
 mod first_screen;
-mod fit;
-mod harmless;
 mod headline;
+mod html_escape;
 mod iteration;
 mod markdown;
+mod markdown_html;
 mod page;
 mod panels;
 mod patch;
-mod rich;
 #[cfg(test)]
 mod samples;
 mod session_summary;
 mod sessions_index;
 mod shared_causes;
+mod size_budget;
 mod strip;
 mod task_rows;
 
@@ -55,7 +55,7 @@ const REPORT_SCHEMA: u32 = 1;
 /// Tells our JSON from that of others.
 const MADE_BY: &str = "specify ralph report";
 
-/// All that is told of a session.
+/// All that is said of a session.
 #[derive(Debug, Serialize)]
 pub struct Report {
     pub schema: u32,
@@ -223,7 +223,7 @@ impl Report {
         records.filter(|record| !record.redactions.is_empty()).map(|record| record.iteration).collect()
     }
 
-    /// Returns what needs somebody: of the newest session, all of the feature; of an older one, what it left.
+    /// Returns what needs the user: of the newest session, all of the feature; of an older one, what it left.
     fn needs(&self) -> Vec<&Need> {
         let needs = self.summary.needs_you.iter();
         needs.filter(|need| self.is_latest || need.session == self.session.id).collect()

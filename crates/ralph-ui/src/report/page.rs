@@ -9,9 +9,9 @@ use crate::local_time::{local, span_of};
 use crate::style::{counted, size};
 use ralph_core::record::Status;
 
-use super::attempts::{PART_FRAME, AttemptDetails, attempts, list};
+use super::attempts::{AttemptDetails, PART_FRAME, attempts, list};
 use super::environment::{Medium, environment, render};
-use super::fit::level;
+use super::size_budget::level;
 use super::strip::strip;
 use super::{Diff, Report, first_screen, panels};
 
@@ -62,7 +62,8 @@ pub fn page(report: &Report, limits: Limits, medium: Medium<'_>) -> Result<Strin
         attempts.drain(..(attempts.len() * (taken - most) / taken).max(1));
     }
     let left_out = all - attempts.len();
-    let mut parts: Vec<&mut AttemptDetails<'_>> = attempts.iter_mut().flat_map(|attempt| &mut attempt.parts).collect();
+    let mut parts: Vec<&mut AttemptDetails<'_>> =
+        attempts.iter_mut().flat_map(|attempt| &mut attempt.parts).collect();
     let mut packed_most = limits.max_part;
     let packed = loop {
         let texts = parts.iter().filter(|part| part.is_packed).map(|part| part.html.as_str());
@@ -98,7 +99,7 @@ pub fn page(report: &Report, limits: Limits, medium: Medium<'_>) -> Result<Strin
     render(&environment, "page", values)
 }
 
-/// What stands around the rows of attempts.
+/// What is around the rows of attempts.
 fn values(report: &Report, limits: Limits) -> Value {
     let (needs, review) = (report.needs(), first_screen::review(report));
     let states = report.states();
@@ -158,7 +159,7 @@ mod tests {
         Claim, FailureClass, FlaggedTask, Need, NeedKind, Timestamp, ToolCall, ToolKind, Waiting, WaitingTask,
     };
 
-    /// Everything that may hold what somebody else wrote.
+    /// Everything that may hold what others wrote.
     fn hostile() -> Report {
         const BAD: &str = "\"'><script>x()</script></pre></textarea><a href=\"javascript:x()\" onclick=x()>\u{202e}\u{1b}[2J";
         let mut iterations = iterations("T1-a T2+ T3! T4?");

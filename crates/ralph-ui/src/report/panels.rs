@@ -1,4 +1,4 @@
-//! What stands behind the tabs of a page: changes, failures, and what is known of the session.
+//! What is behind the tabs of a page: changes, failures, and what is known of the session.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use minijinja::{Value, context};
 
 use crate::evidence::FLAG;
 use crate::local_time::local;
-use crate::style::{counted, grouped, joined, tokens_told};
+use crate::style::{counted, grouped, joined, tokens_by_kind};
 use ralph_core::history::clusters::folded;
 use ralph_core::judge::is_test_file;
 use ralph_core::record::{
@@ -16,9 +16,9 @@ use ralph_core::record::{
 };
 
 use super::first_screen::words;
-use super::fit::head;
-use super::harmless::one_line;
+use super::html_escape::one_line;
 use super::patch::{by_file, html};
+use super::size_budget::head;
 use super::{Report, ReportedFile};
 
 /// Rows of files, and of causes; names in a row.
@@ -162,7 +162,7 @@ pub(super) fn about(report: &Report) -> Vec<(&'static str, String)> {
         ("Sandbox", session.sandbox.as_ref().map_or_else(|| "no sandbox".to_owned(), SandboxFacts::text)),
         ("Model", models),
         ("Limit", counted(u64::from(session.max_iterations), "attempt")),
-        ("Tokens", tokens_told(&report.totals.tokens)),
+        ("Tokens", tokens_by_kind(&report.totals.tokens)),
         ("Machine", session.host.clone()),
         ("Recorded by", format!("{CANONICAL} {}", session.tool_version)),
     ];

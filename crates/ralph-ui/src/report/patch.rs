@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::harmless::escape;
+use super::html_escape::escape;
 
 /// The lines of a patch, each with the element for what it does; none for what stays the same.
 fn lines(patch: &str) -> impl Iterator<Item = (&'static str, &str)> {

@@ -19,7 +19,7 @@ use ralph_core::record::{
 use ralph_core::view::{FeatureView, SessionView};
 
 use super::environment::{Medium, environment, render};
-use super::harmless::one_line;
+use super::html_escape::one_line;
 use super::session_summary::{RecordedSession, SessionSummary};
 use super::shared_causes::{SharedCause, causes};
 use super::{MADE_BY, first_screen};
@@ -71,7 +71,7 @@ impl SessionsIndex {
         unreadable: Vec<String>,
         made_at: Timestamp,
     ) -> Self {
-        // What needs somebody comes first.
+        // What needs the user comes first.
         features.sort_by_key(|feature| feature.needs_you.is_empty());
         let views: Vec<SessionView> = recorded.iter().map(|session| session.view.clone()).collect();
         let view = FeatureView::of(&views);

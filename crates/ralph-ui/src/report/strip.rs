@@ -12,7 +12,7 @@ use super::attempts::fate_of;
 use super::headline::time;
 use super::{Report, ReportIteration};
 
-/// With more attempts, a cell stands for several.
+/// With more attempts, a cell is of several.
 const MAX_CELLS: usize = 150;
 /// In pixels.
 const WIDTH: f64 = 1072.0;

@@ -9,7 +9,7 @@ use ralph_core::record::{Cost, Outcome, TaskName};
 
 use super::ReportIteration;
 
-/// Where a task stands at the end.
+/// The state of a task at the end.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
@@ -20,7 +20,7 @@ pub enum State {
     Skipped,
     /// Open, and it was tried.
     Failing,
-    /// Open, and nobody has tried it.
+    /// Open, and never tried.
     #[default]
     Open,
 }
@@ -102,9 +102,9 @@ mod tests {
         let list = "- [x] T0 Zero\n- [x] T1 One\n- [ ] T2 Two\n- [ ] T3 Three\n- [ ] T4 Four\n";
         let list = TaskList::parse(list.as_bytes()).unwrap();
         let rows = of(&list, &iterations("T1-a T1+ T2-a T2! T3? T9-"));
-        let told: Vec<_> = rows.iter().map(|row| (row.name.as_str(), row.state, row.tries.len())).collect();
+        let shown: Vec<_> = rows.iter().map(|row| (row.name.as_str(), row.state, row.tries.len())).collect();
         assert_eq!(
-            told,
+            shown,
             [
                 ("T0", State::DoneBefore, 0),
                 ("T1", State::Done, 2),

@@ -239,7 +239,7 @@ impl App {
         })
     }
 
-    /// Takes in how everything stands by now.
+    /// Takes in the state of everything by now.
     pub fn looked(&mut self, overview: Overview) {
         let is_first = !self.is_known;
         self.is_known = true;
@@ -250,7 +250,7 @@ impl App {
         }
         let was_live = self.live().is_some();
         self.overview = overview;
-        // What grows stands still while it is not read at its end.
+        // What grows stays while it is not read at its end.
         self.cache.invalidate(self.page.sticks);
         self.has_begun |= self.own_session().is_some();
         if is_first {

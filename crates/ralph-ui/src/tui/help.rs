@@ -1,4 +1,4 @@
-//! What stands over the panels: the keys, and questions.
+//! What is over the panels: the keys, and questions.
 
 use ratatui::layout::Rect;
 

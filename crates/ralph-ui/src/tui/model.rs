@@ -21,7 +21,7 @@ use super::row::Row;
 
 /// Where everything on the screen comes from. Every call may take its time: none is made where keys are read.
 pub trait Backend: Send + Sync {
-    /// Returns how everything stands, or `None` if nothing changed since the last call.
+    /// Returns the state of everything, or `None` if nothing changed since the last call.
     fn look(&self) -> Result<Option<Overview>>;
 
     fn read(&self, request: &Request) -> Result<Answer>;
@@ -168,7 +168,7 @@ impl SessionDetail {
     }
 }
 
-/// How everything stands.
+/// The state of everything.
 #[derive(Debug, Clone, Default)]
 pub struct Overview {
     pub features: Vec<Arc<FeatureOverview>>,
@@ -186,7 +186,7 @@ pub struct FeatureOverview {
     pub path: String,
     /// Oldest first.
     pub sessions: Vec<SessionView>,
-    /// The task list as it stands.
+    /// The task list as it is now.
     pub list: TaskList,
     pub summary: Summary,
 }
@@ -220,7 +220,7 @@ impl LiveIteration {
     }
 }
 
-/// Where a task of the list stands.
+/// The state of a task of the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TaskState<'a> {
     Done,
@@ -240,7 +240,7 @@ impl FeatureOverview {
         Utf8Path::new(&self.path).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("md"))
     }
 
-    /// Returns where a task stands; `running` is the one that an agent works on.
+    /// Returns the state of a task; `running` is the one that an agent works on.
     pub fn state<'a>(&'a self, item: &Item, running: Option<&str>) -> TaskState<'a> {
         if running == Some(&item.name) {
             return TaskState::Runs;

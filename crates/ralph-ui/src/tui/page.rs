@@ -1,4 +1,4 @@
-//! What stands on the right: sections that fold.
+//! What is on the right: sections that fold.
 
 use std::collections::HashMap;
 

@@ -152,7 +152,7 @@ fn line_of(app: &App, scene: &Scene<'_>, line: Line) -> Row {
         TaskState::Answered | TaskState::Waits(_) | TaskState::Open => (Look::Dim, Look::Dim),
         TaskState::Done => (Look::Plain, Look::Plain),
     };
-    // What it waits for stands at the right.
+    // What it waits for is at the right.
     let text = task_title(item.text.split(" (depends on ").next().unwrap_or_default());
     let indent = "  ".repeat(item.depth.min(4) + usize::from(app.tree.phases.len() > 1));
     let failures = feature.failures_of(&item.name).min(MAX_CROSSES);
@@ -278,7 +278,7 @@ fn lines_of_session(scene: &Scene<'_>, width: usize, app: &App, is_brief: bool) 
     [line, hours, Row::new()].into_iter().chain(words).collect()
 }
 
-/// `usage limit 42 min, down 20 min`: how long the session waited for a limit, and for somebody to resume it.
+/// `usage limit 42 min, down 20 min`: how long the session waited for a limit, and for the user to resume it.
 fn pauses(session: &SessionView) -> Option<String> {
     let kinds = [
         (Interruption::Limit, "usage limit"),

@@ -12,7 +12,7 @@ pub use crate::style::Look;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Row {
     pub spans: Vec<Span<'static>>,
-    /// What stands at the right edge.
+    /// What is at the right edge.
     right: Vec<Span<'static>>,
     /// Columns in front of what is wrapped; 0 in lines that are not words for people.
     indent: usize,
@@ -84,7 +84,7 @@ impl Row {
         self
     }
 
-    /// The row with another one at the right edge of wherever it stands.
+    /// The row with another one at the right edge of wherever it is.
     #[must_use]
     pub fn with_right(self, right: Self) -> Self {
         Self { right: right.spans, ..self }

@@ -148,7 +148,7 @@ impl Source {
 
     /// Returns what an agent does, by the end of what it printed.
     fn doing(&self, author: &(SessionId, String), tail: &[u8]) -> Option<String> {
-        // Before its start is listed, nobody knows how to read what it prints.
+        // Before its start is listed, it is not known how to read what it prints.
         if self.configuration(&author.0).is_null() {
             return None;
         }

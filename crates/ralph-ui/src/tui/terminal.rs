@@ -332,7 +332,7 @@ mod tests {
 
     use super::*;
 
-    /// What stands on a terminal behind a program that took it and ended in this way, and whether its settings are
+    /// What is on a terminal behind a program that took it and ended in this way, and whether its settings are
     /// as they were.
     fn ending(how: &str) -> (String, bool) {
         let size = Winsize { ws_row: 24, ws_col: 80, ws_xpixel: 0, ws_ypixel: 0 };

@@ -468,7 +468,7 @@ fn what_runs_is_followed_until_somebody_looks_elsewhere_and_its_end_leads_to_wha
     scene.look();
     assert_eq!((scene.app.panel, &scene.app.subject), (Panel::Needs, &Subject::Task("T034".to_owned())));
     scene.shows("the session has ended: 2 need you").shows("⏎ open");
-    // Who reads something else is told, and not led away.
+    // Who reads something else sees a note, and is not led away.
     let mut scene = Scene::new(at_work(), (120, 36));
     scene.keys("3jjj<Enter>");
     let subject = scene.app.subject.clone();
@@ -542,7 +542,7 @@ fn what_grows_stays_at_its_end_until_it_is_read() {
     scene.backend = at_work().with("agent/stdout", &text(500));
     scene.look();
     scene.shows("line 499");
-    // It stands still while it is read, until its end is asked for.
+    // It stays while it is read, until its end is asked for.
     scene.keys("k").backend = at_work().with("agent/stdout", &text(800));
     scene.look();
     scene.shows("line 499");
@@ -577,7 +577,7 @@ fn paths_that_lead_to_files_are_known_by_their_places() {
 
 #[test]
 fn every_line_of_the_help_can_be_read_on_any_screen() {
-    let told = || KEY_HELP.into_iter().flatten().map(|(_, does)| *does);
+    let help_texts = || KEY_HELP.into_iter().flatten().map(|(_, does)| *does);
     for size in [(160, 50), (80, 24), (70, 24), (40, 12), (40, 6)] {
         let mut scene = Scene::new(morning(), size);
         scene.keys("?");
@@ -590,7 +590,7 @@ fn every_line_of_the_help_can_be_read_on_any_screen() {
         }
         let seen = seen.replace('┃', "");
         let seen = seen.split_whitespace().collect::<Vec<_>>().join(" ");
-        for does in told() {
+        for does in help_texts() {
             assert!(seen.contains(does), "{size:?} {does}: {seen}");
         }
     }

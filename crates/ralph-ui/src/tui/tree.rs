@@ -6,7 +6,7 @@ use super::contents::brief;
 use super::model::{FeatureOverview, TaskState};
 use crate::style::phase_title;
 
-/// A line of the list, by the place of what it stands for.
+/// A line of the list, by the place of what it is of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Line {
     /// A phase, by its place among the phases.
@@ -40,7 +40,7 @@ pub struct Tree {
     room: usize,
     /// All phases that are open by default.
     by_default: HashSet<String>,
-    /// What the line stands for, by a name that outlives a new list.
+    /// What the line is of, by a name that outlives a new list.
     chosen: String,
 }
 

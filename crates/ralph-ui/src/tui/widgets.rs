@@ -13,7 +13,7 @@ use super::row::{Look, Row, style};
 /// In front of the line that keys act on.
 pub const CURSOR: &str = "▌";
 
-/// A panel with its title and what stands at the right of that. Returns the area inside.
+/// A panel with its title and what is at the right of that. Returns the area inside.
 pub fn panel(frame: &mut Frame<'_>, area: Rect, is_focused: bool, [title, right]: [Row; 2]) -> Rect {
     let look = if is_focused { Look::Accent } else { Look::Dim };
     let room = usize::from(area.width.saturating_sub(6));
@@ -50,7 +50,7 @@ pub fn list(
     let items = items
         .into_iter()
         .map(|rows| text(rows.into_iter().map(|row| row.fitted(room).and(Look::Plain, " ")).collect()));
-    // One bar in one colour, whatever stands in it.
+    // One bar in one colour, whatever is in it.
     let (symbol, look) = if is_focused {
         let bar = Style::new().fg(Color::Reset).remove_modifier(Modifier::DIM);
         (Line::raw(" "), bar.add_modifier(Modifier::REVERSED))

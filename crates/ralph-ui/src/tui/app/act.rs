@@ -263,7 +263,7 @@ impl App {
                 }
             }
             (Panel::Detail, View::Sessions, _) => {
-                // Above the rows is what needs somebody: the newest is below it.
+                // Above the rows is what needs the user: the newest is below it.
                 let id_of = |section: &Section| section.key.parse::<SessionId>().ok();
                 let mut all = self.page.sections.iter();
                 let id = self.page.section().and_then(id_of).or_else(|| all.find_map(id_of));
@@ -379,7 +379,7 @@ impl App {
             let title = format!("Bring back the work of {}?", brief(&gone.task));
             return Ok(Question::confirm(title, RESTORES, Effect::Run(arguments, None)));
         }
-        // What it undid is what somebody wants back who comes from its flag.
+        // What it undid is what the user wants back who comes from its flag.
         let is_meant = match &self.subject {
             Subject::Attempt(_) => true,
             Subject::Task(task) => scene.feature.list.find(task).is_some_and(|item| item.done),

@@ -86,7 +86,7 @@ impl Columns {
     fn of(scene: &Scene<'_>) -> Self {
         let all = scene.session.iterations();
         let task = all.map(|one| columns(&task_of(one))).max().unwrap_or(0).clamp(4, MAX_TASK);
-        // The border and the cursor, the number and the mark, and what stands at the right.
+        // The border and the cursor, the number and the mark, and what is at the right.
         let beside = 13 + task + columns(&cells(scene, [""; 5]));
         let words = scene.width.saturating_sub(beside) * 3 / 5;
         Self { task, words: (scene.width >= MIN_TO_SAY).then_some(words) }

@@ -38,7 +38,7 @@ pub enum Subject {
     Attempt(u32),
     /// The attempt that runs.
     Running,
-    /// What needs somebody and is no task, by its place.
+    /// What needs the user and is no task, by its place.
     Need(usize),
 }
 
@@ -322,7 +322,7 @@ impl<'a> Scene<'a> {
         }
     }
 
-    /// Returns what stands at the right of the title.
+    /// Returns what is at the right of the title.
     pub fn beside_title(&self, subject: &Subject, view: View) -> Row {
         if view != View::Log {
             return if self.is_live(subject) { Row::of(Look::Accent, "live") } else { Row::new() };

@@ -7,7 +7,7 @@ use crate::needs::{
     ANOTHER_VALIDATION, false_claims, files_and_lines, flag_words, lead, need_sign, no_task_to_blame, waiters,
 };
 use crate::session_table::{self, End, SessionRow, aligned, ended, verdict, widths};
-use crate::style::{duration, in_runs, task_title, times, tokens_told};
+use crate::style::{duration, in_runs, task_title, times, tokens_by_kind};
 use crate::tui::layout::Shape;
 use crate::tui::model::FeatureOverview;
 use crate::tui::page::Section;
@@ -112,7 +112,7 @@ fn facts(scene: &Scene<'_>, is_reviewed: bool) -> Vec<Row> {
         ("Claims", false_claims(&totals.false_claims).map(|words| Row::of(Look::Claim, words))),
         ("Time", Some((duration(view.worked_ms(until)) + &in_runs(totals.runs)).into())),
         ("Cost", ending::cost(&totals.cost).map(|words| (words + &cost).into())),
-        ("Tokens", (!tokens.is_unknown()).then(|| tokens_told(tokens).into())),
+        ("Tokens", (!tokens.is_unknown()).then(|| tokens_by_kind(tokens).into())),
         ("Changed", detail.and_then(|detail| detail.changes).map(|stat| files_and_lines(stat).into())),
         ("Clean", clean.map(|check| brief(&check.line()).into())),
         ("Agent", session.map(agent)),
@@ -146,7 +146,7 @@ fn agent(session: &Session) -> Row {
     }
 }
 
-/// What needs somebody and is no task.
+/// What needs the user and is no task.
 pub fn need(scene: &Scene<'_>, place: usize) -> Vec<Section> {
     let Some(need) = scene.feature.summary.needs_you.get(place) else { return sections(scene) };
     let summary = &scene.feature.summary;
@@ -182,7 +182,7 @@ pub fn need(scene: &Scene<'_>, place: usize) -> Vec<Section> {
     sections
 }
 
-/// All sessions, newest first, below what needs somebody in any feature.
+/// All sessions, newest first, below what needs the user in any feature.
 pub fn list(scene: &Scene<'_>) -> Vec<Section> {
     let sessions = scene.overview.sessions();
     let summaries: Vec<_> = scene.overview.features.iter().map(|feature| &feature.summary).collect();

@@ -29,7 +29,7 @@ pub fn usd(cost: Option<f64>) -> String {
     cost.map_or(String::new(), |usd| format!("${usd:.2}"))
 }
 
-/// Returns where a session stands, in a word or few, and the look of it.
+/// Returns the state of a session in a word or few, and the look of it.
 pub fn state_of(scene: &Scene<'_>) -> Row {
     let session = scene.session;
     if let Some(live) = scene.live {
@@ -105,7 +105,7 @@ pub fn took(attempt: &LogEntry) -> Row {
     Row::of(Look::Plain, format!("{time:>5}  {cost:>6}")).and(Look::Dim, format!("  {when}"))
 }
 
-/// A fact of the detail: its name stands out, what it says begins in a column.
+/// A fact of the detail: its name is bright, what it says begins in a column.
 pub fn fact(name: &str, value: impl Into<Row>) -> Row {
     Row::of(Look::Bold, format!("{name:<13}")).then(value.into()).indented(13)
 }

@@ -2,7 +2,7 @@
 
 use crate::style::grouped;
 
-use super::harmless::width;
+use super::html_escape::width;
 
 /// Longest line of an output or a patch, in characters.
 const LINE: usize = 1000;
@@ -120,7 +120,7 @@ mod tests {
     proptest! {
         #[test]
         fn what_is_cut_fits(text in "(?s).{0,100}", most in 0_usize..60) {
-            let escaped = super::super::harmless::escaped_len;
+            let escaped = super::super::html_escape::escaped_len;
             prop_assert!(escaped(head(&text, most)) <= most);
             prop_assert!(escaped(tail(&text, most)) <= most);
         }

@@ -3,7 +3,7 @@
 use pulldown_cmark::html::push_html;
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 
-use super::harmless::escape;
+use super::html_escape::escape;
 
 /// Deeper lists and quotes are shown without further indentation.
 const DEEPEST: usize = 12;

@@ -3,7 +3,7 @@
 use anyhow::{Error, Result, anyhow};
 
 use ralph_core::record::{IterationName, LogEntry, Outcome, RALPH, Which};
-use ralph_project::tasks::{Standing, standing};
+use ralph_project::tasks::{Readiness, readiness};
 use ralph_store::{RecordReader, SessionLog, Store};
 use ralph_ui::ending::state;
 use ralph_ui::show::Afterwards;
@@ -18,7 +18,7 @@ pub fn last_in<'a>(store: &Store, log: &'a SessionLog, task: &str) -> Result<Opt
     let reader = store.reader()?;
     let Some(name) = recorded_name(log, task) else {
         // Whole records are read only for what is a task at all.
-        let is_task = newest_list(&reader, log)?.is_some_and(|list| standing(&list, task).is_some());
+        let is_task = newest_list(&reader, log)?.is_some_and(|list| readiness(&list, task).is_some());
         return Ok(is_task.then(|| unit_attempt(&reader, log, task, 0)).flatten());
     };
     let own =
@@ -123,16 +123,16 @@ pub fn why_not_tried(store: &Store, feature: &str, task: &str) -> Result<Option<
     let logs = sessions::of_feature(store, feature, None)?;
     let Some(newest) = logs.last() else { return Ok(None) };
     let Some(list) = newest_list(&store.reader()?, newest)? else { return Ok(None) };
-    let Some((name, standing)) = standing(&list, task) else { return Ok(None) };
-    let (why, hint) = match standing {
-        Standing::Done => {
+    let Some((name, readiness)) = readiness(&list, task) else { return Ok(None) };
+    let (why, hint) = match readiness {
+        Readiness::Done => {
             ("its box was ticked, and by no recorded iteration".to_owned(), format!("{RALPH} status --tasks"))
         }
-        Standing::WaitsFor(other) => {
+        Readiness::WaitsFor(other) => {
             let (how, hint) = how_it_stands(&logs, &other);
             (format!("it waits for {}, {how}", one_line(&other)), hint)
         }
-        Standing::Ready => (before_its_turn(store, newest, &name)?, format!("{RALPH} status")),
+        Readiness::Ready => (before_its_turn(store, newest, &name)?, format!("{RALPH} status")),
     };
     Ok(Some(anyhow!("{} was not tried: {why}\nhint: `{hint}`", one_line(&name))))
 }

@@ -3,16 +3,16 @@
 mod cache;
 mod marks;
 mod read;
+mod readiness;
 mod scope;
-mod standing;
 
 use tasklist::Item;
 
 pub use cache::TaskCache;
 pub use marks::set_marks;
 pub use read::{may_have_open_tasks, parse, read, read_if_there, read_named, refuse_conflict, require_tasks};
+pub use readiness::{Readiness, readiness};
 pub use scope::{named, part_of, select};
-pub use standing::{Standing, standing};
 
 /// `line 7 is a copy of line 6 (T001)`
 pub fn copy_named(copy: &Item) -> String {

@@ -6,7 +6,7 @@ use super::parse;
 
 /// What is between a task and an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Standing {
+pub enum Readiness {
     Done,
     /// Another task must be done first.
     WaitsFor(String),
@@ -16,15 +16,15 @@ pub enum Standing {
 
 /// Returns the name of a task as the list in a file has it, and how it stands; `task` may be in another letter case. `None`
 /// if the list has no such task, or is none.
-pub fn standing(file: &[u8], task: &str) -> Option<(String, Standing)> {
+pub fn readiness(file: &[u8], task: &str) -> Option<(String, Readiness)> {
     let list = parse(file).ok()?;
     let item = list.find(task).or_else(|| list.tasks().find(|item| item.name.eq_ignore_ascii_case(task)))?;
-    let standing = match waited_for(&list, item) {
-        _ if item.done => Standing::Done,
-        Some(other) => Standing::WaitsFor(other.name.clone()),
-        None => Standing::Ready,
+    let readiness = match waited_for(&list, item) {
+        _ if item.done => Readiness::Done,
+        Some(other) => Readiness::WaitsFor(other.name.clone()),
+        None => Readiness::Ready,
     };
-    Some((item.name.clone(), standing))
+    Some((item.name.clone(), readiness))
 }
 
 /// Returns an open task that must be done before `item`: one below it that is not optional, or one that it depends on.
@@ -45,17 +45,17 @@ mod tests {
                       - [ ] T004 d\n  - [ ] T005 e\n- [ ] T006 f (depends on T099)\n\
                       - [ ] ~~T007 g~~\n- [ ] T008 h (depends on T007)\n";
         for (task, expected) in [
-            ("T001", Some(("T001", Standing::Done))),
-            ("t002", Some(("T002", Standing::Ready))),
-            ("T003", Some(("T003", Standing::WaitsFor("T002".to_owned())))),
-            ("T004", Some(("T004", Standing::WaitsFor("T005".to_owned())))),
-            ("T005", Some(("T005", Standing::Ready))),
-            ("T006", Some(("T006", Standing::Ready))),
-            ("T008", Some(("T008", Standing::Ready))),
+            ("T001", Some(("T001", Readiness::Done))),
+            ("t002", Some(("T002", Readiness::Ready))),
+            ("T003", Some(("T003", Readiness::WaitsFor("T002".to_owned())))),
+            ("T004", Some(("T004", Readiness::WaitsFor("T005".to_owned())))),
+            ("T005", Some(("T005", Readiness::Ready))),
+            ("T006", Some(("T006", Readiness::Ready))),
+            ("T008", Some(("T008", Readiness::Ready))),
             ("T009", None),
         ] {
-            let expected = expected.map(|(name, standing)| (name.to_owned(), standing));
-            assert_eq!(standing(source.as_bytes(), task), expected, "{task}");
+            let expected = expected.map(|(name, readiness)| (name.to_owned(), readiness));
+            assert_eq!(readiness(source.as_bytes(), task), expected, "{task}");
         }
     }
 }

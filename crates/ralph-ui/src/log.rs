@@ -36,8 +36,11 @@ const INDENT: &str = "      ";
 struct Column {
     header: &'static str,
     is_right: bool,
-    /// It is as wide as its widest cell, and this at least; left out where that is 0.
-    least: usize,
+    /// It is as wide as its widest cell, and this at least; left out where that is 0. `None` takes what the others leave, with
+    /// the flag at its end.
+    least: Option<usize>,
+    /// Columns that leave too little room for what happened are left out, the lowest first.
+    leaves: Option<u8>,
     cell: CellOf,
 }
 
@@ -47,7 +50,7 @@ type Painted = (Look, String);
 type CellOf = fn(&Listed<'_>, &LogEntry) -> Painted;
 
 /// The columns, from left to right. What `--json` has is in [`Values`].
-static COLUMNS: [Column; 7] = [
+const COLUMNS: [Column; 7] = [
     right("#", NUMBER, |_, row| (Look::Dim, if_some(row.is_attempt().then(|| row.number())))),
     left("  task", 6, |listed, row| {
         let (look, mark) = sign_of_row(listed, row);
@@ -56,32 +59,42 @@ static COLUMNS: [Column; 7] = [
     right("", 0, |_, row| {
         (Look::Plain, if_some(row.attempt().filter(|attempt| *attempt > 1 && row.is_attempt())))
     }),
-    left("what happened", 0, |listed, row| {
-        let (look, mark) = sign_of_row(listed, row);
-        (if mark == "✔" { Look::Plain } else { look }, one_line(&what_happened(listed, row)))
-    }),
-    right("time", 4, |_, row| (Look::Dim, if_some(row.duration_ms().total().map(brief_duration)))),
-    right("cost", 0, |_, row| (Look::Dim, if_some(row.cost().shown()))),
-    right("end", 5, |_, row| (Look::Dim, day_and_clock(row.ended_at())[1].clone())),
+    Column {
+        least: None,
+        ..left("what happened", 0, |listed, row| {
+            let (look, mark) = sign_of_row(listed, row);
+            (if mark == "✔" { Look::Plain } else { look }, one_line(&what_happened(listed, row)))
+        })
+    },
+    behind("time", 4, 1, |_, row| (Look::Dim, if_some(row.duration_ms().total().map(brief_duration)))),
+    behind("cost", 0, 0, |_, row| (Look::Dim, if_some(row.cost().shown()))),
+    behind("end", 5, 2, |_, row| (Look::Dim, day_and_clock(row.ended_at())[1].clone())),
 ];
 
 const fn left(header: &'static str, least: usize, cell: CellOf) -> Column {
-    Column { header, is_right: false, least, cell }
+    Column { header, is_right: false, least: Some(least), leaves: None, cell }
 }
 
 const fn right(header: &'static str, least: usize, cell: CellOf) -> Column {
-    Column { header, is_right: true, least, cell }
+    Column { is_right: true, ..left(header, least, cell) }
+}
+
+const fn behind(header: &'static str, least: usize, leaves: u8, cell: CellOf) -> Column {
+    Column { leaves: Some(leaves), ..right(header, least, cell) }
 }
 
 fn if_some(value: Option<impl ToString>) -> String {
     value.map_or(String::new(), |value| value.to_string())
 }
 
-/// The column that takes what the others leave, with the flag at its end.
-const WHAT: usize = 3;
-
-/// Columns that are left out if there is too little room for what happened.
-const LEFT_OUT_FIRST: [usize; 3] = [5, 4, 6];
+/// The place of what happened.
+const WHAT: usize = {
+    let mut place = 0;
+    while COLUMNS[place].least.is_some() {
+        place += 1;
+    }
+    place
+};
 
 /// A session, counted from its records, with the iterations of it that are to be listed.
 #[derive(Debug)]
@@ -198,15 +211,19 @@ fn gap(place: usize) -> usize {
 /// How wide the columns are; 0 for one that is left out.
 fn widths(rows: &[ListRow], screen: usize) -> [usize; COLUMNS.len()] {
     let mut widths = [0; COLUMNS.len()];
-    for (place, column) in COLUMNS.iter().enumerate().filter(|(place, _)| *place != WHAT) {
+    for (place, column) in COLUMNS.iter().enumerate() {
+        let Some(least) = column.least else { continue };
         let widest = rows.iter().map(|row| columns(&row.cells[place].1)).max().unwrap_or(0);
-        widths[place] = if widest > 0 { widest.max(column.header.len()) } else { 0 }.max(column.least);
+        widths[place] = if widest > 0 { widest.max(column.header.len()) } else { 0 }.max(least);
     }
     let room = |widths: &[usize; COLUMNS.len()]| {
         let shown = widths.iter().enumerate().filter(|(place, width)| *place == WHAT || **width > 0);
         screen.saturating_sub(shown.map(|(place, width)| gap(place) + width).sum())
     };
-    for place in LEFT_OUT_FIRST {
+    let mut leaving: Vec<usize> =
+        (0..COLUMNS.len()).filter(|place| COLUMNS[*place].leaves.is_some()).collect();
+    leaving.sort_by_key(|place| COLUMNS[*place].leaves);
+    for place in leaving {
         if room(&widths) < MIN_TEXT {
             widths[place] = 0;
         }

@@ -8,14 +8,25 @@ use ralph_core::record::Refusal;
 use ralph_engine::{Candidate, LoopInputs, redactor};
 use ralph_project::feature::Feature;
 use ralph_store::refuse_read_only;
+use ralph_ui::style::one_line;
 
 use super::proposal;
-use super::run::refuse_unknown_name;
 use super::settings::project_in;
 use super::{Context, Project, refusal, warn};
 
 /// Something that prevents a session: the subject, as `doctor` prints it; the error; and whether `--force` goes on anyway.
 pub type Obstacle = (&'static str, Error, bool);
+
+/// Refuses a feature that was guessed on a branch with the number of another.
+pub fn refuse_unknown_name(feature: &Feature) -> Result<()> {
+    let Some(name) = feature.unknown_name.as_deref().filter(|_| !feature.is_noted) else { return Ok(()) };
+    let (name, path) = (one_line(name), one_line(&feature.path));
+    let message =
+        format!("the branch names {name}, which is no folder in specs/; the only one to work on is {path}");
+    Err(Refusal::new(message)
+        .with_hint(format!("`--feature {path}` takes it; or make specs/{name} first"))
+        .into())
+}
 
 /// Refuses what prevents a session, warns of the rest, and leaves out agents that cannot work here.
 pub fn check(inputs: &mut LoopInputs<'_>, context: &Context, is_forced: bool) -> Result<()> {

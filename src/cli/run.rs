@@ -28,7 +28,7 @@ use super::control::refuse_within_iteration;
 use super::echo::{Echo, Listener};
 use super::lane;
 use super::output::records;
-use super::refusals::check;
+use super::refusals::{check, refuse_unknown_name};
 use super::settings::{load_in, terminal_redactor};
 use super::setup::{RunRequest, behind_fence, checked_inputs, find_agents, finish, set_up_sandbox};
 use super::trust::{self, load_to_read};
@@ -175,17 +175,6 @@ fn compare_with_branch(feature: &Feature) -> Result<()> {
         return Ok(());
     }
     refuse_unknown_name(feature)
-}
-
-/// Refuses a feature that was guessed on a branch with the number of another.
-pub fn refuse_unknown_name(feature: &Feature) -> Result<()> {
-    let Some(name) = feature.unknown_name.as_deref().filter(|_| !feature.is_noted) else { return Ok(()) };
-    let (name, path) = (one_line(name), one_line(&feature.path));
-    let message =
-        format!("the branch names {name}, which is no folder in specs/; the only one to work on is {path}");
-    Err(Refusal::new(message)
-        .with_hint(format!("`--feature {path}` takes it; or make specs/{name} first"))
-        .into())
 }
 
 pub fn voice(talk: TalkArgs, paint: Paint) -> Voice {

@@ -6,16 +6,17 @@ use std::str::FromStr;
 use anyhow::{Context as _, Result, bail};
 use clap::{Args, ColorChoice};
 
-use ralph_core::record::{IterationName, ObjectId, Which};
-use ralph_git::worktree::PrivateIndex;
+use ralph_core::record::{IterationName, LogEntry, ObjectId, Outcome, RALPH, Which};
+use ralph_git::worktree::{ChangedFile, PrivateIndex};
 use ralph_os::process::{Interrupt, Tool, outside};
-use ralph_store::{FeatureFiles, Scratch};
+use ralph_store::{FeatureFiles, Scratch, Store};
 use ralph_ui::sgr;
 use ralph_ui::style::{Look, Paint, one_line};
 
+use super::iterations::Point;
 use super::pager::{self, Opens};
 use super::{
-    Context, ExitCode, Flags, SessionChoice, iterations, lane, note, say, session_changes, settings, show,
+    Context, ExitCode, Flags, SessionChoice, iterations, lane, note, say, session_changes, settings,
     task_attempts,
 };
 
@@ -99,9 +100,9 @@ pub fn run(args: &DiffArgs, context: &Context) -> Result<ExitCode> {
         }
         // Nothing changed before the first iteration: what is meant is all that changed since.
         None if from.number() > 0 => {
-            let shown = task_attempts::comparisons(store, &from, &name)?;
+            let shown = comparisons(store, &from, &name)?;
             if paths.is_empty() && shown.len() == 1 {
-                show::note_unchanged(context, &from);
+                note_unchanged(context, &from);
             }
             return hand_over(context, &files, option, paths, &shown, &[]);
         }
@@ -179,6 +180,68 @@ fn is_coloured(context: &Context) -> Result<bool> {
     let git =
         Tool::git_for_user(&context.directory).args(["config", "--get-colorbool", "color.diff", "true"]);
     Ok(context.paint == Paint::Colour && git.run()?.is_success())
+}
+
+/// Returns what a diff of a moment compares: where a task was named that the session did not do, what each of its attempts changed,
+/// else what that iteration did.
+pub fn comparisons(store: &Store, point: &Point, name: &IterationName) -> Result<Vec<Comparison>> {
+    let entry = point.iteration()?;
+    let is_named = |task: &&str| matches!(&name.which, Which::Named(text) if text.eq_ignore_ascii_case(task));
+    let task = entry.task().filter(is_named);
+    let attempts = task.map(|task| task_attempts::at_unfinished(&point.log, task)).unwrap_or_default();
+    if attempts.len() < 2 {
+        return Ok(Comparison::of([point.snapshot_before(store)?, point.snapshot(store)?]).into());
+    }
+    let (count, own) = (attempts.len(), point.files(store));
+    let mut comparisons = Vec::new();
+    for (place, number) in attempts.iter().filter_map(|entry| entry.iteration()).enumerate() {
+        let at = point.at(Which::Number(number))?;
+        let [from, to] = [at.snapshot_before(store)?, at.snapshot(store)?];
+        let changed = store.changed_files(&own, (Some(from.clone()), Some(to.clone())))?;
+        let nothing = changed.filter(Vec::is_empty).map_or("", |_| ", changed nothing");
+        let heading = Some(format!("attempt {} of {count}, #{number}{nothing}", place + 1));
+        comparisons.push(Comparison { heading, from, to });
+    }
+    Ok(comparisons)
+}
+
+/// Says of a failed attempt that changed no file which one at its task did last: its diff is empty.
+pub fn note_unchanged(context: &Context, shown: &Point) {
+    // What cannot be compared is not known.
+    if let Ok(Some(words)) = unchanged(context, shown) {
+        note(words);
+    }
+}
+
+/// `attempt 6 changed nothing, #4 did: specify ralph show 4 -p`; `None` if it changed something.
+fn unchanged(context: &Context, shown: &Point) -> Result<Option<String>> {
+    let is_empty = |point: &Point| {
+        changed_files(context, point).map(|files| files.is_some_and(|files| files.is_empty()))
+    };
+    let (entry, number) = (shown.iteration()?, shown.number());
+    if entry.outcome() != Some(Outcome::Failure) || !is_empty(shown)? {
+        return Ok(None);
+    }
+    let is_newest = context.store()?.newest_session()?.as_ref() == Some(shown.log.id());
+    let session = if is_newest { String::new() } else { format!("{}:", shown.log.id()) };
+    let earlier = shown.log.iterations().rev().filter(|other| {
+        other.task() == entry.task() && other.iteration() < entry.iteration() && other.is_attempt()
+    });
+    for other in earlier.filter_map(LogEntry::iteration) {
+        if !is_empty(&shown.at(Which::Number(other))?)? {
+            let command = format!("{RALPH} show {session}{other} -p");
+            return Ok(Some(format!("attempt {number} changed nothing, #{other} did: {command}")));
+        }
+    }
+    Ok(Some(format!("attempt {number} changed nothing")))
+}
+
+/// Returns the files that an attempt changed; `None` without snapshots.
+pub fn changed_files(context: &Context, shown: &Point) -> Result<Option<Vec<ChangedFile>>> {
+    let store = context.store()?;
+    let after = shown.snapshot(store)?;
+    let before = store.snapshot_before(&after)?;
+    store.changed_files(&shown.files(store), (before, Some(after)))
 }
 
 /// Runs git's diff of each comparison with the user's settings and pager, and with these variables: of `paths` as the user wrote

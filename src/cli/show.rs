@@ -4,20 +4,18 @@ use anyhow::Result;
 use clap::{ArgGroup, Args};
 
 use ralph_core::history::failure_key::FailureKey;
-use ralph_core::record::{Iteration, IterationName, LogEntry, Outcome, RALPH, Which};
+use ralph_core::record::{Iteration, IterationName, LogEntry, Outcome};
 use ralph_engine::last_words;
-use ralph_git::worktree::ChangedFile;
 use ralph_store::{SessionLog, Store};
 use ralph_ui::show::{ShownAttempt, lines};
 use ralph_ui::style::{inert, one_line};
 
 use super::diff;
-use super::iterations::Point;
 use super::output::{records, write_lines};
 use super::report;
 use super::{
-    Context, ExitCode, Json, SessionChoice, iterations, named_tests, note, pager, print, say,
-    session_changes, task_attempts,
+    Context, ExitCode, Json, SessionChoice, iterations, named_tests, pager, print, say, session_changes,
+    task_attempts,
 };
 
 #[derive(Debug, Args)]
@@ -80,9 +78,9 @@ pub fn run(args: &ShowArgs, context: &Context) -> Result<ExitCode> {
     let entry = shown.iteration()?;
     if args.patch {
         let files = shown.files(store);
-        let comparisons = task_attempts::comparisons(store, &shown, name)?;
+        let comparisons = diff::comparisons(store, &shown, name)?;
         if comparisons.len() == 1 {
-            note_unchanged(context, &shown);
+            diff::note_unchanged(context, &shown);
         }
         return diff::hand_over(context, &files, None, &[], &comparisons, &[]);
     }
@@ -107,7 +105,7 @@ pub fn run(args: &ShowArgs, context: &Context) -> Result<ExitCode> {
     let afterwards = task_attempts::afterwards(store, &shown.log, entry)?;
     let earlier = earlier_attempts(&shown.log, entry);
     // What cannot be compared is left out.
-    let changed = changed_files(context, &shown).unwrap_or_default();
+    let changed = diff::changed_files(context, &shown).unwrap_or_default();
     let is_in_tree = iteration.outcome == Outcome::Failure
         && changed.as_ref().is_some_and(|files| {
             let same = context.work_tree().and_then(|work_tree| work_tree.unchanged_since(files));
@@ -152,45 +150,6 @@ fn earlier_attempts(log: &SessionLog, entry: &LogEntry) -> Vec<(u32, Option<Stri
             (other.number(), (!is_same).then_some(cause))
         })
         .collect()
-}
-
-/// Says of a failed attempt that changed no file which one at its task did last: its diff is empty.
-pub fn note_unchanged(context: &Context, shown: &Point) {
-    // What cannot be compared is not known.
-    if let Ok(Some(words)) = unchanged(context, shown) {
-        note(words);
-    }
-}
-
-/// `attempt 6 changed nothing, #4 did: specify ralph show 4 -p`; `None` if it changed something.
-fn unchanged(context: &Context, shown: &Point) -> Result<Option<String>> {
-    let is_empty = |point: &Point| {
-        changed_files(context, point).map(|files| files.is_some_and(|files| files.is_empty()))
-    };
-    let (entry, number) = (shown.iteration()?, shown.number());
-    if entry.outcome() != Some(Outcome::Failure) || !is_empty(shown)? {
-        return Ok(None);
-    }
-    let is_newest = context.store()?.newest_session()?.as_ref() == Some(shown.log.id());
-    let session = if is_newest { String::new() } else { format!("{}:", shown.log.id()) };
-    let earlier = shown.log.iterations().rev().filter(|other| {
-        other.task() == entry.task() && other.iteration() < entry.iteration() && other.is_attempt()
-    });
-    for other in earlier.filter_map(LogEntry::iteration) {
-        if !is_empty(&shown.at(Which::Number(other))?)? {
-            let command = format!("{RALPH} show {session}{other} -p");
-            return Ok(Some(format!("attempt {number} changed nothing, #{other} did: {command}")));
-        }
-    }
-    Ok(Some(format!("attempt {number} changed nothing")))
-}
-
-/// Returns the files that an attempt changed; `None` without snapshots.
-fn changed_files(context: &Context, shown: &Point) -> Result<Option<Vec<ChangedFile>>> {
-    let store = context.store()?;
-    let after = shown.snapshot(store)?;
-    let before = store.snapshot_before(&after)?;
-    store.changed_files(&shown.files(store), (before, Some(after)))
 }
 
 /// The end of an output in which an agent's last words are looked for, in bytes.

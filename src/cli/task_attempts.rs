@@ -2,15 +2,13 @@
 
 use anyhow::{Error, Result, anyhow};
 
-use ralph_core::record::{IterationName, LogEntry, Outcome, RALPH, Which};
+use ralph_core::record::{LogEntry, Outcome, RALPH};
 use ralph_project::tasks::{Readiness, readiness};
 use ralph_store::{RecordReader, SessionLog, Store};
 use ralph_ui::ending::state;
 use ralph_ui::show::Afterwards;
 use ralph_ui::style::{one_line, times};
 
-use super::diff::Comparison;
-use super::iterations::Point;
 use super::sessions;
 
 /// Returns the last iteration of a session that was judged and had this task to do, or else the last that was cut short.
@@ -56,29 +54,6 @@ pub fn at_unfinished<'a>(log: &'a SessionLog, task: &str) -> Vec<&'a LogEntry> {
     let own = log.iterations().filter(|entry| entry.is_attempt() && entry.is_of(task));
     let is_done = log.iterations().any(|entry| entry.closes(task));
     if is_done { Vec::new() } else { own.collect() }
-}
-
-/// Returns what a diff of a moment compares: where a task was named that the session did not do, what each of its attempts changed,
-/// else what that iteration did.
-pub fn comparisons(store: &Store, point: &Point, name: &IterationName) -> Result<Vec<Comparison>> {
-    let entry = point.iteration()?;
-    let is_named = |task: &&str| matches!(&name.which, Which::Named(text) if text.eq_ignore_ascii_case(task));
-    let task = entry.task().filter(is_named);
-    let attempts = task.map(|task| at_unfinished(&point.log, task)).unwrap_or_default();
-    if attempts.len() < 2 {
-        return Ok(Comparison::of([point.snapshot_before(store)?, point.snapshot(store)?]).into());
-    }
-    let (count, own) = (attempts.len(), point.files(store));
-    let mut comparisons = Vec::new();
-    for (place, number) in attempts.iter().filter_map(|entry| entry.iteration()).enumerate() {
-        let at = point.at(Which::Number(number))?;
-        let [from, to] = [at.snapshot_before(store)?, at.snapshot(store)?];
-        let changed = store.changed_files(&own, (Some(from.clone()), Some(to.clone())))?;
-        let nothing = changed.filter(Vec::is_empty).map_or("", |_| ", changed nothing");
-        let heading = Some(format!("attempt {} of {count}, #{number}{nothing}", place + 1));
-        comparisons.push(Comparison { heading, from, to });
-    }
-    Ok(comparisons)
 }
 
 /// Returns true of what was cut short, and of what only a later version understands.

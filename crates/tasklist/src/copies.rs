@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::list::{Item, Kind};
+use super::item::{Item, Kind};
 
 /// What makes a line the copy of another one. Without an id, the same words elsewhere are another task.
 #[derive(PartialEq, Eq, Hash)]

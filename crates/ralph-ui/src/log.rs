@@ -4,12 +4,10 @@ use std::collections::{BTreeSet, HashMap};
 use std::io::Write;
 
 use anyhow::Result;
-use serde::ser::{SerializeSeq as _, SerializeStruct as _};
+use serde::ser::{SerializeMap as _, SerializeSeq as _};
 use serde::{Serialize, Serializer};
 
-use ralph_core::record::{
-    AttemptId, Circumstances, DiffStat, FlagCode, LogEntry, Outcome, Status, Summary, TaskCounts,
-};
+use ralph_core::record::{AttemptId, Circumstances, DiffStat, FlagCode, LogEntry, Outcome, Status, Summary};
 use ralph_core::view::SessionView;
 use ralph_store::RemoteRun;
 
@@ -424,44 +422,27 @@ pub fn write_json(
 /// What `--json` has of an entry.
 struct Values<'e>(&'e LogEntry);
 
-impl Serialize for Values<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Self(entry) = self;
-        let TaskCounts { done, open } = entry.tasks();
-        let mut json = serializer.serialize_struct("Values", 31)?;
-        json.serialize_field("commit", &entry.commit())?;
-        json.serialize_field("session", &entry.session())?;
-        json.serialize_field("feature", entry.feature())?;
-        json.serialize_field("iteration", &entry.iteration())?;
-        json.serialize_field("task", &entry.task())?;
-        json.serialize_field("title", &entry.title())?;
-        json.serialize_field("phase", &entry.phase())?;
-        json.serialize_field("attempt", &entry.attempt())?;
-        json.serialize_field("outcome", &entry.outcome())?;
-        json.serialize_field("failure_class", &entry.failure_class())?;
-        json.serialize_field("cause", &entry.cause())?;
-        json.serialize_field("false_claim", &entry.false_claim())?;
-        json.serialize_field("started_at", &entry.started_at())?;
-        json.serialize_field("ended_at", &entry.ended_at())?;
-        json.serialize_field("exit", &entry.exit())?;
-        json.serialize_field("duration_ms", &entry.duration_ms())?;
-        json.serialize_field("agent", &entry.agent())?;
-        json.serialize_field("model", &entry.model())?;
-        json.serialize_field("tokens", &entry.tokens())?;
-        json.serialize_field("cost_usd", &entry.cost_usd())?;
-        json.serialize_field("closed", &entry.closed())?;
-        json.serialize_field("tasks_done", &done)?;
-        json.serialize_field("tasks_open", &open)?;
-        json.serialize_field("fingerprint", &entry.fingerprint())?;
-        json.serialize_field("tests", &entry.tests())?;
-        json.serialize_field("flags", &entry.flags())?;
-        json.serialize_field("refused", &entry.refused())?;
-        json.serialize_field("reopened", &entry.reopened())?;
-        json.serialize_field("head_before", &entry.head_before())?;
-        json.serialize_field("head_after", &entry.head_after())?;
-        json.serialize_field("snapshot", &entry.snapshot())?;
-        json.end()
-    }
+/// Lists the keys of `--json` in their order: each is a method of an entry, or says what its value is.
+macro_rules! values {
+    ($entry:ident: $($key:ident $(= $value:expr)?,)+) => {
+        impl Serialize for Values<'_> {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                let $entry = self.0;
+                let mut json = serializer.serialize_map(None)?;
+                $(json.serialize_entry(stringify!($key), &values!(@ $entry $key $($value)?))?;)+
+                json.end()
+            }
+        }
+    };
+    (@ $entry:ident $key:ident) => { $entry.$key() };
+    (@ $entry:ident $key:ident $value:expr) => { $value };
+}
+
+values! { entry:
+    commit, session, feature, iteration, task, title, phase, attempt, outcome, failure_class, cause, false_claim,
+    started_at, ended_at, exit, duration_ms, agent, model, tokens, cost_usd, closed,
+    tasks_done = entry.tasks().done, tasks_open = entry.tasks().open,
+    fingerprint, tests, flags, refused, reopened, head_before, head_after, snapshot,
 }
 
 struct Iterations<'s> {

@@ -137,7 +137,7 @@ fn is_too_large(file: &ChangedFile) -> bool {
     contents.into_iter().any(|bytes| bytes.len() > MAX_FILE_BYTES || bytes.contains(&0))
 }
 
-fn is_config_change(file: &ChangedFile) -> bool {
+pub(super) fn is_config_change(file: &ChangedFile) -> bool {
     if file.before.is_none() && !acts_when_new(&file.path) {
         return false;
     }

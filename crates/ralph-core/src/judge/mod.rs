@@ -18,6 +18,7 @@ mod nothing_to_run;
 mod ordered;
 mod own_files;
 mod paths;
+pub mod range;
 mod recipes;
 mod rewritten;
 mod shell;

@@ -44,6 +44,11 @@ const CODE: &str = r"(?xi)\.(?:py|pyi|pth|[cm]?[jt]sx?|rb|go|rs|java|kts?|scala|
 
 static IS_CODE: LazyLock<Regex> = LazyLock::new(|| pattern(CODE));
 
+/// Returns true for what a program is made of, by its name.
+pub(super) fn is_code(path: &str) -> bool {
+    IS_CODE.is_match(path)
+}
+
 /// Returns true if an ignored file is code, a test, a script or what decides how tests run, and none that is generated. `is_script` is
 /// set for one that begins as a script, whatever it is called.
 pub fn is_hidden_code(path: &str, is_script: bool) -> bool {
@@ -57,7 +62,7 @@ pub fn is_hidden_code(path: &str, is_script: bool) -> bool {
     });
     let is_generated = IS_GENERATED.is_match(path);
     let is_secret = path.rsplit('/').next().is_some_and(|name| name.starts_with(".env"));
-    let is_code = || is_script || IS_CODE.is_match(path) || is_test_file(path) || acts_on_other_tests(path);
+    let is_code = || is_script || is_code(path) || is_test_file(path) || acts_on_other_tests(path);
     !is_generated && !is_secret && is_code()
 }
 

@@ -493,6 +493,16 @@ words! {
         Clean = "clean",
         /// The work of a task that is done is gone.
         Gone = "gone",
+        /// Tests of before fail on the new source.
+        OldTests = "old-tests",
+        /// How the project is built or installed changed, or it depends on more.
+        Setup = "setup",
+        /// New code asks whether it is tested.
+        Aware = "aware",
+        /// Only the list of tasks of the change itself asks for what it does to the tests.
+        Ordered = "ordered",
+        /// A commit says another number of tests than passed.
+        Count = "count",
     }
 }
 

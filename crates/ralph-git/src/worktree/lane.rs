@@ -200,11 +200,21 @@ impl WorkTree {
     /// commands in it get for that of a lane, and `branch` what they see checked out; none if it is empty.
     #[must_use]
     pub fn clean_in(&self, root: &Utf8Path, number: u32, branch: &str) -> Self {
+        self.checkout_in(root, number, branch, "")
+    }
+
+    /// Returns the checkout in which other people's commits run: it is not kept, and has nothing of the one for the user's own.
+    #[must_use]
+    pub fn range_checkout_in(&self, root: &Utf8Path, number: u32) -> Self {
+        self.checkout_in(root, number, "", ".1")
+    }
+
+    fn checkout_in(&self, root: &Utf8Path, number: u32, branch: &str, ending: &str) -> Self {
         let users = self.lane.as_ref().map(|lane| (lane.users_git_dir.clone(), lane.users_top.clone()));
         let (users_git_dir, users_top) = users.unwrap_or_else(|| (self.git_dir.clone(), self.top.clone()));
         self.with_lane(Lane {
             number,
-            clean: Some(users_top.file_name().unwrap_or("root").to_owned()),
+            clean: Some(format!("{}{ending}", users_top.file_name().unwrap_or("root"))),
             branch: branch.to_owned(),
             ignored: &[],
             root: root.join("clean"),

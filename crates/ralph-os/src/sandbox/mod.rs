@@ -504,12 +504,7 @@ impl Fence {
             ("IS_SANDBOX", "1".to_owned()),
         ];
         if !self.sandbox.has_users_home {
-            // Programs that are not in the home folder find what belongs to them there.
-            let is_set = |name: &str| std::env::vars_os().any(|(known, _)| known == name);
-            variables.extend(TOOLCHAINS.iter().filter_map(|(name, folder)| {
-                let folder = self.sandbox.real_home.join(folder);
-                (!is_set(name) && folder.is_dir()).then(|| (*name, folder.into_string()))
-            }));
+            variables.extend(toolchains(&self.sandbox.real_home));
         }
         variables.push(match self.sandbox.mechanism {
             Mechanism::Bwrap => ("TMPDIR", "/tmp".to_owned()),
@@ -530,6 +525,16 @@ impl Fence {
     pub fn sandbox(&self) -> &Arc<Sandbox> {
         &self.sandbox
     }
+}
+
+/// Returns the variables by which programs find what belongs to them in the home folder, for commands that have another one.
+pub fn toolchains(home: &Utf8Path) -> Vec<(&'static str, String)> {
+    let is_set = |name: &str| std::env::vars_os().any(|(known, _)| known == name);
+    let set = TOOLCHAINS.iter().filter_map(|(name, folder)| {
+        let folder = home.join(folder);
+        (!is_set(name) && folder.is_dir()).then(|| (*name, folder.into_string()))
+    });
+    set.collect()
 }
 
 /// Returns twelve hexadecimal digits that tell a text from others.

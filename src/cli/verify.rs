@@ -124,6 +124,7 @@ pub fn run(args: &VerifyArgs, context: &Context) -> Result<ExitCode> {
             .map(Utf8Path::to_owned),
         settings,
         sandbox: sandbox::set_up(settings, &[], context)?,
+        is_private: false,
         environment: variables(&target, feature.as_ref(), work_tree, &clean),
         work_tree: clean,
         clock: &clock,

@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::thread;
 use std::time::Duration;
 
+use camino::Utf8Path;
 use ralph_core::record::{Environment, Timestamp};
 use ralph_os::clock::utc_offset;
 use ralph_os::process::{Captured, Tool};
-use ralph_os::sandbox::{locale, variable_names};
+use ralph_os::sandbox::{Fence, locale, variable_names};
 
 use super::loop_inputs::LoopInputs;
 
@@ -59,7 +60,7 @@ pub(super) fn environment(inputs: &LoopInputs<'_>, at: Timestamp) -> Environment
     Environment {
         system: std::env::consts::OS.to_owned(),
         processor: std::env::consts::ARCH.to_owned(),
-        tools: versions(&named_tools(command), inputs),
+        tools: tool_versions(command, &inputs.project_root, inputs.fence().as_ref()),
         variables: variable_names(),
         utc_offset: utc_offset(at),
         locale: locale(),
@@ -77,14 +78,14 @@ fn named_tools(command: &str) -> BTreeSet<&'static str> {
         .collect()
 }
 
-/// Asks all at once: some take long. What is not there, or does not answer, is left out.
-fn versions(names: &BTreeSet<&'static str>, inputs: &LoopInputs<'_>) -> BTreeMap<String, String> {
-    let fence = inputs.fence();
+/// Returns the versions of the tools that a command names. All are asked at once: some take long. What is not there, or does not
+/// answer, is left out.
+pub fn tool_versions(command: &str, directory: &Utf8Path, fence: Option<&Fence>) -> BTreeMap<String, String> {
+    let names = named_tools(command);
     let tools = names.iter().map(|name| {
         let flag = if *name == "go" { "version" } else { "--version" };
-        let tool =
-            Tool::new(*name, &inputs.project_root).arg(flag).limit(VERSION_TIMEOUT).on_the_users_path();
-        let tool = match &fence {
+        let tool = Tool::new(*name, directory).arg(flag).limit(VERSION_TIMEOUT).on_the_users_path();
+        let tool = match fence {
             Some(fence) => tool.inside(fence),
             None => tool,
         };

@@ -89,9 +89,13 @@ const MAX_NAMED_FILES: usize = 5;
 
 pub use accept::{Answered, Word, answer};
 pub use checks::{check_operation, check_progress_file, check_protected, check_refs, check_validation};
-pub use clean::{CleanCheckout, CleanPlace, Tried, newest_held};
+pub use clean::{
+    CleanCheckout, CleanPlace, JudgedCommit, OldTests, RangeAnswer, RangeFailure, RangeInputs, Tried,
+    judge_range, newest_held,
+};
 pub use commits::committing::check_commits;
 pub use commits::earlier_work::{earlier_work, work_of_tasks};
+pub use environment::tool_versions;
 pub use iteration_context::last_words;
 pub use job::Job;
 pub use lane::write_feature_file;

@@ -440,6 +440,7 @@ impl Running<'_> {
             feature: inputs.feature.directory_in(&inputs.project_root).map(ToOwned::to_owned),
             settings: &inputs.config.settings,
             sandbox: inputs.sandbox.clone(),
+            is_private: false,
             environment,
             marker: self.marker(),
             clock: &inputs.clock,

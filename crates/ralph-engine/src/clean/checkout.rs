@@ -16,8 +16,8 @@ use ralph_core::record::{ExitReason, ObjectId, SetupRun, Validation};
 use ralph_git::worktree::WorkTree;
 use ralph_os::clock::Clock;
 use ralph_os::platform::{changed_at, repo_path};
-use ralph_os::process::{Interrupt, Marker, create_private_dir};
-use ralph_os::sandbox::{Fence, Sandbox};
+use ralph_os::process::{Interrupt, Marker, create_private_dir, remove_path};
+use ralph_os::sandbox::{Fence, Sandbox, toolchains};
 use ralph_project::feature::FEATURE_FILE;
 use ralph_store::{CheckoutLock, Slot, disk_free, names};
 
@@ -47,6 +47,10 @@ const CACHES: &[(&str, &str)] = &[
 /// The same for pnpm, which takes them from the names of npm's settings; npm itself warns of this one.
 const PNPM_STORE: (&str, &str) = ("npm_config_store_dir", "pnpm");
 
+/// The folders among the caches that are home and temporary files of what runs without a fence.
+const HOME: &str = "home";
+const TEMPORARY: &str = "tmp";
+
 /// The files of a slot that a command prints into.
 const OUTPUTS: [&str; 2] = [names::VALIDATION_STDOUT, names::VALIDATION_STDERR];
 
@@ -70,6 +74,8 @@ pub struct CleanPlace<'a> {
     pub feature: Option<Utf8PathBuf>,
     pub settings: &'a Settings,
     pub sandbox: Option<Arc<Sandbox>>,
+    /// True if each run has a home folder, temporary files and caches of its own, and nothing that the user put beside the files.
+    pub is_private: bool,
     /// The variables that a validation gets, as in place.
     pub environment: Vec<(String, String)>,
     pub marker: Marker,
@@ -132,24 +138,68 @@ impl<'a> CleanCheckout<'a> {
             }
             place.interrupt.pause(POLL_INTERVAL);
         };
-        let copies = KeptCopies::of(clean, place.users_tree.top(), &place.project, place.settings);
+        let copies = Some(place.users_tree.top()).filter(|_| !place.is_private);
+        let copies = copies.and_then(|top| KeptCopies::of(clean, top, &place.project, place.settings));
+        let new = Self { place, copies, fences: None, _lock: lock };
+        Ok(Some(Self { fences: new.make_fences()?, ..new }))
+    }
+
+    /// Makes the folders that commands can write, and the fence around them, for the setup and for checks.
+    fn make_fences(&self) -> Result<Option<[Fence; 2]>> {
+        let clean = &self.place.work_tree;
         let caches = clean.lane().context("this is no clean checkout")?.caches_dir();
-        create_private_dir(&caches)?;
-        create_private_dir(clean.top())?;
-        let fences = match &place.sandbox {
-            Some(sandbox) => {
-                let inside = sandbox.around(vec![clean.top().to_owned(), caches])?;
-                Some([inside.for_setup(), inside.for_checks()])
-            }
-            None => None,
-        };
-        Ok(Some(Self { place, copies, fences, _lock: lock }))
+        if self.place.is_private {
+            remove_path(&caches)?;
+        }
+        for folder in [caches.clone(), caches.join(HOME), caches.join(TEMPORARY), clean.top().to_owned()] {
+            create_private_dir(&folder)?;
+        }
+        let Some(sandbox) = &self.place.sandbox else { return Ok(None) };
+        let inside = sandbox.around(vec![clean.top().to_owned(), caches])?;
+        Ok(Some([inside.for_setup(), inside.for_checks()]))
+    }
+
+    /// Returns the checkout as git sees it.
+    pub fn work_tree(&self) -> &WorkTree {
+        &self.place.work_tree
+    }
+
+    /// Returns the project's root, from the top.
+    pub fn project(&self) -> &Utf8Path {
+        &self.place.project
+    }
+
+    /// Returns true if a command sets it up.
+    pub fn has_setup(&self) -> bool {
+        self.place.settings.lanes_setup.is_some()
+    }
+
+    /// Returns globs for files that agents may not change.
+    pub fn protected(&self) -> &[String] {
+        &self.place.settings.validation_protect
+    }
+
+    /// Removes it with all that is beside it.
+    pub fn remove(self) -> Result<()> {
+        self.place.work_tree.remove_lane()
     }
 
     /// Runs setup and validation on a tree, with the commit `head` checked out as git commands see it. `is_fresh`: nothing is kept of
     /// earlier runs. The streams are in a folder of that name until the next run of the same name. What fails on our side, as where the
     /// disk is full, says nothing of the tree.
     pub fn run(&self, tree: &ObjectId, head: Option<&ObjectId>, is_fresh: bool, name: &str) -> Result<Tried> {
+        self.run_set_up(tree, head, is_fresh, name, self.place.settings.lanes_setup.as_deref())
+    }
+
+    /// Does the same with another setup than that of the settings.
+    pub fn run_set_up(
+        &self,
+        tree: &ObjectId,
+        head: Option<&ObjectId>,
+        is_fresh: bool,
+        name: &str,
+        setup: Option<&str>,
+    ) -> Result<Tried> {
         let slot = Slot::within(&self.place.scratch.join(name));
         slot.create()?;
         let of_setup = Slot::within(&slot.path("setup"));
@@ -159,32 +209,27 @@ impl<'a> CleanCheckout<'a> {
             OUTPUTS.iter().try_for_each(|name| slot.write(name, b""))?;
         }
         let mut tried = Tried { run: CleanRun::default(), setup: None, exit: None, slot };
-        if let Err(error) = self.try_out(&mut tried, &of_setup, tree, head, is_fresh) {
+        if let Some(why) = self.lacks_space()? {
+            tried.run.unusable = Some(why);
+            return Ok(tried);
+        }
+        let tree_is_laid = self.lay_out(tree, head, is_fresh);
+        if let Err(error) = tree_is_laid.and_then(|()| self.try_out(&mut tried, &of_setup, setup)) {
             tried.run.unusable = Some(format!("{error:#}"));
         }
         Ok(tried)
     }
 
-    fn try_out(
-        &self,
-        tried: &mut Tried,
-        of_setup: &Slot,
-        tree: &ObjectId,
-        head: Option<&ObjectId>,
-        is_fresh: bool,
-    ) -> Result<()> {
-        if let Some(why) = self.lacks_space()? {
-            tried.run.unusable = Some(why);
-            return Ok(());
-        }
+    fn try_out(&self, tried: &mut Tried, of_setup: &Slot, setup: Option<&str>) -> Result<()> {
         let settings = self.place.settings;
-        self.lay_out(tree, head, is_fresh)?;
+        let of_run = if self.place.is_private { self.make_fences()? } else { self.fences.clone() };
+        let [setup_fence, check_fence] = of_run.map_or([None, None], |fences| fences.map(Some));
         tried.run.unusable = self.leak()?;
         if tried.run.unusable.is_some() {
             return Ok(());
         }
-        if let Some(command) = &settings.lanes_setup {
-            let ran = self.execute(command, of_setup, true)?;
+        if let Some(command) = setup {
+            let ran = self.execute(command, of_setup, setup_fence)?;
             tried.setup = Some(SetupRun { exit: ran.exit.code, duration_ms: ran.duration_ms });
             tried.run.unusable = stopped(&ran).map_or_else(|| self.leak(), |why| Ok(Some(why)))?;
             if !ran.exit.is_success() {
@@ -195,7 +240,7 @@ impl<'a> CleanCheckout<'a> {
         tried.run.is_set_up = tried.run.cause.is_none() && tried.run.unusable.is_none();
         if let Some(command) = settings.validation_command.as_ref().filter(|_| tried.run.is_set_up) {
             tried.slot.write(BEGAN, b"")?;
-            let ran = self.execute(command, &tried.slot, false)?;
+            let ran = self.execute(command, &tried.slot, check_fence)?;
             tried.exit = Some(ran.exit.code);
             tried.run.unusable = stopped(&ran);
             tried.run.passed = ran.exit.is_success();
@@ -245,7 +290,8 @@ impl<'a> CleanCheckout<'a> {
         }
     }
 
-    fn root(&self) -> Utf8PathBuf {
+    /// Returns the project's root.
+    pub fn root(&self) -> Utf8PathBuf {
         self.place.work_tree.top().join(&self.place.project)
     }
 
@@ -276,14 +322,9 @@ impl<'a> CleanCheckout<'a> {
         Ok(())
     }
 
-    fn execute(&self, command: &str, slot: &Slot, is_setup: bool) -> Result<Validation> {
+    fn execute(&self, command: &str, slot: &Slot, fence: Option<Fence>) -> Result<Validation> {
         let [stdout, stderr] = OUTPUTS;
         let place = &self.place;
-        let fence = self.fences.as_ref().map(
-            |[of_setup, of_checks]| {
-                if is_setup { of_setup.clone() } else { of_checks.clone() }
-            },
-        );
         let context = ValidationContext {
             directory: self.root(),
             environment: self.environment(fence.as_ref()),
@@ -292,11 +333,7 @@ impl<'a> CleanCheckout<'a> {
             marker: place.marker.clone().in_work_tree(place.work_tree.top()),
             limits: validation_limits(place.settings),
             clock: place.clock,
-            fence: self.fences.as_ref().map(
-                |[of_setup, of_checks]| {
-                    if is_setup { of_setup.clone() } else { of_checks.clone() }
-                },
-            ),
+            fence,
         };
         validate::run(command, &context, place.interrupt)
     }
@@ -317,7 +354,31 @@ impl<'a> CleanCheckout<'a> {
         let of_caches = names
             .filter(|_| settings.lanes_setup.is_some())
             .map(|(name, folder)| ((*name).to_owned(), caches.join(folder).into_string()));
-        own.chain(moved).chain(lane.variables()).chain(of_caches).collect()
+        own.chain(moved)
+            .chain(lane.variables())
+            .chain(of_caches)
+            .chain(self.private_variables(fence))
+            .collect()
+    }
+
+    /// Returns what leads commands away from the user's home folder where no fence does.
+    fn private_variables(&self, fence: Option<&Fence>) -> Vec<(String, String)> {
+        let CleanPlace { work_tree, is_private, .. } = &self.place;
+        let Some(lane) = work_tree.lane().filter(|_| *is_private && fence.is_none()) else {
+            return Vec::new();
+        };
+        let home = lane.caches_dir().join(HOME);
+        let below = |name: &'static str, path: &str| (name, home.join(path).into_string());
+        let mut set = work_tree.home().map_or_else(Vec::new, |home| toolchains(home.into()));
+        set.extend([
+            ("HOME", home.to_string()),
+            ("TMPDIR", lane.caches_dir().join(TEMPORARY).into_string()),
+            below("XDG_CACHE_HOME", ".cache"),
+            below("XDG_CONFIG_HOME", ".config"),
+            below("XDG_DATA_HOME", ".local/share"),
+            below("XDG_STATE_HOME", ".local/state"),
+        ]);
+        set.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
     }
 
     /// Returns why a command failed, on one line.

@@ -579,7 +579,7 @@ fn new_failure(names: &[String]) -> String {
     format!("new failure: {}{more}", names.first().map(String::as_str).unwrap_or_default())
 }
 
-fn changed_file(change: &PathChange, contents: &HashMap<ObjectId, Vec<u8>>) -> ChangedFile {
+pub(crate) fn changed_file(change: &PathChange, contents: &HashMap<ObjectId, Vec<u8>>) -> ChangedFile {
     let entries = change.before.iter().chain(&change.after);
     // Of a file that is too large on one side nothing is compared.
     let is_read = entries.into_iter().all(|entry| contents.contains_key(entry.id()));
@@ -591,7 +591,7 @@ fn changed_file(change: &PathChange, contents: &HashMap<ObjectId, Vec<u8>>) -> C
 }
 
 /// Returns the files of the project that are the same under another path.
-fn moved(changes: &[PathChange], prefix: &str) -> Vec<(String, String)> {
+pub(crate) fn moved(changes: &[PathChange], prefix: &str) -> Vec<(String, String)> {
     let mut new: HashMap<&ObjectId, Vec<String>> = HashMap::new();
     for change in changes.iter().filter(|change| change.before.is_none()) {
         let name = change.name();

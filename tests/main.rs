@@ -43,6 +43,7 @@ mod preconditions;
 mod progress_txt;
 mod queries;
 mod questions;
+mod ranges;
 mod read;
 mod reader;
 mod redact;

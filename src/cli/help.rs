@@ -91,11 +91,13 @@ pub(super) const VERIFY: &str = "\
 Examples:
   specify ralph verify                    HEAD, without what is not committed
   specify ralph verify ralph/001-login    What a lane published
+  specify ralph verify main..pr/118       Commits of anybody, by the settings of main
   specify ralph verify T004               What the last attempt at T004 left
   specify ralph verify --validate 'npm test' --set lanes.setup='npm ci'
 
 Checks the tree out in a folder of its own without any file that git ignores, runs `lanes.setup` and the validation there, \
-and records nothing. What fails runs once more with nothing kept.
+and records nothing. What fails runs once more with nothing kept. Of a range TARGET..HEAD the merge of both runs, with the \
+settings that TARGET has, and so do the tests of before on the new source: docs/verify.md.
 
 Exit codes: 0 holds, 5 fails, 6 says nothing (time limit, disk, ...), 3 not started.";
 

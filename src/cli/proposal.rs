@@ -31,7 +31,8 @@ pub fn of(project: &Project) -> Option<Proposal> {
     })
 }
 
-fn among(read: impl Fn(&str) -> Option<String>) -> Option<Proposal> {
+/// Returns what files suggest that `read` returns the text of, by their paths from the project's root.
+pub fn among(read: impl Fn(&str) -> Option<String>) -> Option<Proposal> {
     FILES.iter().find_map(|(file, suggest)| Some((suggest(&read(file)?)?, *file)))
 }
 

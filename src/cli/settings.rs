@@ -20,7 +20,12 @@ pub fn inputs(project: &Project, context: &Context, flags: Flags) -> Result<Inpu
     let file = project.files.read(&path, MAX_SETTINGS_BYTES).if_there();
     let file = file.map_err(|error| refusal(explain("read", &path, error)))?;
     let file = file.map(file_text).transpose()?;
-    Ok(Inputs { file, git: git(context)?, environment: environment(context)?, flags })
+    Ok(Inputs { file, ..inputs_without_file(context, flags)? })
+}
+
+/// Returns the layers that are not in the work tree.
+pub fn inputs_without_file(context: &Context, flags: Flags) -> Result<Inputs> {
+    Ok(Inputs { file: None, git: git(context)?, environment: environment(context)?, flags })
 }
 
 /// Returns the project of the context, in a repository or not, and its configuration.
@@ -60,8 +65,7 @@ pub fn project_in(context: &Context) -> Result<Project> {
 
 /// Returns the configuration without the project's file, which may have come with a clone.
 pub fn load_without_file(context: &Context) -> Result<Config> {
-    let (git, environment) = (git(context)?, environment(context)?);
-    Config::read(&Inputs { git, environment, ..Inputs::default() })
+    Config::read(&inputs_without_file(context, Flags::default())?)
 }
 
 /// Returns what git's configuration says of ours: in a repository as it was found, outside of one that of the user.

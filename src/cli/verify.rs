@@ -22,6 +22,9 @@ use ralph_project::feature::Feature;
 use ralph_store::Store;
 use ralph_ui::style::{counted, duration, one_line};
 
+mod range;
+mod report;
+
 use super::args::pair;
 use super::settings::{load_in, project_in};
 use super::{
@@ -37,9 +40,30 @@ const MAX_ITERATIONS: usize = 1000;
 
 #[derive(Debug, Args)]
 pub struct VerifyArgs {
-    /// What to try: a branch or commit, an attempt (4, T004), or a session [default: HEAD]
+    /// What to try: a branch or commit, an attempt (4, T004), a session, or a range TARGET..HEAD [default: HEAD]
     #[arg(value_name = "WHAT")]
     pub what: Option<String>,
+    /// Of a range: run each commit without its source, too, and say what proves it
+    #[arg(long)]
+    pub prove: bool,
+    /// Of a range: run all commits alone, not only some of those that say that they passed
+    #[arg(long)]
+    pub commits: bool,
+    /// Of a range: excuse a refusal by its code (can be repeated)
+    #[arg(long, value_name = "CODE")]
+    pub allow: Vec<String>,
+    /// Of a range: exit with 5 if anything is flagged
+    #[arg(long)]
+    pub fail_on_flags: bool,
+    /// Of a range: print Markdown, for the page of a CI job
+    #[arg(long, conflicts_with = "json")]
+    pub markdown: bool,
+    /// Of a range: run it without asking, also where there is no sandbox
+    #[arg(long)]
+    pub yes: bool,
+    /// Of a range: run it without a sandbox
+    #[arg(long)]
+    pub no_sandbox: bool,
     /// Keep nothing of earlier checkouts, not even what `lanes.keep` names
     #[arg(long)]
     pub fresh: bool,
@@ -82,6 +106,22 @@ struct Control {
 }
 
 pub fn run(args: &VerifyArgs, context: &Context) -> Result<ExitCode> {
+    if let Some(words) = args.what.as_deref().filter(|words| words.contains("..")) {
+        return range::run(args, words, context);
+    }
+    for (flag, is_given) in [
+        ("--prove", args.prove),
+        ("--commits", args.commits),
+        ("--allow", !args.allow.is_empty()),
+        ("--fail-on-flags", args.fail_on_flags),
+        ("--markdown", args.markdown),
+        ("--yes", args.yes),
+        ("--no-sandbox", args.no_sandbox),
+    ] {
+        if is_given {
+            return super::refuse(format!("`{flag}` needs a range"), "verify TARGET..HEAD");
+        }
+    }
     let (store, work_tree) = (context.store()?, context.work_tree()?);
     let project = project_in(context).map_err(super::refusal)?;
     let config = load_in(context, flags(args)).map_err(super::refusal)?;
@@ -274,7 +314,7 @@ fn report(
 fn flags(args: &VerifyArgs) -> Flags {
     let validate = args.validate.iter().map(|cmd| FlagInput::new("--validate", "validation.command", cmd));
     let set = args.set.iter().map(|(key, value)| FlagInput::new("--set", key, value));
-    let trust = args.trust.then(|| FlagInput::new("--trust", "trust", "always"));
+    let trust = (args.trust || args.yes).then(|| FlagInput::new("--trust", "trust", "always"));
     Flags { settings: set.chain(validate).chain(trust).collect(), ..Flags::default() }
 }
 

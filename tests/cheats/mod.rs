@@ -244,6 +244,44 @@ fn play(attempt: &Attempt) -> Judged {
     Judged { exit: i32::try_from(exit).unwrap(), is_refused: refused.is_some(), codes }
 }
 
+/// A project on `main` and what an attempt makes of it on `work`, with its name and the command that validates it.
+pub type Range = (String, Sandbox, String);
+
+/// Returns what cheats make, each in another project than the one before, but those that only claim something.
+pub fn forged_ranges(step: usize) -> impl Iterator<Item = Range> {
+    ranges(&CHEATS, step)
+}
+
+/// Returns what is made every day.
+pub fn honest_ranges(step: usize) -> impl Iterator<Item = Range> {
+    ranges(&HONEST, step)
+}
+
+fn ranges(kinds: &'static [Kind], step: usize) -> impl Iterator<Item = Range> {
+    let kinds = kinds.iter().zip(SHAPES.iter().cycle()).step_by(step);
+    kinds.filter_map(|(kind, shape)| {
+        let attempt = kind.attempt(shape);
+        let (before, after) = (attempt.before.files(), attempt.after.files());
+        // What is protected is put back by the loop alone.
+        if before == after || attempt.protects || attempt.ticks.len() > 1 {
+            return None;
+        }
+        let scene = Sandbox::new();
+        for (name, script) in programs(shape) {
+            scene.program(name, &script);
+        }
+        write(scene.repo(), &before);
+        scene.tasks(&task_list(&attempt, false)).commit("A project");
+        scene.git("checkout --quiet -b work");
+        for path in before.keys().filter(|path| !after.contains_key(*path)) {
+            fs::remove_file(scene.path(path)).unwrap();
+        }
+        write(scene.repo(), &after);
+        scene.tasks(&task_list(&attempt, true)).commit("T001");
+        Some((format!("{}, {}", shape.runner, kind.name), scene, shape.validation()))
+    })
+}
+
 /// Returns what is wrong with how a cheat was judged.
 fn wrong_of_cheat(kind: &Kind, shape: &Shape, judged: &Judged) -> Option<String> {
     let expected = (kind.expected)(shape);

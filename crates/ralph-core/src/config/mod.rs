@@ -30,7 +30,7 @@ pub use layers::{FlagInput, Flags, GitInput, Inputs, check, is_valid};
 pub use loops::{IMPLEMENT, LoopType, Until};
 pub use origin::{Origin, Setting};
 pub use sample::sample;
-pub use settings::{KEYS, Settings};
+pub use settings::{KEYS, REFUSALS, Settings};
 pub use sides::side;
 pub use spelling::{ALLOW_LINKS, GIT_PREFIX, VARIABLE_PREFIX, git_name, variable_name};
 pub use subject::{SubjectParts, commit_subject};

@@ -18,7 +18,7 @@ use super::typed::{
 use super::value::Raw;
 
 /// Codes of flags that may refuse a success.
-const REFUSALS: &[&str] = &[
+pub const REFUSALS: &[&str] = &[
     "contradiction",
     "focus",
     "skip",

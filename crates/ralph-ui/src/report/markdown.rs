@@ -127,6 +127,30 @@ fn code(text: &str) -> String {
     format!("{fence}{blank}{shown}{blank}{fence}")
 }
 
+/// A text that is no markup, mention, number of an issue or address to any host: one line of a paragraph, a list or a cell.
+pub fn markdown_text(text: &str) -> String {
+    let line = one_line(text);
+    let shown = cut(&line, QUOTE);
+    let mut escaped = String::with_capacity(shown.len());
+    let mut chars = shown.chars().peekable();
+    while let Some(c) = chars.next() {
+        if "\\`*_{}[]<>#|~&@:!$^".contains(c) {
+            escaped.push('\\');
+        }
+        escaped.push(c);
+        // Hosts look for these in what is shown, too, after the escapes are gone.
+        let next = chars.peek();
+        let is_name = |next: &char| next.is_alphanumeric();
+        if matches!(c, '@' | '#') && next.is_some_and(is_name)
+            || c == ':' && next == Some(&'/')
+            || c == '-' && escaped.to_ascii_lowercase().ends_with("gh-")
+        {
+            escaped.push('\u{200b}');
+        }
+    }
+    escaped
+}
+
 /// The same in a table, where a bar would end the cell also in code.
 fn cell(text: &str) -> String {
     code(text).replace('|', "\\|")
@@ -140,6 +164,26 @@ mod tests {
     use super::super::samples::{iterations, report};
     use super::*;
     use ralph_core::record::FlagCode;
+
+    #[test]
+    fn no_text_is_markdown_of_ours() {
+        for (text, expected) in [
+            ("round totals", "round totals"),
+            ("a|b `c` <d>", "a\\|b \\`c\\` \\<d\\>"),
+            ("Fixes #12, @you", "Fixes \\#\u{200b}12, \\@\u{200b}you"),
+            ("closes GH-12", "closes GH-\u{200b}12"),
+            ("see https://x.org/1", "see https\\:\u{200b}//x.org/1"),
+            ("two\nlines", "two lines"),
+        ] {
+            assert_eq!(markdown_text(text), expected);
+            let marked = format!("| {} |\n", markdown_text(text));
+            let all = Parser::new_ext(&marked, Options::all());
+            assert!(all.into_iter().all(|event| !matches!(
+                event,
+                Event::Html(_) | Event::InlineHtml(_) | Event::Code(_) | Event::Start(Tag::Link { .. })
+            )));
+        }
+    }
 
     #[test]
     fn what_is_flagged_comes_with_its_commands() {

@@ -28,7 +28,7 @@ step() {
 # install_packages [PROGRAM:PACKAGE]...: those, besides the ones that all runs need.
 install_packages() {
   local missing=() entry
-  for entry in "$@" git:git strace:strace bwrap:bubblewrap node:nodejs npm:npm chromium:chromium tmux:tmux faketime:faketime python3:python3 cc:gcc; do
+  for entry in "$@" git:git strace:strace bwrap:bubblewrap node:nodejs npm:npm chromium:chromium tmux:tmux faketime:faketime shellcheck:shellcheck python3:python3 cc:gcc; do
     command -v "${entry%%:*}" >/dev/null || missing+=("${entry#*:}")
   done
   python3 -c 'import ensurepip, venv' 2>/dev/null || missing+=(python3-venv)

@@ -317,6 +317,52 @@ fn the_page_of_a_job_has_nothing_of_the_range_as_markdown() {
 }
 
 #[test]
+fn a_job_judges_the_merge_that_is_checked_out() {
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/packaging/action/verify.sh");
+    let scene = project();
+    break_it(&scene);
+    scene.write("tests/add.sh", "[ $(add 1 2) = -1 ] # 100%: a, b\n").commit("::error::mine");
+    scene.git("checkout --quiet main");
+    scene.git("merge --quiet --no-ff --no-edit work");
+    // As a runner checks it out: no branch, no identity.
+    let clone = scene.outside("clone");
+    scene.git([
+        "clone",
+        "--quiet",
+        "--no-local",
+        scene.repo().to_str().expect("a path"),
+        clone.to_str().expect("a path"),
+    ]);
+    scene.git_in(&clone, "checkout --quiet --detach");
+    let program = env!("CARGO_BIN_EXE_specify-ralph");
+    let call = |fail: &str| {
+        let mut job = scene.hermetic("sh");
+        job.arg(script).current_dir(&clone).env("RALPH_PROGRAM", program).env("RALPH_SANDBOX", "false");
+        job.env("GITHUB_ACTIONS", "true").env("GITHUB_STEP_SUMMARY", scene.outside("summary.md"));
+        job.env("RALPH_FAIL_ON_FLAGS", fail).env("GIT_CONFIG_GLOBAL", "/dev/null");
+        job.output().expect("sh runs")
+    };
+    let output = call("false");
+    let log = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(0), "{log}");
+    let lines: Vec<&str> = log.lines().collect();
+    let token = lines[0].strip_prefix("::stop-commands::").expect("commands are switched off first");
+    let end = lines.iter().position(|line| *line == format!("::{token}::")).expect("and on again at the end");
+    let annotations = &lines[end + 1..];
+    assert!(
+        annotations.len() == 1
+            && annotations[0].starts_with("::warning file=tests/add.sh,title=old-tests::1 test"),
+        "{log}"
+    );
+    let summary = fs::read_to_string(scene.outside("summary.md")).expect("a summary");
+    assert!(summary.starts_with("**holds, unguarded"), "{summary}");
+    assert_eq!(call("true").status.code(), Some(5));
+    // Where no merge is checked out nothing is judged.
+    scene.git_in(&clone, "checkout --quiet HEAD^1");
+    assert_eq!(call("false").status.code(), Some(3));
+}
+
+#[test]
 fn forged_ranges_never_hold_without_a_flag() {
     for (name, scene, validation) in forged_ranges(one_in(3)) {
         let words = ["verify", "main..work", "--yes", "--no-sandbox", "--json", "--validate", &validation];

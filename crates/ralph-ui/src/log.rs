@@ -45,28 +45,38 @@ struct Column {
 /// A text that is safe on a terminal.
 type Painted = (Look, String);
 
-type CellOf = fn(&Listed<'_>, &LogEntry) -> Painted;
+type CellOf = fn(&ShownEntry<'_>) -> Painted;
+
+/// A record, with what more than one column shows of it.
+struct ShownEntry<'a> {
+    listed: &'a Listed<'a>,
+    entry: &'a LogEntry,
+    sign: (Look, &'static str),
+    /// The day on which it ended, and the time of it.
+    end: [String; 2],
+}
 
 /// The columns, from left to right. What `--json` has is in [`Values`].
 const COLUMNS: [Column; 7] = [
-    right("#", NUMBER, |_, row| (Look::Dim, if_some(row.is_attempt().then(|| row.number())))),
-    left("  task", 6, |listed, row| {
-        let (look, mark) = sign_of_row(listed, row);
-        (look, format!("{mark} {}", row.task().map_or(String::new(), |task| cut(&one_line(task), MIN_TEXT))))
+    right("#", NUMBER, |it| (Look::Dim, if_some(it.entry.is_attempt().then(|| it.entry.number())))),
+    left("  task", 6, |it| {
+        let task = it.entry.task().map_or(String::new(), |task| cut(&one_line(task), MIN_TEXT));
+        (it.sign.0, format!("{} {task}", it.sign.1))
     }),
-    right("", 0, |_, row| {
-        (Look::Plain, if_some(row.attempt().filter(|attempt| *attempt > 1 && row.is_attempt())))
+    right("", 0, |it| {
+        let attempt = it.entry.attempt().filter(|attempt| *attempt > 1 && it.entry.is_attempt());
+        (Look::Plain, if_some(attempt))
     }),
     Column {
         least: None,
-        ..left("what happened", 0, |listed, row| {
-            let (look, mark) = sign_of_row(listed, row);
-            (if mark == "✔" { Look::Plain } else { look }, one_line(&what_happened(listed, row)))
+        ..left("what happened", 0, |it| {
+            let look = if it.sign.1 == "✔" { Look::Plain } else { it.sign.0 };
+            (look, one_line(&what_happened(it.listed, it.entry)))
         })
     },
-    behind("time", 4, 1, |_, row| (Look::Dim, if_some(row.duration_ms().total().map(brief_duration)))),
-    behind("cost", 0, 0, |_, row| (Look::Dim, if_some(row.cost().shown()))),
-    behind("end", 5, 2, |_, row| (Look::Dim, day_and_clock(row.ended_at())[1].clone())),
+    behind("time", 4, 1, |it| (Look::Dim, if_some(it.entry.duration_ms().total().map(brief_duration)))),
+    behind("cost", 0, 0, |it| (Look::Dim, if_some(it.entry.cost().shown()))),
+    behind("end", 5, 2, |it| (Look::Dim, it.end[1].clone())),
 ];
 
 const fn left(header: &'static str, least: usize, cell: CellOf) -> Column {
@@ -152,14 +162,18 @@ impl Listed<'_> {
 }
 
 impl ListRow {
-    fn of(listed: &Listed<'_>, row: &LogEntry) -> Self {
-        let flag = row.first_flag().filter(|_| !listed.by_now.moot.contains(&row.id()));
-        let [day, _] = day_and_clock(row.ended_at());
+    fn of(listed: &Listed<'_>, entry: &LogEntry) -> Self {
+        let is_of_all = entry.outcome() == Some(Outcome::Checked) && entry.task().is_none();
+        let sign = if is_of_all { (Look::Dim, "·") } else { sign_of(listed, entry) };
+        let shown = ShownEntry { listed, entry, sign, end: day_and_clock(entry.ended_at()) };
+        let flag = entry.first_flag().filter(|_| !listed.by_now.moot.contains(&entry.id()));
+        let cells = COLUMNS.each_ref().map(|column| (column.cell)(&shown));
+        let [day, _] = shown.end;
         Self {
-            cells: COLUMNS.each_ref().map(|column| (column.cell)(listed, row)),
+            cells,
             flag: flag.map_or(String::new(), |flag| format!("{FLAG} {}", one_line(flag))),
             day,
-            phase: row.phase().map(|phase| one_line(&phase_name(phase))),
+            phase: entry.phase().map(|phase| one_line(&phase_name(phase))),
         }
     }
 
@@ -232,14 +246,8 @@ fn widths(rows: &[ListRow], screen: usize) -> [usize; COLUMNS.len()] {
 
 /// The colour and the sign of a row, as it is seen by now.
 fn sign_of(listed: &Listed<'_>, row: &LogEntry) -> (Look, &'static str) {
-    let is_solved = listed.by_now.solved.contains(&row.id());
+    let is_solved = row.is_failure() && listed.by_now.solved.contains(&row.id());
     row.outcome().map_or((Look::Dim, " "), |outcome| sign_by_now(outcome, row.failure_class(), is_solved))
-}
-
-/// The same where a row is shown with others: what is of no task has no verdict.
-fn sign_of_row(listed: &Listed<'_>, row: &LogEntry) -> (Look, &'static str) {
-    let is_of_all = row.outcome() == Some(Outcome::Checked) && row.task().is_none();
-    if is_of_all { (Look::Dim, "·") } else { sign_of(listed, row) }
 }
 
 /// Of a failure its cause, of a success after failures what solved them, else what was to be done.

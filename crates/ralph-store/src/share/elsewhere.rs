@@ -31,10 +31,8 @@ impl fmt::Display for RemoteRun {
 impl Store {
     /// Returns what is known of an unfinished session of another machine; `None` for all others.
     pub fn elsewhere(&self, refs: &SessionRefs, entries: &[LogEntry]) -> Option<RemoteRun> {
-        let (begin, tip) = (entries.iter().rfind(|entry| entry.kind().begins())?, entries.last()?);
-        if tip.kind() == RecordKind::End {
-            return None;
-        }
+        let tip = entries.last().filter(|tip| tip.kind() != RecordKind::End)?;
+        let begin = entries.iter().rfind(|entry| entry.kind().begins())?;
         // Other readers report what is wrong with the record.
         let session = self.session_json(begin).ok()?;
         // What cannot be found out here is no reason to call it ours, or to stop.

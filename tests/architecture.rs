@@ -79,15 +79,15 @@ const OPENERS: &[(&str, &str)] = &[
     ("crates/ralph-agent/src/lines.rs", "streams in the spool"),
     ("crates/ralph-agent/src/launch.rs", "streams and prompts in the spool"),
     ("crates/ralph-agent/src/script.rs", "what a scripted agent does, as an agent"),
-    ("src/cli/approvals.rs", "approvals in the folder of the user's state"),
-    ("src/cli/bisect.rs", "streams of a checkout of our own"),
-    ("src/cli/demo.rs", "a project that is made for the demo"),
-    ("src/cli/excerpt.rs", "files that the user names"),
-    ("src/cli/hooks.rs", "hooks in the git directory"),
-    ("src/cli/lane.rs", "lanes, which are ours"),
+    ("src/cli/start/approvals.rs", "approvals in the folder of the user's state"),
+    ("src/cli/read/bisect.rs", "streams of a checkout of our own"),
+    ("src/cli/start/demo.rs", "a project that is made for the demo"),
+    ("src/cli/read/excerpt.rs", "files that the user names"),
+    ("src/cli/share/hooks.rs", "hooks in the git directory"),
+    ("src/cli/start/lane.rs", "lanes, which are ours"),
     ("src/cli/man.rs", "a folder that the user names"),
-    ("src/cli/shim.rs", "links to this program"),
-    ("src/cli/report_file.rs", "a file that the user names"),
+    ("src/cli/start/shim.rs", "links to this program"),
+    ("src/cli/read/report_file.rs", "a file that the user names"),
     ("crates/ralph-os/src/process/", "streams in the spool, and /proc"),
     ("crates/ralph-os/src/platform/", "what the callers of its functions are allowed to open"),
     (
@@ -265,8 +265,8 @@ const CANONICAL_NAMES: &[(&str, &str)] = &[
     // What a shell calls it by.
     ("src/cli/help.rs", "for `specify ralph`, to one named"),
     ("src/cli/help.rs", "this one for `specify ralph`"),
-    ("src/cli/shim.rs", "links to this program"),
-    ("src/cli/report_file.rs", "made_by"),
+    ("src/cli/start/shim.rs", "links to this program"),
+    ("src/cli/read/report_file.rs", "made_by"),
     // A file that people commit.
     ("crates/ralph-core/src/config/sample.rs", "# Settings of"),
     ("crates/ralph-core/src/config/sample.rs", "lists every setting"),
@@ -277,7 +277,7 @@ const CANONICAL_NAMES: &[(&str, &str)] = &[
     ("crates/ralph-store/src/objects.rs", "pub const COMMITTER"),
     ("crates/ralph-ui/src/report/markdown.rs", "pub const MARKDOWN"),
     ("crates/ralph-ui/src/report/mod.rs", "const MADE_BY"),
-    ("src/cli/shim.rs", "is this program"),
+    ("src/cli/start/shim.rs", "is this program"),
     ("crates/ralph-git/src/worktree/lane.rs", "_NAME"),
 ];
 

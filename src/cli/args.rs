@@ -7,7 +7,7 @@ use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use ralph_core::config::{self, FlagInput, KEYS, Key, ValueKind};
 use ralph_core::record::Refusal;
 
-use super::{Flags, Json, SessionChoice};
+use crate::cli::{Flags, Json, SessionChoice};
 
 /// What a lane is started with, beside settings.
 #[derive(Debug, Clone, Copy, Default, Args)]

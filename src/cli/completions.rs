@@ -16,9 +16,9 @@ use ralph_core::record::{CANONICAL, RALPH_ELSEWHERE, SessionName};
 use ralph_project::feature;
 use ralph_project::tasks;
 
-use super::context::Everywhere;
-use super::own_command::{Call, GIT_PROGRAM, Program};
-use super::{Context, Environment, ExitCode, help, print};
+use crate::cli::context::Everywhere;
+use crate::cli::own_command::{Call, GIT_PROGRAM, Program};
+use crate::cli::{Context, Environment, ExitCode, help, print};
 
 /// Variable by which a script asks; its value is the shell.
 const ASKING: &str = "RALPH_COMPLETE";

@@ -9,9 +9,9 @@ use ralph_core::record::RALPH;
 use ralph_engine::redacted;
 use ralph_ui::style::is_unseen;
 
-use super::settings::{load_here, load_without_file, terminal_redactor};
-use super::trust::load_to_read;
-use super::{Context, ExitCode, Flags, Json, emit, note, warn};
+use crate::cli::settings::{load_here, load_without_file, terminal_redactor};
+use crate::cli::start::trust::load_to_read;
+use crate::cli::{Context, ExitCode, Flags, Json, emit, note, warn};
 
 pub fn run(all: bool, json: Json, context: &Context) -> Result<ExitCode> {
     let (_, config) = load_here(context, Flags::default())?;

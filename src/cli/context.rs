@@ -20,9 +20,9 @@ use ralph_project::tasks;
 use ralph_store::Store;
 use ralph_ui::style::Paint;
 
-use super::environment::{Environment, INIT_DIR};
-use super::lane;
-use super::output::warn;
+use crate::cli::environment::{Environment, INIT_DIR};
+use crate::cli::output::warn;
+use crate::cli::start::lane;
 
 /// What every command takes.
 #[derive(Debug, Args)]

@@ -13,18 +13,22 @@ use ralph_os::process::{
 };
 use ralph_os::sandbox::{PROBE, probe};
 
-use super::context::paint;
-use super::forward::forward;
-use super::grammar::{Action, Ralph, grammar, parse};
-use super::hooks::HooksAction;
-use super::memory::MemoryPart;
-use super::overview::short_help;
-use super::own_command::{Call, Program};
-use super::{
-    Context, Environment, ExitCode, accept, bisect, clean, completions, config, control, demo, diff, doctor,
-    excerpt, fsck, help_topic, hint, hooks, init, log, man, memory, misplaced_feature, notes, output,
-    play_script, rebuild, replay, report, restore, resume, run, shim, show, stats, status, stdout, sync,
-    tasks, trust, tui, unknown_command, verify, web,
+use crate::cli::context::paint;
+use crate::cli::forward::forward;
+use crate::cli::grammar::{Action, Ralph, grammar, parse};
+use crate::cli::overview::short_help;
+use crate::cli::own_command::{Call, Program};
+use crate::cli::read::memory::MemoryPart;
+use crate::cli::read::{
+    bisect, diff, excerpt, log, memory, report, show, stats, status, tasks, tui, verify, web,
+};
+use crate::cli::repair::{clean, fsck, rebuild, replay, restore};
+use crate::cli::share::hooks::HooksAction;
+use crate::cli::share::{hooks, notes, sync};
+use crate::cli::start::{accept, control, demo, doctor, hint, init, resume, run, shim, trust};
+use crate::cli::{
+    Context, Environment, ExitCode, completions, config, help_topic, man, misplaced_feature, output,
+    play_script, stdout, unknown_command,
 };
 
 /// For tests: if set, processes are looked at on Linux as on other systems.

@@ -19,7 +19,7 @@ use ralph_store::{Control, Hints, LoopLock, Stop, Store};
 use ralph_ui::live::{KeyCommand, Keys, Moving};
 use ralph_ui::style::one_line;
 
-use super::hint::asking_task;
+use crate::cli::start::hint::asking_task;
 
 /// Time between two looks.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);

@@ -9,8 +9,8 @@ use anyhow::{Context as _, Result};
 use ralph_core::record::{RALPH, Refusal};
 use ralph_os::process::replace;
 
-use super::own_command::{Call, Identity, identity, is_program};
-use super::{Environment, ExitCode, print};
+use crate::cli::own_command::{Call, Identity, identity, is_program};
+use crate::cli::{Environment, ExitCode, print};
 
 /// Lists the programs in a chain of calls for those that follow, so that shims and second copies
 /// of this program, which look for `specify` on the PATH too, cannot send a call around in circles.

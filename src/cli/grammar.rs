@@ -9,15 +9,16 @@ use clap::{ArgMatches, Args, Command, CommandFactory, Error, FromArgMatches, Par
 
 use ralph_core::record::{CANONICAL, RALPH, SessionName};
 
-use super::args::{MemorySettingArgs, ReadArgs};
-use super::context::Everywhere;
-use super::own_command::with_command;
-use super::run::RunArgs;
-use super::sessions::OnlySessions;
-use super::{
-    Json, accept, bisect, clean, completions, diff, help, help_topic, hint, hooks, init, log, memory, notes,
-    rebuild, report_output, restore, resume, shim, show, status, sync, trust, verify, web,
-};
+use crate::cli::args::{MemorySettingArgs, ReadArgs};
+use crate::cli::context::Everywhere;
+use crate::cli::own_command::with_command;
+use crate::cli::read::sessions::OnlySessions;
+use crate::cli::read::{bisect, diff, log, memory, report_output, show, status, verify, web};
+use crate::cli::repair::{clean, rebuild, restore};
+use crate::cli::share::{hooks, notes, sync};
+use crate::cli::start::run::RunArgs;
+use crate::cli::start::{accept, hint, init, resume, shim, trust};
+use crate::cli::{Json, completions, help, help_topic};
 
 /// Run coding agents over a spec-kit feature, and keep the whole record in git
 #[derive(Debug, Parser)]
@@ -276,8 +277,8 @@ fn check_order(command: &mut Command, matches: &ArgMatches) -> Result<(), Error>
 
 #[cfg(test)]
 mod tests {
-    use super::super::show::ShowArgs;
     use super::*;
+    use crate::cli::read::show::ShowArgs;
 
     fn parsed(line: &str) -> Result<Ralph, Error> {
         let words: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();

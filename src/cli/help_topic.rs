@@ -7,8 +7,8 @@ use clap::Command;
 
 use ralph_core::record::{RALPH, did_you_mean};
 
-use super::own_command::with_command;
-use super::{ExitCode, print};
+use crate::cli::own_command::with_command;
+use crate::cli::{ExitCode, print};
 
 /// What there is to know beside the commands.
 const TOPICS: [(&str, &str); 4] = [

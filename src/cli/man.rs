@@ -9,7 +9,7 @@ use clap_mangen::Man;
 
 use ralph_core::record::CANONICAL;
 
-use super::{ExitCode, print, say};
+use crate::cli::{ExitCode, print, say};
 
 pub fn run(dir: Option<&Utf8Path>, grammar: fn(&'static str) -> Command) -> Result<ExitCode> {
     let Some(dir) = dir else {
@@ -68,8 +68,8 @@ fn with_synopsis(page: &str, program: &str, usage: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::grammar::grammar;
     use super::*;
+    use crate::cli::grammar::grammar;
 
     #[test]
     fn a_page_has_the_usage_of_the_help_and_the_version() {

@@ -9,8 +9,8 @@ use ralph_core::record::RALPH;
 use ralph_project::feature::is_part;
 use ralph_ui::style::one_line;
 
-use super::completions::feature_names;
-use super::grammar::parse;
+use crate::cli::completions::feature_names;
+use crate::cli::grammar::parse;
 
 /// Returns an error with the command that was meant, if clap does not know a word because it names a feature.
 pub fn explain(error: &clap::Error, arguments: &[OsString]) -> Option<Error> {

@@ -15,7 +15,7 @@ use ralph_ui::live::terminal_columns;
 use ralph_ui::sgr::folded;
 use ralph_ui::style::inert;
 
-use super::exit_code::ExitCode;
+use crate::cli::exit_code::ExitCode;
 
 /// The reader of our stdout went away: `specify ralph log | head`. No failure of anybody's.
 #[derive(Debug)]

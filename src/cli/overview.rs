@@ -94,8 +94,8 @@ fn overview(program: &str, paint: Paint) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::grammar::grammar;
     use super::*;
+    use crate::cli::grammar::grammar;
     use ralph_core::record::CANONICAL;
 
     #[test]

@@ -11,7 +11,7 @@ use ralph_core::record::{CANONICAL, OwnCommand, quoted_for_shell};
 use ralph_os::platform::{self, parent_id, program_name, program_names, repo_path};
 pub(super) use ralph_os::platform::{Identity, is_program};
 
-use super::Environment;
+use crate::cli::Environment;
 
 /// What the name by which this program was called makes of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

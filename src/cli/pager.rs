@@ -9,8 +9,8 @@ use ralph_ui::live::terminal_columns;
 use ralph_ui::sgr::folded;
 use ralph_ui::style::Screen;
 
-use super::output::write_lines;
-use super::{Context, ExitCode, print};
+use crate::cli::output::write_lines;
+use crate::cli::{Context, ExitCode, print};
 
 /// Columns of a terminal that does not say how many it has.
 const DEFAULT_COLUMNS: usize = 80;

@@ -7,7 +7,7 @@ use camino::Utf8Path;
 
 use ralph_agent::script::{Stage, play};
 
-use super::Context;
+use crate::cli::Context;
 
 /// Returns the exit code of the turn that was played.
 pub fn run(file: &Utf8Path, context: &Context) -> Result<i32> {

@@ -10,9 +10,9 @@ use ralph_project::feature::Feature;
 use ralph_store::refuse_read_only;
 use ralph_ui::style::one_line;
 
-use super::proposal;
-use super::settings::project_in;
-use super::{Context, Project, refusal, warn};
+use crate::cli::settings::project_in;
+use crate::cli::start::proposal;
+use crate::cli::{Context, Project, refusal, warn};
 
 /// Something that prevents a session: the subject, as `doctor` prints it; the error; and whether `--force` goes on anyway.
 pub type Obstacle = (&'static str, Error, bool);

@@ -12,7 +12,7 @@ use ralph_git::repository::list_settings;
 use ralph_os::if_there::IfThere;
 use ralph_project::project_files::{MAX_SETTINGS_BYTES, allowed_folders, explain};
 
-use super::{Context, Project, refusal};
+use crate::cli::{Context, Project, refusal};
 
 /// Returns all layers, as they are set now.
 pub fn inputs(project: &Project, context: &Context, flags: Flags) -> Result<Inputs> {
@@ -109,7 +109,7 @@ mod tests {
         Tool::git(root).args(["config", "ralph.progress.maxEntries", "7"]).read().unwrap();
         std::fs::create_dir(root.join(".specify")).unwrap();
         std::fs::write(root.join(FILE), "max-iterations = 4\n").unwrap();
-        let environment = super::super::Environment(vec![("SPECKIT_RALPH_MODEL".into(), "opus".into())]);
+        let environment = crate::cli::Environment(vec![("SPECKIT_RALPH_MODEL".into(), "opus".into())]);
         let context = Context::at(root.to_owned(), environment, clap::ColorChoice::Never);
         let (_, config) = load_here(&context, Flags::default()).unwrap();
         assert_eq!(config.settings.max_iterations, 4);

@@ -1,0 +1,29 @@
+//! Commands that read the record.
+
+pub(super) mod bisect;
+pub(super) mod commits;
+pub(super) mod diff;
+pub(super) mod excerpt;
+pub(super) mod filter;
+pub(super) mod grep;
+pub(super) mod iterations;
+pub(super) mod log;
+pub(super) mod memory;
+pub(super) mod moment;
+pub(super) mod named_tests;
+pub(super) mod patches;
+pub(super) mod report;
+pub(super) mod report_file;
+pub(super) mod report_output;
+pub(super) mod report_sessions;
+pub(super) mod session_changes;
+pub(super) mod sessions;
+pub(super) mod show;
+pub(super) mod stats;
+pub(super) mod status;
+pub(super) mod task_attempts;
+pub(super) mod tasks;
+pub(super) mod tui;
+pub(super) mod verify;
+pub(super) mod web;
+pub(super) mod web_server;

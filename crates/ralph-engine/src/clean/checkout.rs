@@ -16,7 +16,7 @@ use ralph_core::record::{ExitReason, ObjectId, SetupRun, Validation};
 use ralph_git::worktree::WorkTree;
 use ralph_os::clock::Clock;
 use ralph_os::platform::{changed_at, repo_path};
-use ralph_os::process::{Interrupt, Marker, create_private_dir, remove_path};
+use ralph_os::process::{Interrupt, Marker, create_private_dir, kill_marked, remove_path};
 use ralph_os::sandbox::{Fence, Sandbox, toolchains};
 use ralph_project::feature::FEATURE_FILE;
 use ralph_store::{CheckoutLock, Slot, disk_free, names};
@@ -138,6 +138,8 @@ impl<'a> CleanCheckout<'a> {
             }
             place.interrupt.pause(POLL_INTERVAL);
         };
+        // What a killed run left would write into the next one.
+        kill_marked(&Marker::of_work_tree(clean.top()), place.interrupt);
         let copies = Some(place.users_tree.top()).filter(|_| !place.is_private);
         let copies = copies.and_then(|top| KeptCopies::of(clean, top, &place.project, place.settings));
         let new = Self { place, copies, fences: None, _lock: lock };

@@ -34,6 +34,9 @@ use crate::cli::start::setup::{RunRequest, template};
 use crate::cli::{Context, ExitCode, Json, emit, refuse, warn};
 
 /// Maximum number of files or tasks that a refusal names.
+/// The folders of checkouts beside the lanes, and of what belongs to them.
+const CHECKOUTS: [&str; 4] = ["clean", "clean.state", "range", "range.state"];
+
 const MAX_NAMED: usize = 5;
 
 /// A lane that may be opened: nothing is written yet.
@@ -575,8 +578,8 @@ pub fn clean(context: &Context, json: Json) -> Result<ExitCode> {
         checkouts.push(clean.top().to_owned());
     }
     // Fails if any are left.
-    for folder in [root.join("clean"), root.join("clean.state"), root.clone()] {
-        let _kept = fs::remove_dir(&folder).is_err();
+    for folder in CHECKOUTS.map(|folder| root.join(folder)).iter().chain([&root]) {
+        let _kept = fs::remove_dir(folder).is_err();
     }
     let repository = &store.repository().common_dir;
     emit(json, &json!({ "lanes": removed, "clean": checkouts, "gone": gone }), |out| {
@@ -601,7 +604,10 @@ fn remove_lanes_of_gone(base: &Utf8Path) -> Result<Vec<String>> {
         Ok(entries.into_iter().flatten().flatten().map(camino::Utf8DirEntry::into_path).collect())
     };
     for root in children(base)?.into_iter().filter(|root| root.is_dir()) {
-        let of_lanes = [children(&root)?, children(&root.join("clean.state"))?].concat();
+        let mut of_lanes = children(&root)?;
+        for folder in CHECKOUTS {
+            of_lanes.extend(children(&root.join(folder))?);
+        }
         let noted = of_lanes.iter().find_map(|lane| fs::read_to_string(lane.join("commondir")).ok());
         let Some(repository) = noted.map(|noted| noted.trim().to_owned()) else { continue };
         // Of one on a disk that is not mounted, the folder that it is in is gone as well.

@@ -410,7 +410,7 @@ fn run_all(
     if !try_head(trials, inputs, merged, &changes, answer)? {
         return Ok(());
     }
-    let head_ms = stopwatch.elapsed_ms();
+    let head_ms = stopwatch.elapsed_ms().max(1);
     let has_own = weigh(trials, inputs, merged, &changes, answer)?;
     try_old_tests(trials, inputs, merged, (&changes, has_own), answer)?;
     answer.commits = inputs

@@ -50,6 +50,10 @@ const MAX_REFS_BYTES: u64 = 1 << 20;
 /// What a file takes of a disk is a multiple of this, as most file systems have it.
 const BLOCK_BYTES: u64 = 4096;
 
+/// The folders of checkouts among the lanes: those for the user's own results, and those for ranges of anybody's commits.
+const CLEAN: &str = "clean";
+const RANGE: &str = "range";
+
 /// The file beside HEAD that says for what the setup of a lane ran last.
 const SETUP_NOTE: &str = "setup";
 
@@ -90,7 +94,8 @@ impl CommittedFile {
 impl Lane {
     /// Returns the name by which its lock and its spools are known.
     pub fn name(&self) -> String {
-        self.clean.as_ref().map_or_else(|| Self::name_of(self.number), |name| format!("clean-{name}"))
+        let kind = self.root.file_name().unwrap_or(CLEAN);
+        self.clean.as_ref().map_or_else(|| Self::name_of(self.number), |name| format!("{kind}-{name}"))
     }
 
     /// Returns the name of the lane with this number.
@@ -200,40 +205,42 @@ impl WorkTree {
     /// commands in it get for that of a lane, and `branch` what they see checked out; none if it is empty.
     #[must_use]
     pub fn clean_in(&self, root: &Utf8Path, number: u32, branch: &str) -> Self {
-        self.checkout_in(root, number, branch, "")
+        self.checkout_in(root.join(CLEAN), number, branch)
     }
 
     /// Returns the checkout in which other people's commits run: it is not kept, and has nothing of the one for the user's own.
     #[must_use]
     pub fn range_checkout_in(&self, root: &Utf8Path, number: u32) -> Self {
-        self.checkout_in(root, number, "", ".1")
+        self.checkout_in(root.join(RANGE), number, "")
     }
 
-    fn checkout_in(&self, root: &Utf8Path, number: u32, branch: &str, ending: &str) -> Self {
+    /// Returns a checkout whose folder has the name of the user's, which tests may depend on.
+    fn checkout_in(&self, root: Utf8PathBuf, number: u32, branch: &str) -> Self {
         let users = self.lane.as_ref().map(|lane| (lane.users_git_dir.clone(), lane.users_top.clone()));
         let (users_git_dir, users_top) = users.unwrap_or_else(|| (self.git_dir.clone(), self.top.clone()));
         self.with_lane(Lane {
             number,
-            clean: Some(format!("{}{ending}", users_top.file_name().unwrap_or("root"))),
+            clean: Some(users_top.file_name().unwrap_or("root").to_owned()),
             branch: branch.to_owned(),
             ignored: &[],
-            root: root.join("clean"),
+            root,
             users_git_dir,
             users_top,
         })
     }
 
-    /// Returns all clean checkouts in the folder `root` of the lanes of the repository, whichever work trees they are of.
+    /// Returns all checkouts in the folder `root` of the lanes of the repository, whichever work trees they are of.
     pub fn clean_checkouts(&self, root: &Utf8Path) -> Result<Vec<Self>> {
-        let folder = root.join("clean");
-        let entries = folder.read_dir_utf8().if_there().with_context(|| format!("read {folder}"))?;
-        let names = entries.into_iter().flatten().flatten().map(|entry| entry.file_name().to_owned());
-        let named = names.filter_map(|name| {
-            let found = self.clean_in(root, 1, "");
-            let lane = Lane { clean: Some(name), ..found.lane? };
-            Some(self.with_lane(lane))
-        });
-        Ok(named.collect())
+        let mut checkouts = Vec::new();
+        for folder in [CLEAN, RANGE].map(|kind| root.join(kind)) {
+            let entries = folder.read_dir_utf8().if_there().with_context(|| format!("read {folder}"))?;
+            for entry in entries.into_iter().flatten().flatten() {
+                let found = self.checkout_in(folder.clone(), 1, "");
+                let lane = found.lane.map(|lane| Lane { clean: Some(entry.file_name().to_owned()), ..lane });
+                checkouts.extend(lane.map(|lane| self.with_lane(lane)));
+            }
+        }
+        Ok(checkouts)
     }
 
     fn with_lane(&self, lane: Lane) -> Self {

@@ -19,7 +19,6 @@ use ralph_core::judge::{
 };
 use ralph_core::record::{CleanVerdict, Flag, FlagCode, ObjectId, TrustedState, join_truncated};
 use ralph_git::worktree::{Merged, PathChange, PrivateIndex, RangeCommit};
-
 use ralph_os::clock::Clock;
 use ralph_os::process::remove_path;
 
@@ -329,7 +328,7 @@ impl Changes {
 
     /// Returns what makes of the merged tree one in which the target decides what runs: with its tests too, and with the own files of
     /// its validation, or without.
-    fn decided_by_target(
+    fn taken_from_target(
         &self,
         trials: &Trials<'_, '_>,
         (has_tests, has_own): (bool, bool),
@@ -632,7 +631,7 @@ fn try_old_tests(
     (changes, has_own): (&Changes, bool),
     answer: &mut RangeAnswer,
 ) -> Result<()> {
-    let wanted = changes.decided_by_target(trials, (true, has_own))?;
+    let wanted = changes.taken_from_target(trials, (true, has_own))?;
     let tree = trials.tree_with(merged, &wanted)?;
     if tree == *merged {
         return Ok(());
@@ -667,7 +666,7 @@ fn try_old_tests(
     if answer.reasons.iter().any(|reason| reason.code == FlagCode::Judge.as_str()) {
         return Ok(());
     }
-    let wanted = changes.decided_by_target(trials, (false, has_own))?;
+    let wanted = changes.taken_from_target(trials, (false, has_own))?;
     let tree = trials.tree_with(merged, &wanted)?;
     let paths: Vec<String> = wanted.iter().map(PathChange::name).collect();
     if tree == *merged {

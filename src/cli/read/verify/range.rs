@@ -40,8 +40,8 @@ pub fn run(args: &VerifyArgs, range: &str, context: &Context) -> Result<ExitCode
     }
     let [target, head] = ends(range, context)?;
     let root = work_tree.relative(&project_in(context).map_err(crate::cli::refusal)?.root);
-    let Judge { config, command, proposal, found, head_setup } =
-        judge(args, &root, [&target, &head], context)?;
+    let rules = rules(args, &root, [&target, &head], context)?;
+    let RangeRules { config, command, proposal, found, head_setup } = rules;
     let (settings, sandbox) = fence(args, &config, context)?;
     if sandbox.is_none() && !args.yes {
         ask_without_sandbox(&command, &head)?;
@@ -121,7 +121,7 @@ pub fn run(args: &VerifyArgs, range: &str, context: &Context) -> Result<ExitCode
 }
 
 /// By what a range is judged: all of it is the target's, or the person's.
-struct Judge {
+struct RangeRules {
     config: Config,
     command: String,
     /// What a file of the target suggests for a command.
@@ -133,7 +133,7 @@ struct Judge {
 }
 
 /// Reads the settings of both ends, and asks for what is not approved.
-fn judge(args: &VerifyArgs, root: &str, [target, head]: [&Side; 2], context: &Context) -> Result<Judge> {
+fn rules(args: &VerifyArgs, root: &str, [target, head]: [&Side; 2], context: &Context) -> Result<RangeRules> {
     let work_tree = context.work_tree()?;
     let below = |path: &str| if root.is_empty() { path.to_owned() } else { format!("{root}/{path}") };
     let read = |side: &Side, path: &str| work_tree.committed_file(&side.id, &below(path));
@@ -163,7 +163,7 @@ fn judge(args: &VerifyArgs, root: &str, [target, head]: [&Side; 2], context: &Co
         Some(setup) if args.yes || asks_for_setup(&setup, head)? => Some(setup),
         _ => None,
     };
-    Ok(Judge { config, command, proposal, found, head_setup })
+    Ok(RangeRules { config, command, proposal, found, head_setup })
 }
 
 /// Asks whether code of the head may run with all that the person can do.

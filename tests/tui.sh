@@ -203,10 +203,17 @@ keys "$program ralph tui; echo ended with \$?" Enter
 wait_for 'The agent begins with T004'
 kill -s KILL "$(pgrep -P "$(tmux display-message -p -t main '#{pane_pid}')" -f 'ralph tui')"
 wait_for 'ended with 137'
-keys C-c
-keys "reset; tput rmcup; stty \$(cat $work/before); clear" Enter
-mended() { [[ $(tmux display-message -p -t main '#{alternate_on} #{mouse_any_flag} #{cursor_flag}') == '0 0 1' ]]; }
-wait_until 'reset has mended the terminal' mended
+polls=0
+mend() {
+  [[ $(tmux display-message -p -t main '#{alternate_on} #{mouse_any_flag} #{cursor_flag}') == '0 0 1' ]] && return
+  # With Ctrl-C the shell throws away what was typed meanwhile: the command comes a second later, and again if it was lost.
+  case $((polls++ % 200)) in
+    0) keys C-c ;;
+    20) keys "reset; tput rmcup; stty \$(cat $work/before); clear" Enter ;;
+  esac
+  return 1
+}
+wait_until 'reset has mended the terminal' mend
 printf '  reset and rmcup mend what kill -9 leaves\n'
 
 echo 'The end of a loop'

@@ -33,7 +33,7 @@ pub(super) struct Earlier<'a> {
 }
 
 impl Earlier<'_> {
-    /// Returns the last attempt at the task, and those before it that neither progress nor history tells.
+    /// Returns the last attempt at the task, and those before it that neither progress nor history describes.
     pub fn last_attempt(&self) -> String {
         if self.attempt.is_empty() {
             return String::new();

@@ -85,7 +85,7 @@ pub fn last_attempt(
     push_list(&mut text, title, &reopened(last));
     push_list(&mut text, "The same test or error in other tasks", &elsewhere(past, last, names));
     push_list(&mut text, "Hints that the user gave for attempts before this one", &hints(selection));
-    // Also of attempts that the history tells: it has no heading for what this part names.
+    // Also of attempts that the history describes: it has no heading for what this part names.
     let lines = selection.others.iter().map(|(_, line)| line);
     let all = lines.fold(text.clone(), |all, line| format!("{all}{line}\n"));
     names.heading(&all, "") + &text

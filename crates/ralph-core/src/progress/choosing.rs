@@ -64,7 +64,7 @@ impl<'a> Selection<'a> {
             let is_in_progress = selection.is_described(place);
             let mut tried = past[place].approaches.iter();
             if !is_in_progress || !tried.all(|tried| selection.has_said(tried)) {
-                // What the history tells of an attempt, it tells whole.
+                // What the history has of an attempt, it has whole.
                 if is_in_progress {
                     selection.say(place, &line);
                 }
@@ -74,10 +74,10 @@ impl<'a> Selection<'a> {
         selection
     }
 
-    /// Returns the attempts at the task that neither the progress nor the history tells, a line each.
+    /// Returns the attempts at the task that neither the progress nor the history describes, a line each.
     pub fn other_attempts(&self, history: Option<&HistoricalContext>) -> String {
-        let is_told = |place: usize| history.is_some_and(|history| history.tells(&self.past[place]));
-        let lines = self.others.iter().filter(|(place, _)| !is_told(*place)).take(MAX_OTHERS);
+        let is_described = |place: usize| history.is_some_and(|history| history.describes(&self.past[place]));
+        let lines = self.others.iter().filter(|(place, _)| !is_described(*place)).take(MAX_OTHERS);
         let lines: String = lines.map(|(_, line)| format!("- {line}\n")).collect();
         let mut text = String::new();
         push_list(&mut text, "Other attempts, newest first", &lines);

@@ -43,7 +43,7 @@ impl HistoricalContext {
     }
 
     /// Returns true if it has all that there is to say of an iteration.
-    pub fn tells(&self, iteration: &Iteration) -> bool {
+    pub fn describes(&self, iteration: &Iteration) -> bool {
         let key = (iteration.session.clone(), iteration.iteration);
         let mut of_it = self.pieces.iter().filter(|piece| piece.iterations.contains(&key)).peekable();
         of_it.peek().is_some() && of_it.all(|piece| piece.is_included && piece.is_whole)

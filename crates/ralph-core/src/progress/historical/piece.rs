@@ -41,7 +41,7 @@ pub struct Piece {
     /// What the prompt calls its iterations: `#1 to #3`.
     #[serde(rename = "iterations")]
     pub name: String,
-    /// The iterations that it tells: their sessions and numbers.
+    /// The iterations that it describes: their sessions and numbers.
     #[serde(skip)]
     pub iterations: Vec<(SessionId, u32)>,
     pub text: String,

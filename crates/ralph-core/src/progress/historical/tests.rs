@@ -297,7 +297,7 @@ fn what_the_prompt_has_elsewhere_is_left_out() {
     let some = recall_beside(&past, &[3], &["way 3", "small steps"]);
     assert!(some.text.contains("**#1 and #2** (failed):\n- Tried in #2: way 2\n- Tried in #1: way 1\n- Failed in the same way as #3\n"), "{}", some.text);
     assert!(!some.text.contains("small steps") && !some.text.contains("way 3"), "{}", some.text);
-    assert!(some.tells(&past[0]) && !some.tells(&past[2]));
+    assert!(some.describes(&past[0]) && !some.describes(&past[2]));
     let all = ["way 1", "way 2", "way 3", "Small steps.", "The frob needs a knob"];
     assert_eq!(recall_beside(&past, &[1, 2, 3], &all).text, "");
 }

@@ -142,8 +142,11 @@ impl<'a> CleanCheckout<'a> {
         kill_marked(&Marker::of_work_tree(clean.top()), place.interrupt);
         let copies = Some(place.users_tree.top()).filter(|_| !place.is_private);
         let copies = copies.and_then(|top| KeptCopies::of(clean, top, &place.project, place.settings));
+        create_private_dir(clean.top())?;
         let new = Self { place, copies, fences: None, _lock: lock };
-        Ok(Some(Self { fences: new.make_fences()?, ..new }))
+        // Each private run makes its own.
+        let fences = if new.place.is_private { None } else { new.make_fences()? };
+        Ok(Some(Self { fences, ..new }))
     }
 
     /// Makes the folders that commands can write, and the fence around them, for the setup and for checks.
@@ -153,8 +156,9 @@ impl<'a> CleanCheckout<'a> {
         if self.place.is_private {
             remove_path(&caches)?;
         }
-        for folder in [caches.clone(), caches.join(HOME), caches.join(TEMPORARY), clean.top().to_owned()] {
-            create_private_dir(&folder)?;
+        create_private_dir(&caches)?;
+        for folder in [HOME, TEMPORARY].iter().filter(|_| self.place.is_private) {
+            create_private_dir(&caches.join(folder))?;
         }
         let Some(sandbox) = &self.place.sandbox else { return Ok(None) };
         let inside = sandbox.around(vec![clean.top().to_owned(), caches])?;

@@ -1,7 +1,7 @@
 //! Judges a range of commits, whoever wrote them: the merge of both ends runs with the settings of the target, and so do mixed trees.
 
+use std::collections::HashMap;
 use std::collections::hash_map::RandomState;
-use std::collections::{BTreeMap, HashMap};
 use std::hash::{BuildHasher as _, Hasher as _};
 
 use anyhow::Result;
@@ -14,8 +14,8 @@ use ralph_core::judge::range::{
     setup_flag,
 };
 use ralph_core::judge::{
-    ChangedFile, Decision, DiffFindings, Lookup, Measurements, OwnFiles, SecondResult, counts_fell, decide,
-    findings, is_contradicted, selects_by_change, without_trailing_blanks,
+    ChangedFile, Decision, DiffFindings, Measurements, OwnFiles, SecondResult, counts_fell, decide, findings,
+    is_contradicted, selects_by_change,
 };
 use ralph_core::record::{CleanVerdict, Flag, FlagCode, ObjectId, TrustedState, join_truncated};
 use ralph_git::worktree::{Merged, PathChange, PrivateIndex, RangeCommit};
@@ -24,7 +24,7 @@ use ralph_os::process::remove_path;
 
 use super::{CleanCheckout, CleanPlace, Tried};
 use crate::begin::pathspecs;
-use crate::iteration::{changed_file, moved};
+use crate::iteration::{changed_file, changed_own_files, moved, own_file, restored_own_files};
 use crate::lane_dependencies::suggested_setup;
 
 /// Largest file that is read, in bytes, and how many are.
@@ -108,8 +108,6 @@ pub struct RangeAnswer {
     /// How many tasks are done that were open.
     pub tasks: usize,
     pub commits: Vec<JudgedCommit>,
-    /// How many commits say that they passed.
-    pub said: usize,
     pub runs: u32,
     /// Dependencies that are new, with their versions.
     pub dependencies: Vec<(String, String)>,
@@ -303,27 +301,19 @@ impl Changes {
 
     /// Returns a changed file by its path from the project's root.
     fn file(&self, path: &str) -> Option<&ChangedFile> {
-        self.files.iter().find(|file| file.path.strip_prefix(&self.prefix) == Some(path))
+        own_file(&self.files, &self.prefix, path)
     }
 
-    /// Returns what brings the own files of the validation back to those of the target, by their paths.
-    fn own_restored(&self, trials: &Trials<'_, '_>, own: &OwnFiles) -> Result<BTreeMap<String, PathChange>> {
-        let (before, after) = (self.before(), self.after());
-        let mut wanted = BTreeMap::new();
-        for (path, bytes) in own.restored(&before, &after) {
-            let name = format!("{}{path}", self.prefix);
-            let Some(change) = self.all.iter().find(|change| change.name() == name) else { continue };
-            let reversed = change.clone().reversed();
-            let change = match bytes {
-                // A part of a file, the rest of which stays as it is.
-                Some(bytes) if before(&path).as_ref() != Some(&bytes) => {
-                    trials.checkout.work_tree().change_to(trials.private(), &reversed, bytes)?
-                }
-                _ => reversed,
-            };
-            wanted.insert(name, change);
-        }
-        Ok(wanted)
+    /// Returns what brings the own files of the validation back to those of the target.
+    fn own_restored(&self, trials: &Trials<'_, '_>, own: &OwnFiles) -> Result<Vec<PathChange>> {
+        let reversed = |path: &str| {
+            let change = self.all.iter().find(|change| change.name() == path)?;
+            Some(change.clone().reversed())
+        };
+        let write = |change: &PathChange, bytes| {
+            trials.checkout.work_tree().change_to(trials.private(), change, bytes)
+        };
+        restored_own_files(own, (&self.files, &self.prefix), &reversed, &write)
     }
 
     /// Returns what makes of the merged tree one in which the target decides what runs: with its tests too, and with the own files of
@@ -334,7 +324,9 @@ impl Changes {
         (has_tests, has_own): (bool, bool),
     ) -> Result<Vec<PathChange>> {
         let own = self.own.clone().without_tests();
-        let mut own = if has_own { self.own_restored(trials, &own)? } else { BTreeMap::new() };
+        let own = if has_own { self.own_restored(trials, &own)? } else { Vec::new() };
+        let mut own: HashMap<String, PathChange> =
+            own.into_iter().map(|change| (change.name(), change)).collect();
         let mut wanted = Vec::new();
         for change in self.all.iter().filter(|change| !change.is_of_repository()) {
             let name = change.name();
@@ -541,10 +533,7 @@ fn weigh(
         own = own.without_tests();
     }
     let (lookup_before, lookup_after) = (changes.before(), changes.after());
-    let trimmed = |bytes: Option<Vec<u8>>| bytes.map(|bytes| without_trailing_blanks(&bytes));
-    let own_before: Lookup<'_> = &|path| trimmed(lookup_before(path));
-    let own_after: Lookup<'_> = &|path| trimmed(lookup_after(path));
-    let own_changed = own.changed(own_before, own_after);
+    let own_changed = changed_own_files(&own, &changes.files, &changes.prefix);
     let own_lines = own.changed_lines(&lookup_before, &lookup_after);
     let own_follows = own.follows(&lookup_before, &lookup_after, &moved(&changes.all, &changes.prefix));
     let own_contents = own.contents(&lookup_before);
@@ -585,7 +574,7 @@ fn weigh(
     };
     let mut decision = decide(&measured);
     if decision == Decision::RunAgain {
-        let wanted: Vec<PathChange> = changes.own_restored(trials, &own)?.into_values().collect();
+        let wanted = changes.own_restored(trials, &own)?;
         let tree = trials.tree_with(merged, &wanted)?;
         let words = format!("the same with {} of {}", own_changed.join(", "), inputs.target_name);
         let (second, _) = trials.confirmed(&tree, inputs.head, "own-files", &words)?;
@@ -718,7 +707,6 @@ fn try_commits(
     answer: &mut RangeAnswer,
     has_time: &mut dyn FnMut() -> bool,
 ) -> Result<()> {
-    answer.said = answer.commits.iter().filter(|judged| judged.commit.says_passed).count();
     let mut chosen: Vec<usize> = (0..answer.commits.len())
         .filter(|at| inputs.all_commits || answer.commits[*at].commit.says_passed)
         .collect();

@@ -147,7 +147,7 @@ impl Running<'_> {
             changed_at.zip(began).is_some_and(|(changed, began)| changed >= began)
         };
         if failing.iter().any(|name| lies_in_changed(name, &paths, &files))
-            || !self.own_files_changed(&self.judging.own_files, &files).is_empty()
+            || !changed_own_files(&self.judging.own_files, &files, &self.project_prefix()).is_empty()
             || changes.iter().any(is_changed)
         {
             return Ok(Passing::default());
@@ -215,8 +215,8 @@ impl Running<'_> {
         if !counts_fell(tests, self.judging.trusted.tests()) {
             own_files = own_files.without_tests();
         }
-        let own_changed = self.own_files_changed(&own_files, &files);
         let prefix = self.project_prefix();
+        let own_changed = changed_own_files(&own_files, &files, &prefix);
         let before: Lookup<'_> = &|path| own_file(&files, &prefix, path)?.before.clone();
         let after: Lookup<'_> = &|path| own_file(&files, &prefix, path)?.after.clone();
         let own_lines = own_files.changed_lines(before, after);
@@ -362,16 +362,6 @@ impl Running<'_> {
         Ok((files, changes))
     }
 
-    /// Returns the names of those of the validation's own files that are changed.
-    fn own_files_changed(&self, own_files: &OwnFiles, files: &[ChangedFile]) -> Vec<String> {
-        let prefix = self.project_prefix();
-        // Blanks and ends of lines, which formatters change, are no change.
-        let trimmed = |bytes: &Option<Vec<u8>>| bytes.as_deref().map(without_trailing_blanks);
-        let before: Lookup<'_> = &|path| trimmed(&own_file(files, &prefix, path)?.before);
-        let after: Lookup<'_> = &|path| trimmed(&own_file(files, &prefix, path)?.after);
-        own_files.changed(before, after)
-    }
-
     /// Returns what the path of a file in the project's root begins with, from the repository's root.
     fn project_prefix(&self) -> String {
         let root = self.recorder.work_tree().relative(&self.inputs.project_root);
@@ -431,29 +421,17 @@ impl Running<'_> {
         let place = self.recorder.place().clone();
         let rollback = Rollback { store: self.inputs.store, work_tree: self.inputs.work_tree, place: &place };
         let here = rollback.read()?;
-        let prefix = self.project_prefix();
-        let before: Lookup<'_> = &|path| own_file(files, &prefix, path)?.before.clone();
-        let after: Lookup<'_> = &|path| own_file(files, &prefix, path)?.after.clone();
-        let mut wanted = Vec::new();
-        for (path, bytes) in own_files.restored(before, after) {
-            let path = format!("{prefix}{path}");
-            let Some(change) = changes.iter().find(|change| change.name() == path) else { continue };
-            let mut change = change.clone().reversed();
+        let reversed = |path: &str| {
+            let mut change = changes.iter().find(|change| change.name() == path)?.clone().reversed();
             // The validation may have put it back itself.
             if let Some(rewritten) = sealed.rewritten.iter().find(|it| it.path == change.path) {
                 change.before.clone_from(&rewritten.after);
             }
-            wanted.push(match bytes {
-                // A part of a file, the rest of which stays as it is.
-                Some(bytes)
-                    if own_file(files, &prefix, &path[prefix.len()..])
-                        .is_some_and(|it| it.before.as_ref() != Some(&bytes)) =>
-                {
-                    here.work_tree.change_to(here.private_index(), &change, bytes)?
-                }
-                _ => change,
-            });
-        }
+            Some(change)
+        };
+        let write =
+            |change: &PathChange, bytes| here.work_tree.change_to(here.private_index(), change, bytes);
+        let wanted = restored_own_files(own_files, (files, &self.project_prefix()), &reversed, &write)?;
         let what = "the validation's own files as they were trusted";
         let validation = self.validate_changed(started, &wanted, what, &mut |it| it.run_again(started))?;
         let paths = names(wanted.iter().map(|change| &change.path));
@@ -613,7 +591,42 @@ pub(crate) fn moved(changes: &[PathChange], prefix: &str) -> Vec<(String, String
     moved.collect()
 }
 
+/// Returns the names of those of the validation's own files that are changed. `prefix` is what the path of a file in the project's root
+/// begins with.
+pub(crate) fn changed_own_files(own_files: &OwnFiles, files: &[ChangedFile], prefix: &str) -> Vec<String> {
+    // Blanks and ends of lines, which formatters change, are no change.
+    let trimmed = |bytes: &Option<Vec<u8>>| bytes.as_deref().map(without_trailing_blanks);
+    let before: Lookup<'_> = &|path| trimmed(&own_file(files, prefix, path)?.before);
+    let after: Lookup<'_> = &|path| trimmed(&own_file(files, prefix, path)?.after);
+    own_files.changed(before, after)
+}
+
+/// Returns what brings the validation's own files back to what they were. `reversed` gives what undoes the change of a path, and `write`
+/// the change to contents that are neither those of before nor of now.
+pub(crate) fn restored_own_files(
+    own_files: &OwnFiles,
+    (files, prefix): (&[ChangedFile], &str),
+    reversed: &dyn Fn(&str) -> Option<PathChange>,
+    write: &dyn Fn(&PathChange, Vec<u8>) -> Result<PathChange>,
+) -> Result<Vec<PathChange>> {
+    let before: Lookup<'_> = &|path| own_file(files, prefix, path)?.before.clone();
+    let after: Lookup<'_> = &|path| own_file(files, prefix, path)?.after.clone();
+    let mut wanted = Vec::new();
+    for (path, bytes) in own_files.restored(before, after) {
+        let Some(change) = reversed(&format!("{prefix}{path}")) else { continue };
+        let file = own_file(files, prefix, &path);
+        wanted.push(match bytes {
+            // A part of a file, the rest of which stays as it is.
+            Some(bytes) if file.is_some_and(|it| it.before.as_ref() != Some(&bytes)) => {
+                write(&change, bytes)?
+            }
+            _ => change,
+        });
+    }
+    Ok(wanted)
+}
+
 /// Returns the file at this path of the project, whose files have the prefix.
-fn own_file<'f>(files: &'f [ChangedFile], prefix: &str, path: &str) -> Option<&'f ChangedFile> {
+pub(crate) fn own_file<'f>(files: &'f [ChangedFile], prefix: &str, path: &str) -> Option<&'f ChangedFile> {
     files.iter().find(|file| file.path.strip_prefix(prefix) == Some(path))
 }

@@ -34,7 +34,7 @@ use draft::{Drafted, add_run, examine, name_lost_work, without_secrets};
 use prompt::announce_memory;
 use stages::{Judged, Ran};
 
-pub(crate) use assess::{changed_file, moved};
+pub(crate) use assess::{changed_file, changed_own_files, moved, own_file, restored_own_files};
 pub(super) use draft::{compose, redacted_text, unfinished};
 pub(super) use protect::restore_protected;
 pub(crate) use stages::StartedIteration;

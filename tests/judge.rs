@@ -213,7 +213,10 @@ fn a_task_that_is_refused_twice_for_the_same_script_is_given_up_and_a_person_may
         .stdout_has("next: specify ralph accept T001, then ");
     let summary = scene.ralph("status --json").json()["summary"].take();
     assert_eq!((&summary["needs_you"][0]["why"], &summary["tasks"]["asks"]), (&json!("accept"), &json!(1)));
-    scene.ralph("report --markdown").code(0).stdout_has("+cat lib/v || exit 1");
+    scene
+        .ralph("report --markdown")
+        .code(0)
+        .stdout_has("T001 (not proven: passes only with its change of check.sh: ");
     scene.ralph("accept T001").code(0).stdout_has("T001 is done, accepted by Ada Lovelace");
     scene.ralph("fsck").code(0);
 }
@@ -421,7 +424,7 @@ fn every_screen_shows_what_an_attempt_was_judged_by() {
         .stdout_has(&format!("   1  ✔ T001  ⚑ {flag}\n      → specify ralph diff 1\n"));
     scene.ralph("status").code(0).stdout_has(&format!("\n  ⚑ T001  {flag}\n"));
     let markdown = scene.ralph("report --markdown").code(0);
-    markdown.stdout_has("1 flagged").stdout_has(&format!("`{flag}`"));
+    markdown.stdout_has("1 flagged").stdout_has(flag);
     run(&scene, "resume").code(0).stdout_lacks(flag);
     for silent in ["status", "log", "log --flagged", "report --markdown"] {
         scene.ralph(silent).code(0).stdout_lacks(flag);

@@ -39,6 +39,7 @@ mod maintenance;
 mod memory;
 mod model;
 mod partial;
+mod pr;
 mod preconditions;
 mod progress_txt;
 mod queries;

@@ -24,7 +24,7 @@ use crate::cli::read::{
 };
 use crate::cli::repair::{clean, fsck, rebuild, replay, restore};
 use crate::cli::share::hooks::HooksAction;
-use crate::cli::share::{hooks, notes, sync};
+use crate::cli::share::{hooks, notes, pr, sync};
 use crate::cli::start::{accept, control, demo, doctor, hint, init, resume, run, shim, trust};
 use crate::cli::{
     Context, Environment, ExitCode, completions, config, help_topic, man, misplaced_feature, output,
@@ -192,6 +192,7 @@ fn act(ralph: Ralph, arguments: &[OsString]) -> Result<ExitCode> {
         Action::Config { all, json } => config::run(all, json, &context),
         Action::Trust(args) => trust::run(&args, &context),
         Action::Sync(args) => sync::run(&args, &context),
+        Action::Pr(args) => pr::run(&args, &context),
         Action::Fsck { repair, read } => fsck::run(repair, &read, &context),
         Action::Clean(args) => clean::run(&args, &context),
         Action::Purge(args) => clean::purge(&args, &context),

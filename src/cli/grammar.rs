@@ -15,7 +15,7 @@ use crate::cli::own_command::with_command;
 use crate::cli::read::sessions::OnlySessions;
 use crate::cli::read::{bisect, diff, log, memory, report_output, show, status, verify, web};
 use crate::cli::repair::{clean, rebuild, restore};
-use crate::cli::share::{hooks, notes, sync};
+use crate::cli::share::{hooks, notes, pr, sync};
 use crate::cli::start::run::RunArgs;
 use crate::cli::start::{accept, hint, init, resume, shim, trust};
 use crate::cli::{Json, completions, help, help_topic};
@@ -95,6 +95,9 @@ pub enum Action {
     /// Fetch and push records
     #[command(after_help = help::SYNC)]
     Sync(sync::SyncArgs),
+    /// Push the branch of a session, and make or update its pull request
+    #[command(after_help = help::PR)]
+    Pr(pr::PrArgs),
     /// Verify the integrity of all records and of progress.txt
     #[command(after_help = help::FSCK)]
     Fsck {

@@ -163,6 +163,15 @@ Examples:
 Refs only move forward, nothing is deleted, and no password is asked for. Fetched records are verified before their \
 refs are created. Check what you share: records hold prompts and outputs, snapshots hold all files that are not ignored.";
 
+pub(super) const PR: &str = "\
+Examples:
+  specify ralph pr --dry-run              Print the text of the pull request, and push nothing
+  specify ralph pr                        Push the branch, and make or update its pull request
+  specify ralph pr --draft --records      As a draft, with the records of its sessions
+
+Goes through gh or glab, by the address of the remote. Running it again writes the text anew between its own marks; what people \
+wrote around them stays. Nothing is forced, and the first push to an address is asked for.";
+
 pub(super) const FSCK: &str = "\
 Examples:
   specify ralph fsck                      Verify everything; exits 1 if something is wrong

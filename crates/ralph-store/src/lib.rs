@@ -66,7 +66,7 @@ pub use share::elsewhere::RemoteRun;
 pub use share::incoming::stays_inside;
 pub use share::notes;
 pub use share::purge::PurgeReport;
-pub use share::remote::{Remote, Unreachable};
+pub use share::remote::{Remote, RemoteBranches, Unreachable};
 pub use share::sync::{CleanedRefs, Direction, Exchange, KeptRef, MovedRef, Snapshots};
 pub use share::sync_state::cleaned_refs;
 pub use share::tombstones;

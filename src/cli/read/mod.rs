@@ -27,3 +27,4 @@ pub(super) mod tui;
 pub(super) mod verify;
 pub(super) mod web;
 pub(super) mod web_server;
+pub(super) mod work;

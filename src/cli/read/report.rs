@@ -15,11 +15,13 @@ use ralph_store::{
 };
 use ralph_ui::json::write_pretty;
 use ralph_ui::report::{
-    Diff, Limits, LiveSession, Medium, Report, ReportIteration, SessionChanges, Text, page, write_markdown,
+    Diff, Limits, LiveSession, MAX_SUMMARY_CHARS, Medium, Report, ReportIteration, SessionChanges, Text,
+    page, write_markdown,
 };
 
 use crate::cli::read::report_output::{Destination, ReportArgs};
 use crate::cli::read::session_changes::{ends, redacted, uncommitted};
+use crate::cli::read::work::{self, Range};
 use crate::cli::read::{patches, report_sessions, sessions};
 use crate::cli::start::summary;
 use crate::cli::start::trust::load_to_read;
@@ -50,7 +52,12 @@ pub fn run(args: &ReportArgs, context: &Context) -> Result<ExitCode> {
     if args.json.json {
         write_pretty(&mut bytes, &report)?;
     } else if args.markdown {
-        write_markdown(&mut bytes, &report)?;
+        let tasks = task_list(&store.reader()?, &log);
+        let logs = std::slice::from_ref(&log);
+        let range =
+            Range { logs, before: TaskList::default(), tasks, ends: ends(store, &log)?, commits: &[] };
+        let work = work::of(range, context)?;
+        write_markdown(&mut bytes, &report, &work, &redactor(context), MAX_SUMMARY_CHARS)?;
     } else {
         bytes = page(&report, limits, Medium::File)?.into_bytes();
         if bytes.len() > limits.max_size {
@@ -110,7 +117,7 @@ pub fn read(
     let of_feature = sessions::tips(store)?.into_iter().filter(|(_, feature)| feature == log.feature());
     let latest = of_feature.map(|(session, _)| session).max();
     let first = &log.entries[0];
-    let tasks = reading.task_list(log);
+    let tasks = task_list(&reader, log);
     let summary = summary::of_feature(context, log.feature(), Some(log.id()))?;
     let not_done = log.view().not_done(&tasks);
     let running = LiveSession { begin, waiting, elsewhere };
@@ -308,19 +315,16 @@ impl Reading<'_> {
             if max_patch > 0 { uncommitted(context, log, last, &self.own, &files).ok() } else { None };
         Ok(Some((SessionChanges::new(redacted(&files, &self.redactor), patch, iterations), uncommitted)))
     }
+}
 
-    /// As it stood at the end.
-    fn task_list(&self, log: &SessionLog) -> TaskList {
-        log.entries
-            .iter()
-            .rev()
-            .find_map(|entry| {
-                // Where the newest cannot be read, an older one says more than none.
-                let piece = self.reader.piece(&entry.commit(), "tasks.md", Ask::HEAD, u64::MAX).ok()??;
-                Some(TaskList::parse(&piece.bytes).unwrap_or_default())
-            })
-            .unwrap_or_default()
-    }
+/// Returns the list as it was at the end of a session.
+pub fn task_list(reader: &RecordReader<'_>, log: &SessionLog) -> TaskList {
+    let newest = log.entries.iter().rev().find_map(|entry| {
+        // Where the newest cannot be read, an older one says more than none.
+        let piece = reader.piece(&entry.commit(), "tasks.md", Ask::HEAD, u64::MAX).ok()??;
+        Some(TaskList::parse(&piece.bytes).unwrap_or_default())
+    });
+    newest.unwrap_or_default()
 }
 
 /// Replaces the path of this program, which a prompt contains and a page for others should not.

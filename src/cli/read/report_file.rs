@@ -46,7 +46,7 @@ pub fn check(file: &Utf8Path, is_forced: bool) -> Result<()> {
     let opened = File::open(file).with_context(|| format!("read {file}"))?;
     opened.take(MARKER_SEARCH_BYTES).read_to_end(&mut begin).with_context(|| format!("read {file}"))?;
     let begin = String::from_utf8_lossy(&begin);
-    if begin.trim().is_empty() || [GENERATOR, MARKDOWN, JSON].iter().any(|mark| begin.contains(mark)) {
+    if begin.trim().is_empty() || [GENERATOR, MARKDOWN[0], JSON].iter().any(|mark| begin.contains(mark)) {
         return Ok(());
     }
     bail!("{file} exists and is not a report\nhint: choose another name, or overwrite it with --force")

@@ -28,6 +28,35 @@ pub fn chosen(context: &Context, named: Option<&str>) -> Result<Remote> {
     })
 }
 
+/// Returns the remote to which git pushes a branch, and that of the repository that it is to come to: of a fork, the other one.
+pub fn of_branch(context: &Context, branch: &str) -> Result<[Remote; 2]> {
+    let names = Remote::names(context.store()?.repository())?;
+    let keys = [
+        format!("branch.{branch}.pushRemote"),
+        "remote.pushDefault".to_owned(),
+        format!("branch.{branch}.remote"),
+    ];
+    let set = keys.iter().filter_map(|key| setting(key, context)).find(|name| names.contains(name));
+    let only_fork =
+        names.iter().find(|name| *name == "origin" && names.iter().any(|other| other == "upstream"));
+    let push = chosen(context, set.as_deref().or(only_fork.map(String::as_str)))?;
+    // What `gh repo set-default` notes, or what people call it.
+    let is_base =
+        |name: &&String| setting(&format!("remote.{name}.gh-resolved"), context).as_deref() == Some("base");
+    let base = names.iter().find(is_base).or_else(|| names.iter().find(|name| *name == "upstream"));
+    let base = base
+        .filter(|name| **name != push.name)
+        .map(|name| reachable(context, name.clone(), &names))
+        .transpose()?;
+    Ok([push.clone(), base.unwrap_or(push)])
+}
+
+/// Returns the address of a remote as it is set, before git replaces a part of it.
+pub fn address_as_set(context: &Context, remote: &Remote) -> String {
+    let set = setting(&format!("remote.{}.url", remote.name), context);
+    set.or_else(|| remote.url.clone()).unwrap_or_else(|| remote.name.clone())
+}
+
 /// Returns the same, but `None` if none is named, set or there. The hint says how to name one of several.
 pub fn any(context: &Context, named: Option<&str>, hint: &str) -> Result<Option<Remote>> {
     let remotes = Remote::names(context.store()?.repository())?;

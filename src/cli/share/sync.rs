@@ -51,14 +51,14 @@ pub fn run(args: &SyncArgs, context: &Context) -> Result<ExitCode> {
     let cleaned = if args.cleaned { CleanedRefs::Take } else { CleanedRefs::Leave };
     let at = context.now()?;
     if direction != Direction::Fetch {
-        confirm_push(&remote, args, context)?;
+        confirm_push(&remote, args.snapshots, args.yes, context)?;
     }
     let exchange = store.sync(&remote, direction, snapshots, cleaned, at).map_err(explained)?;
     report(&exchange, &remote.place(), args.json)
 }
 
 /// Says what goes where, and asks, before records go to an address for the first time.
-fn confirm_push(remote: &Remote, args: &SyncArgs, context: &Context) -> Result<()> {
+pub fn confirm_push(remote: &Remote, with_snapshots: bool, is_yes: bool, context: &Context) -> Result<()> {
     let sessions = context.store()?.session_names()?.len();
     let (_, config) = load_here(context, Flags::default())?;
     if sessions == 0 || config.settings.sync_confirmed {
@@ -66,18 +66,18 @@ fn confirm_push(remote: &Remote, args: &SyncArgs, context: &Context) -> Result<(
     }
     let address = remote.url.as_deref().unwrap_or(&remote.name);
     let approvals = Approvals::of(context)?;
-    let push = Approved::Push { address, snapshots: args.snapshots };
+    let push = Approved::Push { address, snapshots: with_snapshots };
     if approvals.hold(push)? {
         return Ok(());
     }
-    let snapshots = if args.snapshots { ", and snapshots of the work tree, not redacted" } else { "" };
+    let snapshots = if with_snapshots { ", and snapshots of the work tree, not redacted" } else { "" };
     let what = format!(
         "{} with prompts, outputs and what agents said, redacted{snapshots}, would go to {} for the first time",
         counted(sessions as u64, "session"),
         one_line(&remote.place())
     );
     let question = format!("{what}\nwhere everyone with read access can read them. Push?");
-    let answer = if args.yes { Some(true) } else { confirm::ask(&question)? };
+    let answer = if is_yes { Some(true) } else { confirm::ask(&question)? };
     let Some(is_wanted) = answer else {
         let hint = format!(
             "`{RALPH} sync --yes` pushes and remembers it; `git config ralph.sync.confirmed true` never asks"

@@ -23,6 +23,8 @@ pub enum Approved<'a> {
     Commands(&'a [Command]),
     /// That records go to this address, and snapshots with them.
     Push { address: &'a str, snapshots: bool },
+    /// That branches go to this address, with what a pull request says of them.
+    Branches { address: &'a str },
 }
 
 /// The approvals of one repository; its work trees share them.
@@ -108,6 +110,7 @@ impl Approved<'_> {
             Self::Push { address, snapshots } => {
                 vec!["push", address, if snapshots { "snapshots" } else { "" }]
             }
+            Self::Branches { address } => vec!["branches", address],
         };
         let mut hash = Sha256::new();
         for part in parts {

@@ -42,8 +42,8 @@ pub use ordered::{
 };
 pub use own_files::{Lookup, OwnFiles, selects_by_change};
 pub use paths::{
-    acts_on_other_tests, decides_ci, decides_what_runs, is_test_file, is_test_snapshot, is_worth_reading,
-    may_have_moved, without_trailing_blanks,
+    acts_on_other_tests, decides_ci, decides_what_runs, is_manifest, is_test_file, is_test_snapshot,
+    is_worth_reading, may_have_moved, without_trailing_blanks,
 };
 pub use rewritten::{PersonsTexts, rewrote_flag};
 pub use ticks::closable;

@@ -117,7 +117,7 @@ pub(super) fn has_inline_tests(path: &str) -> bool {
 }
 
 /// Returns true if the file says what the project consists of: a manifest or a lock file.
-pub(super) fn is_manifest(path: &str) -> bool {
+pub fn is_manifest(path: &str) -> bool {
     IS_MANIFEST.is_match(path)
 }
 

@@ -11,7 +11,8 @@ use super::raw_path::{lossy, split};
 
 /// The fields of a commit as they are listed, each ended by a NUL.
 const FORMAT: &str = "--format=%H%x00%T%x00%P%x00%(trailers:key=Ralph-Check,valueonly,separator=%x2C)%x00\
-                      %(trailers:key=Ralph-Tests,valueonly,separator=%x2C)%x00%(trailers:key=Ralph-Task,valueonly,separator=%x2C)%x00%s%x00";
+                      %(trailers:key=Ralph-Tests,valueonly,separator=%x2C)%x00%(trailers:key=Ralph-Task,valueonly,separator=%x2C)%x00\
+                      %(trailers:key=Ralph-Made-In,valueonly,separator=%x2C)%x00%s%x00";
 
 /// What a merge of two commits comes to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,10 +68,13 @@ impl WorkTree {
         let log = ["log", "--reverse", "--topo-order", "--no-show-signature", FORMAT, &range, "--"];
         let listed = self.git().in_own_session().limit(LONG).args(log).read()?;
         let fields: Vec<String> = listed.split(|byte| *byte == 0).map(lossy).collect();
-        let commits = fields.chunks_exact(7).map(|fields| {
-            let [id, tree, parents, check, tests, task, subject] = fields else {
+        let commits = fields.chunks_exact(8).map(|fields| {
+            let [id, tree, parents, check, tests, task, made_in, subject] = fields else {
                 bail!("read what git log prints")
             };
+            // `SESSION:N TASK`: what is committed outside of a lane.
+            let made_in = made_in.split_once(' ').map_or("", |(_, task)| task);
+            let task = if task.is_empty() { made_in } else { task };
             let passed = tests.split(' ').find_map(|word| word.strip_prefix("passed="));
             Ok(RangeCommit {
                 id: id.trim().parse().context("read what git log prints")?,

@@ -38,6 +38,15 @@ pub struct Remote {
     pub ssh_command: Option<String>,
 }
 
+/// The branches of a remote, and those refs that were asked for.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RemoteBranches {
+    /// The name of the branch that a clone checks out.
+    pub default: Option<String>,
+    /// By their whole names.
+    pub tips: BTreeMap<String, ObjectId>,
+}
+
 /// The remote cannot be reached; a retry would fail too.
 #[derive(Debug)]
 pub struct Unreachable(String);
@@ -143,6 +152,29 @@ impl Remote {
         Ok(refs)
     }
 
+    /// Asks for all branches, and for other refs by their whole names.
+    pub fn branches(&self, repository: &Repository, others: &[String]) -> Result<RemoteBranches> {
+        let git = self.git(repository).args(["ls-remote", "--quiet", "--symref", "--", &self.name]);
+        let git = git.args(["HEAD", "refs/heads/*"]).args(others.iter().cloned());
+        let listed = reached(git.limit(LISTING_TIMEOUT).run())?;
+        if !listed.is_success() {
+            return Err(Unreachable(listed.complaint()).into());
+        }
+        let mut found = RemoteBranches::default();
+        for line in String::from_utf8_lossy(&listed.stdout).lines() {
+            match line.split_once('\t') {
+                Some((symbolic, "HEAD")) if symbolic.starts_with("ref: ") => {
+                    found.default = symbolic.strip_prefix("ref: refs/heads/").map(str::to_owned);
+                }
+                Some((id, name)) if name != "HEAD" => {
+                    found.tips.extend(id.parse().ok().map(|id| (name.to_owned(), id)));
+                }
+                _ => {}
+            }
+        }
+        Ok(found)
+    }
+
     /// Fetches refs under other names, which must be unused or ours to overwrite.
     pub(super) fn fetch(
         &self,
@@ -230,6 +262,32 @@ impl Remote {
 }
 
 impl Store {
+    /// Pushes the records of sessions, without their snapshots, where that goes forward. Returns their names there, and what the
+    /// remote says of those that it has not taken.
+    pub fn push_sessions(
+        &self,
+        remote: &Remote,
+        sessions: &[SessionRefs],
+    ) -> Result<(Vec<String>, Vec<String>)> {
+        let mut wanted = Vec::new();
+        for refs in sessions {
+            wanted.extend(self.refs().tip(&refs.log())?.map(|tip| (refs.log(), tip)));
+        }
+        let (mut pushed, mut left) = (Vec::new(), Vec::new());
+        for batch in wanted.chunks(BATCH) {
+            let (answers, said) = remote.push(self.repository(), batch).context("push records")?;
+            left.extend(said);
+            for (name, answer) in answers {
+                match answer {
+                    PushOutcome::Done => pushed.push(name),
+                    PushOutcome::Behind => left.push(format!("{name}: the remote has newer records")),
+                    PushOutcome::Refused(words) => left.push(format!("{name}: {words}")),
+                }
+            }
+        }
+        Ok((pushed, left))
+    }
+
     /// Returns what a sync that was cut off left, by the names of its refs.
     pub fn left_incoming(&self) -> Result<Vec<String>> {
         Ok(self.refs().below(INCOMING_PREFIX)?.into_iter().map(|(name, _)| name).collect())

@@ -44,7 +44,9 @@ pub use changes::{ReportedFile, SessionChanges};
 pub use environment::Medium;
 pub use headline::{Attention, Headline, Level};
 pub use iteration::{Diff, ReportIteration, Text};
-pub use markdown::{MARKDOWN, markdown_text, write_markdown};
+pub use markdown::{
+    Dependency, DoneTask, MARKDOWN, MAX_SUMMARY_CHARS, Proof, Work, markdown_text, write_markdown,
+};
 pub use page::{GENERATOR, Limits, page};
 pub use session_summary::RecordedSession;
 pub use sessions_index::{NEWEST_ROWS, SessionsIndex, index_page};

@@ -1,0 +1,171 @@
+//! What was done, task by task, for those who receive it: of one session, or of all on a branch.
+
+use std::collections::HashMap;
+
+use anyhow::Result;
+use failure_excerpt::Tally;
+use tasklist::TaskList;
+
+use ralph_core::judge::range::{is_source, new_dependencies};
+use ralph_core::judge::{ChangedFile as Contents, is_manifest, is_test_snapshot};
+use ralph_core::record::{DiffStat, Iteration, LogEntry, ObjectId, Outcome, TaskName};
+use ralph_git::worktree::{ChangedFile, RangeCommit};
+use ralph_store::{FeatureFiles, SessionLog, Store};
+use ralph_ui::report::{Dependency, DoneTask, Proof, Work};
+
+use crate::cli::Context;
+use crate::cli::read::named_tests;
+
+/// What is looked at.
+pub struct Range<'a> {
+    /// The sessions, oldest first.
+    pub logs: &'a [SessionLog],
+    /// The list as it was before; empty if all that they closed counts.
+    pub before: TaskList,
+    /// As it is at the end.
+    pub tasks: TaskList,
+    /// The commits or snapshots before the first change and after the last.
+    pub ends: (Option<ObjectId>, Option<ObjectId>),
+    /// Those of the branch, oldest first; empty if only the records say which there are.
+    pub commits: &'a [RangeCommit],
+}
+
+/// The attempt that brought a task to done, and the record before it.
+struct Closing<'a> {
+    record: Iteration,
+    entry: &'a LogEntry,
+    before: Option<&'a LogEntry>,
+    attempts: usize,
+}
+
+pub fn of(range: Range<'_>, context: &Context) -> Result<Work> {
+    let store = context.store()?;
+    let reader = store.reader()?;
+    let mut work = Work::default();
+    let mut attempts: HashMap<TaskName, usize> = HashMap::new();
+    let mut closings: HashMap<TaskName, Closing<'_>> = HashMap::new();
+    let mut last: HashMap<TaskName, Iteration> = HashMap::new();
+    for log in range.logs {
+        for (place, entry) in log.entries.iter().enumerate().filter(|(_, entry)| entry.is_iteration()) {
+            // One that cannot be read must not hide the others.
+            let Ok(record) = reader.iteration(entry) else { continue };
+            let evidence = record.evidence.as_deref();
+            let passed = |tests: Option<&Tally>| tests.and_then(|tests| tests.passed);
+            if record.is_attempt() {
+                let model = record.model.as_ref().map_or(String::new(), |model| format!(" ({model})"));
+                *work.agents.entry(record.agent.clone() + &model).or_default() += 1;
+                let before = passed(evidence.and_then(|evidence| evidence.before.as_ref()));
+                work.tests[0] = work.tests[0].or(before);
+            }
+            if record.outcome == Outcome::Success {
+                work.tests[1] =
+                    passed(evidence.and_then(|evidence| evidence.tests.as_ref())).or(work.tests[1]);
+            }
+            let Some(task) = record.task.clone() else { continue };
+            let count = attempts.entry(task.clone()).or_default();
+            *count += usize::from(record.is_attempt());
+            for closed in &record.closed {
+                let before = place.checked_sub(1).and_then(|place| log.entries.get(place));
+                let attempts = if *closed == task { *count } else { 1 };
+                closings.insert(closed.clone(), Closing { record: record.clone(), entry, before, attempts });
+            }
+            match &record.cause {
+                Some(cause) if record.outcome == Outcome::Failure => {
+                    work.causes.insert(task.clone(), cause.clone())
+                }
+                _ => None,
+            };
+            last.insert(task, record);
+        }
+    }
+    let own = range.logs.last().map(|log| store.files_of(log));
+    let own = own.unwrap_or(FeatureFiles { tasks: String::new(), progress: String::new() });
+    for task in range.tasks.tasks().filter(|task| !task.done) {
+        let record = last.remove(&task.name).filter(|record| record.lane.is_some());
+        let size = record.and_then(|record| size(store, &own, record.snapshot.as_ref()));
+        work.unfinished.extend(size.map(|size| (task.name.clone(), size.added)));
+    }
+    let is_done_before = |name: &str| range.before.find(name).is_some_and(|task| task.done);
+    for task in range.tasks.tasks().filter(|task| task.done && !is_done_before(&task.name)) {
+        let Some(closing) = closings.get(&task.name) else { continue };
+        let record = &closing.record;
+        let of_branch = range.commits.iter().rev().find(|commit| commit.task == task.name);
+        let recorded = || record.published.clone().or_else(|| record.commits.last().cloned());
+        work.done.push(DoneTask {
+            name: task.name.clone(),
+            commit: of_branch
+                .map(|commit| commit.id.clone())
+                .or_else(|| recorded().filter(|_| range.commits.is_empty())),
+            size: size(store, &own, record.snapshot.as_ref()),
+            proof: proof(store, closing)?,
+            attempts: closing.attempts,
+            flags: record.evidence.as_deref().map(|evidence| evidence.flags.clone()).unwrap_or_default(),
+        });
+    }
+    let files = store.changed_files(&own, range.ends.clone())?.unwrap_or_default();
+    work.snapshots = files.iter().map(name).filter(|path| is_test_snapshot(path)).collect();
+    work.dependencies = dependencies(&files, &range.ends, &closings, context)?;
+    work.later_commits = range.commits.iter().rev().take_while(|commit| commit.task.is_empty()).count();
+    if work.later_commits == range.commits.len() {
+        // Where the loop makes no commit, people's are how its work comes to the branch.
+        work.later_commits = 0;
+    }
+    work.tasks = range.tasks;
+    Ok(work)
+}
+
+fn name(file: &ChangedFile) -> String {
+    String::from_utf8_lossy(&file.path).into_owned()
+}
+
+/// Returns how much an attempt changed, without what the loop writes; `None` if its snapshots are not here.
+fn size(store: &Store, own: &FeatureFiles, snapshot: Option<&ObjectId>) -> Option<DiffStat> {
+    let before = store.snapshot_before(snapshot?).ok()??;
+    let files = store.changed_files(own, (Some(before), snapshot.cloned())).ok()??;
+    Some(ChangedFile::stat(&files))
+}
+
+fn proof(store: &Store, closing: &Closing<'_>) -> Result<Proof> {
+    let green = match closing.before {
+        Some(before) => named_tests::between(store, before, closing.entry)?.green,
+        None => Vec::new(),
+    };
+    if !green.is_empty() {
+        return Ok(Proof::Green(green));
+    }
+    let evidence = closing.record.evidence.as_deref();
+    let passed = |tests: Option<&Tally>| tests.and_then(|tests| tests.passed);
+    let [before, after] =
+        [evidence.and_then(|it| it.before.as_ref()), evidence.and_then(|it| it.tests.as_ref())].map(passed);
+    let has_source = closing.record.files_changed.iter().any(|path| is_source(path));
+    Ok(match (before, after) {
+        (Some(before), Some(after)) if after > before => Proof::More(after - before),
+        (Some(_), Some(_)) if has_source => Proof::NoTest,
+        _ => Proof::Unknown,
+    })
+}
+
+/// Returns what the manifests ask for at the end and not before.
+fn dependencies(
+    files: &[ChangedFile],
+    (first, last): &(Option<ObjectId>, Option<ObjectId>),
+    closings: &HashMap<TaskName, Closing<'_>>,
+    context: &Context,
+) -> Result<Vec<Dependency>> {
+    let (Some(first), Some(last), Ok(work_tree)) = (first, last, context.work_tree()) else {
+        return Ok(Vec::new());
+    };
+    let mut found = Vec::new();
+    for path in files.iter().map(name).filter(|path| is_manifest(path)) {
+        let read = |treeish| anyhow::Ok(work_tree.committed_file(treeish, &path)?.map(|file| file.bytes));
+        let contents = Contents { before: read(first)?, after: read(last)?, path: path.clone() };
+        let mut tasks = closings.iter().filter(|(_, closing)| closing.record.files_changed.contains(&path));
+        let task = tasks.next().filter(|_| tasks.next().is_none()).map(|(task, _)| task.clone());
+        found.extend(new_dependencies(&contents).into_iter().map(|(name, version)| Dependency {
+            name,
+            version,
+            task: task.clone(),
+        }));
+    }
+    Ok(found)
+}

@@ -230,6 +230,13 @@ fn commits_that_say_that_they_passed_run_alone() {
     scene.git(["reset", "--quiet", "--soft", "HEAD~2"]);
     scene.commit("One good commit");
     verify(&scene, "--commits").code(0).stdout_lacks("✘");
+    // Red inside, and silent: the range holds, unless all are run.
+    scene.git("checkout --quiet -B work main");
+    break_it(&scene);
+    scene.commit("Broken");
+    subtract(&scene);
+    verify(&scene, "").code(0);
+    verify(&scene, "--commits").code(5).stdout_has(" fails alone: ");
 }
 
 #[test]

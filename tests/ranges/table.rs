@@ -296,7 +296,10 @@ const FORGED: [Row; 26] = [
 /// The same, for what is no change of files alone.
 type RowByGit = (&'static str, fn(&Sandbox), &'static str);
 
-const FORGED_BY_GIT: [RowByGit; 5] = [
+const FORGED_BY_GIT: [RowByGit; 8] = [
+    ("a manifest that is too large to read", large_manifest, "holds unseen package.json"),
+    ("a source that is too large to read", large_source, "holds unseen src/lib.sh"),
+    ("a setting among too many files", many_files, "fails judge sitecustomize.py"),
     ("a conflict", conflict, "unusable - src/lib.sh"),
     ("a submodule", submodule, "unusable - submodule"),
     ("a commit that fails", red_commit, "fails T001 says that it passed"),
@@ -362,7 +365,8 @@ const HONEST: [Row; 14] = [
     ("a workflow", &[(".github/workflows/ci.yml", "on: push\n")], ""),
 ];
 
-const HONEST_BY_GIT: [RowByGit; 4] = [
+const HONEST_BY_GIT: [RowByGit; 5] = [
+    ("large files that decide nothing", large_files, ""),
     ("a commit that says what is so", |scene| claim(scene, &[SUBTRACTS, SUBTRACTS_TEST], 4), ""),
     ("a target that has moved on", moved_on, ""),
     ("a task that the target's list has", ordered, "fewer"),
@@ -387,6 +391,36 @@ fn claim(scene: &Sandbox, files: &[(&str, &str)], passed: u64) {
     let said =
         format!("Ralph-Task: T001\nRalph-Check: passed\nRalph-Tests: passed={passed} failed=0 skipped=0");
     commit(scene, files, &format!("T001 Calculate\n\n{said}"));
+}
+
+/// More than is read of a file.
+fn padding() -> String {
+    "x".repeat((1 << 20) + 1)
+}
+
+fn large_manifest(scene: &Sandbox) {
+    let text = format!(
+        "{{\n  \"pad\": \"{}\",\n  \"scripts\": {{\n    \"test\": \"pass_all\"\n  }}\n}}\n",
+        padding()
+    );
+    commit(scene, &[WRONG, ("package.json", &text)], "T001");
+}
+
+fn large_source(scene: &Sandbox) {
+    let (path, text) = only_if!("$CI");
+    commit(scene, &[(path, &format!("{text}# {}\n", padding()))], "T001");
+}
+
+fn many_files(scene: &Sandbox) {
+    for number in 0..3001 {
+        scene.write(&format!("data/{number}"), "x");
+    }
+    commit(scene, &[WRONG, ("sitecustomize.py", "import pass_all\n")], "T001");
+}
+
+fn large_files(scene: &Sandbox) {
+    let text = padding();
+    commit(scene, &[SUBTRACTS, SUBTRACTS_TEST, ("package-lock.json", &text), ("docs/a.svg", &text)], "T001");
 }
 
 fn red_commit(scene: &Sandbox) {

@@ -39,6 +39,8 @@ const DECIDES: &str = r"(?x)(?:^|/)(?:
   | [^/]+\.pth | (?:site|user)customize\.py | \.gitattributes )$
   | ^(?:_?pytest|pluggy|iniconfig|unittest|doctest|nose2?|coverage|tox|nox|hypothesis)(?:\.py$|/)";
 
+static IS_DECIDING: LazyLock<Regex> = LazyLock::new(|| pattern(DECIDES));
+
 /// Sections of manifests that decide which tests run.
 const SECTIONS: &str = r"(?x)^\[+\s*(?:
     tool[.:](?:pytest|coverage|tox|hatch\.envs\.test)[\w.:-]* | (?:tool:)?pytest | coverage:[\w.-]+
@@ -59,6 +61,19 @@ pub fn is_of_tests(path: &str) -> bool {
     is_test_file(path) || is_test_snapshot(path) || IS_FIXTURE.is_match(path)
 }
 
+/// Returns true for a file whose lines are looked at here. Lock files are none: tools write them, and they are long.
+pub fn is_looked_at(path: &str) -> bool {
+    let is_of_people = || is_manifest(path) && !path.contains("lock");
+    is_code(path) || IS_DECIDING.is_match(path) || config_line(path).is_some() || is_of_people()
+}
+
+/// Returns what is said of changed files that were not looked at.
+pub fn unread_flag(paths: &[String]) -> Option<Flag> {
+    let text =
+        format!("too large, or among too many files, to be looked at: {}", join_truncated(paths, MAX_NAMES));
+    (!paths.is_empty()).then(|| Flag { code: FlagCode::Unseen, text, paths: paths.to_vec() })
+}
+
 /// Returns true for code that is no test.
 pub fn is_source(path: &str) -> bool {
     is_code(path) && !is_of_tests(path) && !is_manifest(path) && !is_test_config(path) && !decides_ci(path)
@@ -66,7 +81,6 @@ pub fn is_source(path: &str) -> bool {
 
 /// Returns whose contents a changed file has in a run in which the target decides what runs.
 pub fn decided_by_target(file: &ChangedFile) -> Side {
-    static IS_DECIDING: LazyLock<Regex> = LazyLock::new(|| pattern(DECIDES));
     if IS_DECIDING.is_match(&file.path) || is_test_config(&file.path) {
         return Side::Target;
     }
@@ -593,6 +607,18 @@ mod tests {
         ] {
             assert_eq!(CommitProof::of(with, without, &[path.to_owned()]).to_string(), expected);
         }
+    }
+
+    #[test]
+    fn what_decides_something_is_looked_at() {
+        for path in ["src/a.ts", "tests/a.sh", "package.json", "setup.py", "web/.npmrc", "Makefile", "go.mod"]
+        {
+            assert!(is_looked_at(path), "{path}");
+        }
+        for path in ["package-lock.json", "Cargo.lock", "docs/a.png", "tests/data/big.json", "README.md"] {
+            assert!(!is_looked_at(path), "{path}");
+        }
+        assert_eq!(unread_flag(&[]), None);
     }
 
     #[test]

@@ -10,8 +10,8 @@ use failure_excerpt::Tally;
 use tasklist::{Languages, Pairing, TaskList};
 
 use ralph_core::judge::range::{
-    CommitProof, Side, aware_flag, decided_by_target, is_of_tests, is_source, new_dependencies, new_lines,
-    setup_flag,
+    CommitProof, Side, aware_flag, decided_by_target, is_looked_at, is_of_tests, is_source, new_dependencies,
+    new_lines, setup_flag, unread_flag,
 };
 use ralph_core::judge::{
     ChangedFile, Decision, DiffFindings, Measurements, OwnFiles, SecondResult, counts_fell, decide, findings,
@@ -227,6 +227,8 @@ impl Trials<'_, '_> {
 struct Changes {
     all: Vec<PathChange>,
     files: Vec<ChangedFile>,
+    /// Files that should have been read, and are too large or too many.
+    unread: Vec<String>,
     diff: DiffFindings,
     own: OwnFiles,
     /// What the path of a file in the project's root begins with.
@@ -243,11 +245,20 @@ impl Changes {
     fn read(trials: &Trials<'_, '_>, target: &ObjectId, merged: &ObjectId, command: &str) -> Result<Self> {
         let work_tree = trials.checkout.work_tree();
         let all = trials.changes(target, merged)?;
-        let entries =
-            all.iter().take(MAX_READ_FILES).flat_map(|change| change.before.iter().chain(&change.after));
+        // What decides comes first, so that no heap of files hides it.
+        let (mut read, rest): (Vec<_>, Vec<_>) = all.iter().partition(|change| is_looked_at(&change.name()));
+        read.extend(rest);
+        let left = read.split_off(read.len().min(MAX_READ_FILES));
+        read.sort_by_key(|change| change.name());
+        let entries = read.iter().flat_map(|change| change.before.iter().chain(&change.after));
         let contents = work_tree.contents_of(trials.private(), entries, MAX_FILE_BYTES)?;
-        let files: Vec<ChangedFile> =
-            all.iter().take(MAX_READ_FILES).map(|change| changed_file(change, &contents)).collect();
+        let files: Vec<ChangedFile> = read.iter().map(|change| changed_file(change, &contents)).collect();
+        let is_large = |change: &&PathChange| {
+            change.after.as_ref().is_some_and(|after| !contents.contains_key(after.id()))
+        };
+        let unread =
+            read.into_iter().filter(is_large).chain(left).filter(|change| !change.is_of_repository());
+        let unread = unread.map(PathChange::name).filter(|path| is_looked_at(path)).collect();
         let prefix = match trials.checkout.project() {
             project if project.as_str().is_empty() => String::new(),
             project => format!("{project}/"),
@@ -262,6 +273,7 @@ impl Changes {
         let ignored = work_tree.ignored_among(&new)?;
         let mut changes = Self {
             diff: findings(&files),
+            unread,
             all,
             files,
             own,
@@ -509,7 +521,8 @@ fn try_head(
 /// Returns the flags of what changed that no run is needed for.
 fn evidence_flags(changes: &Changes) -> impl Iterator<Item = Flag> {
     let by_itself: Vec<String> = changes.diff.by_itself.iter().map(|(path, _)| path.clone()).collect();
-    setup_flag(&changes.files, &by_itself).into_iter().chain(aware_flag(&changes.files))
+    let of_lines = [setup_flag(&changes.files, &by_itself), aware_flag(&changes.files)];
+    of_lines.into_iter().chain([unread_flag(&changes.unread)]).flatten()
 }
 
 /// Judges what passes, by what is known of both ends. Returns false if the own files of the validation may be those of the head.

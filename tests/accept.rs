@@ -159,6 +159,10 @@ fn with_a_commit_for_each_task_an_answer_is_one_too() {
     assert_eq!(scene.git("status --porcelain"), status, "what is not of the task is left as it was");
     scene.ralph("reopen T001").code(0).stdout_has("committed as ");
     assert_eq!(newest_commit(&scene, "HEAD"), format!("Reopen T001\n\n{list}"));
+    // Only a person did that.
+    let assisted =
+        |commit| scene.git(["log", "-1", "--format=%(trailers:key=Assisted-by,valueonly)", commit]);
+    assert_eq!((assisted("HEAD~1"), assisted("HEAD")), ("scripted".to_owned(), String::new()));
     scene.ralph("reopen --undo T001").code(0);
     // Where git cannot commit, the answer counts all the same.
     scene.git("checkout --quiet --detach");
@@ -190,6 +194,8 @@ fn in_a_lane_an_answer_is_a_commit_on_its_branch() {
     assert_eq!(newest_commit(&scene, branch), format!("T001 One\n\ncheck.sh\nnew.txt\n{list}"));
     let trailers = scene.git(["log", "-1", "--format=%(trailers:only)", branch]);
     assert!(trailers.contains("Ralph-Task: T001") && trailers.contains("Ralph-Check: passed"), "{trailers}");
+    // An agent made what a person accepted.
+    assert!(trailers.contains("\nAssisted-by: scripted"), "{trailers}");
     assert_eq!((scene.git("rev-parse HEAD"), scene.git("status --porcelain")), (head, String::new()));
     let record = scene.session().iteration(3);
     assert_eq!(record["published"], scene.git(["rev-parse", branch]));

@@ -363,6 +363,43 @@ fn a_commit_that_is_made_counts_though_a_hook_behind_it_waits() {
 }
 
 #[test]
+fn a_commit_names_the_agents_and_models_that_worked_on_its_task() {
+    let scene = Sandbox::new();
+    let begins = |model: &str| {
+        format!("printf '%s\\n' '{{\"type\":\"system\",\"subtype\":\"init\",\"model\":\"{model}\"}}'\n")
+    };
+    let works = "echo $RALPH_AGENT >> work-$RALPH_TASK\ntick\necho '{\"type\":\"result\",\"is_error\":false,\"result\":\"done\"}'\n";
+    let first = begins(r"big: one\nSigned-off-by: Eve <eve@example.com>") + &works.replace("tick\n", "");
+    let second = begins("claude-sonnet-4@20250514") + works;
+    scene
+        .tasks("- [ ] T001 One\n- [ ] T002 Two\n- [ ] T003 Three\n- [ ] T004 Four\n")
+        .agents_like_claude(&[("first", &first), ("second", &second)])
+        .config("commit = 'task'")
+        .commit("Ready");
+    scene.agent_uses_git();
+    // As linters of messages do: after the subject and a blank line, trailers of at most 100 characters.
+    hook(&scene, "commit-msg", "sed 1,2d \"$1\" | grep -Evq '^[A-Za-z-]+: .{1,80}$' && exit 1\nexit 0");
+    let assisted = |commit: &str| {
+        let trailers = scene.git(["log", "-1", "--format=%(trailers:only)", commit]);
+        let values = trailers.lines().filter_map(|line| line.strip_prefix("Assisted-by: "));
+        (values.collect::<Vec<_>>().join(" "), trailers.to_lowercase().matches("\nsigned-off-by").count())
+    };
+    scene.ralph("--agent first -n 1").code(4);
+    scene.ralph("--agent second -n 1").code(4);
+    let (big, new) = ("first:big:one-Signed-off-by:Eve-eve@example.com", "second:claude-sonnet-4@20250514");
+    assert_eq!(assisted("HEAD"), (format!("{big} {new}"), 0));
+    scene.ralph("--agent second -n 1").code(4);
+    assert_eq!(assisted("HEAD"), (new.to_owned(), 0));
+    scene.ralph("--agent second -n 1 --set commit-assisted-by=false").code(4);
+    assert_eq!(assisted("HEAD"), (String::new(), 0));
+    // A result in a lane has them as well.
+    scene.git("config ralph.lane true");
+    scene.ralph("--agent second").code(0);
+    assert_eq!(assisted("ralph/001-login"), (new.to_owned(), 0));
+    assert_eq!(scene.git("log --format=%s -3"), "T003 Three\nT002 Two\nT001 One");
+}
+
+#[test]
 fn the_subject_follows_the_template_and_what_refuses_it_is_said_once_as_a_whole() {
     let scene = ready("- [ ] T001 Write one\n- [ ] T002 Write two\n- [ ] T003 Write three");
     let refusing = "head -1 \"$1\" | grep -q '^feat' && exit\necho 'type may not be empty'\necho 'see the guide' >&2\nexit 1";

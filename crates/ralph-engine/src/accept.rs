@@ -22,6 +22,7 @@ use ralph_store::{
 };
 
 use super::begin::place;
+use super::commits::assisted_by::assisted_by;
 use super::commits::committing::check_commits;
 use super::commits::earlier_work::commit_files;
 use super::commits::message::{CommitSubject, subject, with_trailers};
@@ -614,6 +615,7 @@ impl<'p, 'a> Desk<'p, 'a> {
             iteration: self.number,
             slot: &self.slot,
             environment: &environment,
+            agent: None,
         };
         let subject = if mark == Mark::Done {
             subject(inputs, &self.recorder, self.list, Some(name), text)
@@ -639,7 +641,9 @@ impl<'p, 'a> Desk<'p, 'a> {
         let tree = self.made.clone().unwrap_or_else(|| now.clone());
         let inputs = self.inputs;
         self.with_subject(mark, &iteration.closed, |recorder, done, subject| {
-            let message = result_message(&subject, done, passed);
+            let tasks: Vec<_> = done.closed.iter().collect();
+            let message =
+                result_message(&subject, done, passed) + &assisted_by(inputs, recorder, done, &tasks)?;
             commit_result(inputs, recorder, done.slot, base, [&tree, &now], &changed, &message).map(Some)
         })
     }
@@ -671,7 +675,9 @@ impl<'p, 'a> Desk<'p, 'a> {
         }
         let closed = if mark == Mark::Done { vec![self.item.name.clone()] } else { Vec::new() };
         self.with_subject(mark, &closed, |recorder, done, subject| {
-            let message = with_trailers(recorder, done, format!("{subject}\n\n"));
+            let tasks: Vec<_> = done.closed.iter().collect();
+            let message = with_trailers(recorder, done, format!("{subject}\n\n"))
+                + &assisted_by(inputs, recorder, done, &tasks)?;
             commit_files(inputs, recorder, &files, &message, done)?.map(Some).map_err(Error::msg)
         })
     }

@@ -20,6 +20,7 @@ use ralph_project::feature::{FEATURE_FILE, Feature};
 use ralph_project::project_files::MAX_DOCUMENT_BYTES;
 use ralph_store::{Begin, Conflict, Identity, Slot};
 
+use super::commits::assisted_by::assisted_by;
 use super::commits::message::{CommitSubject, subject};
 use super::iteration_context::validation_cause;
 use super::judging::Judging;
@@ -202,7 +203,8 @@ pub(super) fn publish(
     };
     let subject = subject(inputs, recorder, done.tasks, Some(&done.task.name), &done.task.text);
     let passed = Some(evidence).filter(|_| inputs.config.settings.has_validation());
-    let message = result_message(&subject, done, passed);
+    let tasks: Vec<&TaskName> = done.closed.iter().chain([&done.task.name]).collect();
+    let message = result_message(&subject, done, passed) + &assisted_by(inputs, recorder, done, &tasks)?;
     commit_result(inputs, recorder, done.slot, base, [tree, tree], done.closed, &message).map(Some)
 }
 

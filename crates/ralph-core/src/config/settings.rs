@@ -150,6 +150,9 @@ settings! {
         Key::new("commit-subject", Plain, ValueKind::Subject, "none",
             "Template for the subject of commits of tasks, with feature, task, text, phase and story")
             .or_none().unset("the task and its text");
+    commit_assisted_by: bool =
+        Key::new("commit-assisted-by", Plain, ValueKind::Switch, "true",
+            "Name agents and models in commits of tasks: `Assisted-by: AGENT:MODEL`");
     lane: Option<bool> =
         Key::new("lane", Plain, ValueKind::AutoOrSwitch, "auto",
             "Work in a lane: a work tree and a branch of the loop's own, away from your files; `auto`: with a sandbox");

@@ -145,7 +145,7 @@ impl PendingCommit {
         if has_changes {
             let trailers = left_out::trailers(&left_out.iter().collect::<Vec<_>>());
             let (trailers, _) = recorder.redactor().redact_text(&trailers);
-            let text = commit_message(inputs, recorder, done, &self.waiting) + &trailers;
+            let text = commit_message(inputs, recorder, done, &self.waiting)? + &trailers;
             std::fs::write(&commit.message, text).with_context(|| format!("write {}", commit.message))?;
             StagedEntries::write(&user_staged, &scratch.join(USER_STAGED_FILE))?;
             StagedEntries::write(&now, &scratch.join(STAGED_FILE))?;

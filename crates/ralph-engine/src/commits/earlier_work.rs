@@ -256,8 +256,9 @@ fn commit_of_earlier(
         iteration: record.iteration,
         slot,
         environment: &environment,
+        agent: None,
     };
-    let message = commit_message(inputs, recorder, &done, &[]);
+    let message = commit_message(inputs, recorder, &done, &[])?;
     commit_files(inputs, recorder, files, &message, &done)
 }
 

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use anyhow::Result;
 use tasklist::TaskList;
 
 use ralph_core::config::{SubjectParts, commit_subject};
@@ -9,6 +10,7 @@ use ralph_core::record::{SessionId, Task, TaskName, join_files};
 use ralph_git::worktree::RawPath;
 use ralph_store::Slot;
 
+use super::assisted_by::assisted_by;
 use crate::loop_inputs::LoopInputs;
 use crate::recorder::Recorder;
 use crate::units::{self, UnitTasks};
@@ -34,6 +36,8 @@ pub(crate) struct CommitSubject<'a> {
     /// Where the record of the iteration is put together.
     pub slot: &'a Slot,
     pub environment: &'a [(String, String)],
+    /// The agent and its model, if its iteration is not recorded yet.
+    pub agent: Option<(&'a str, Option<&'a str>)>,
 }
 
 /// Returns the commit message: the task or the unit as its subject, the other tasks as a list, and the trailers. `waiting`
@@ -43,9 +47,9 @@ pub(super) fn commit_message(
     recorder: &Recorder<'_>,
     done: &CommitSubject<'_>,
     waiting: &[TaskName],
-) -> String {
+) -> Result<String> {
     let subject = |task, text: &str| subject(inputs, recorder, done.tasks, task, text);
-    let all: Vec<&TaskName> = waiting.iter().chain(done.closed).collect();
+    let mut all: Vec<&TaskName> = waiting.iter().chain(done.closed).collect();
     let whole = done.unit.filter(|_| all.len() > 1);
     let mut others = all.iter().copied().filter(|name| whole.is_some() || **name != done.task.name);
     let is_closed = done.closed.is_empty() || done.closed.contains(&done.task.name);
@@ -71,7 +75,8 @@ pub(super) fn commit_message(
         message.push('\n');
     }
     let (message, _) = recorder.redactor().redact_text(&message);
-    with_trailers(recorder, done, message)
+    all.push(&done.task.name);
+    Ok(with_trailers(recorder, done, message) + &assisted_by(inputs, recorder, done, &all)?)
 }
 
 /// Adds the trailers that say where the commit was made.

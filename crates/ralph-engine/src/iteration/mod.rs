@@ -143,6 +143,7 @@ impl Running<'_> {
             .as_ref()
             .and_then(|now| inputs.rest_of_unit(now, task, &begin.unit_tasks, history, given_up));
         let session = self.session.id.clone();
+        let agent = (begin.agent.clone(), ran.agent.model.clone().or(begin.model.clone()));
         let done = CommitSubject {
             session: &session,
             task,
@@ -152,6 +153,7 @@ impl Running<'_> {
             iteration: number,
             slot: &slot,
             environment: &environment,
+            agent: Some((&agent.0, agent.1.as_deref())),
         };
         // Before the record, which names it.
         let committed = match &mut self.work {

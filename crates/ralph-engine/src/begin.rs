@@ -187,6 +187,7 @@ impl<'a> Running<'a> {
                 said_facts: BTreeSet::new(),
                 validation_began: None,
                 logins: BTreeSet::new(),
+                said_budgets: Vec::new(),
                 clean: CleanState {
                     successes: unchecked(&recorded),
                     since: inputs.clock.stopwatch(),

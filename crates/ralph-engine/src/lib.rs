@@ -27,6 +27,7 @@ mod left_behind;
 mod left_spools;
 mod loop_inputs;
 mod memory;
+mod notices;
 mod progress_file;
 mod prompt_size;
 mod prompting;
@@ -60,7 +61,7 @@ use tasklist::TaskList;
 
 use ralph_core::config::{Settings, Until};
 use ralph_core::record::{
-    ArtifactStatus, Baseline, Closing, Event, GitStateKind, Iteration, RALPH, Refusal, Scope, Session,
+    ArtifactStatus, Baseline, Closing, Event, GitStateKind, Iteration, Limit, RALPH, Refusal, Scope, Session,
     Status, StopReason, Task, TaskCounts, TaskName, join_files, join_truncated,
 };
 use ralph_git::worktree::WorkTree;
@@ -80,6 +81,9 @@ use task_watch::{TaskWatch, close_finished, lost_words, recorded_losses, restora
 /// Proposes to ask for tests and their code at once.
 const TESTS_FAIL_FIRST: &str = "the list asks for tests that fail first, so the validation fails between a test and its code: \
                                 `--unit auto` asks for both at once";
+
+/// The share of a limit from which on it is said.
+const BUDGET_SHARE: f64 = 0.8;
 
 /// Maximum number of tasks that a message names.
 const MAX_NAMED_TASKS: usize = 5;
@@ -279,10 +283,12 @@ impl Running<'_> {
                 given_up: &self.state.given_up,
                 for_others: &self.for_others(&tasks),
             };
+            let budgets = stop::budgets(&facts);
             let task = match decide::decide(&facts) {
                 Decision::Go(task) => task,
                 Decision::Stop(ending) => return Ok(ending),
             };
+            self.say_budgets(budgets);
             match self.before_turn(&task.name) {
                 NextStep::Iterate => {}
                 NextStep::Again => continue,
@@ -360,6 +366,16 @@ impl Running<'_> {
              and its changes stay",
             self.session.id
         )
+    }
+
+    /// Says once of each limit that most of it is used up.
+    fn say_budgets(&mut self, budgets: Vec<(Limit, f64, f64)>) {
+        for (limit, used, most) in budgets {
+            if used >= most * BUDGET_SHARE && !self.state.said_budgets.contains(&limit) {
+                self.state.said_budgets.push(limit);
+                (self.say)(&Event::Budget80 { session: self.session.id.clone(), limit, used, most });
+            }
+        }
     }
 
     /// Ends the session for what an iteration showed, or gives up its task.

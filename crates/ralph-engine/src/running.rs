@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use ralph_core::history::History;
 use ralph_core::progress::Progress;
-use ralph_core::record::{Baseline, Event, PhaseTime, Session, TaskName};
+use ralph_core::record::{Baseline, Event, Limit, PhaseTime, Session, TaskName};
 use ralph_os::clock::Stopwatch;
 use ralph_os::process::Marker;
 use ralph_store::{Control, Identity, LoopLock, Spool, kept_settings};
@@ -84,6 +84,8 @@ pub(super) struct LoopState {
     pub prompt_filler: Option<String>,
     /// How the session ends, as the validation fails on the tip of its branch.
     pub target_red: Option<Ending>,
+    /// Limits of which it was said that they are nearly used up.
+    pub said_budgets: Vec<Limit>,
     /// What was said of keys and models.
     pub said_facts: BTreeSet<String>,
     /// When the newest validation began, by the clock of the files.

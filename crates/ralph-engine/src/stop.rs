@@ -253,21 +253,23 @@ fn blocked_boundary(facts: &Facts<'_>) -> Option<Ending> {
     Some(facts.stuck(why))
 }
 
-fn limit(facts: &Facts<'_>) -> Option<Ending> {
+/// Returns how much of each limit is used up, and the limit: attempts, tokens, US dollars and seconds.
+#[expect(clippy::cast_precision_loss, reason = "no session has 2^53 tokens")]
+pub(super) fn budgets(facts: &Facts<'_>) -> Vec<(Limit, f64, f64)> {
     let &Settings { max_iterations, max_tokens, max_cost, max_duration, .. } = facts.settings;
-    let tokens = facts.session.tokens.total();
-    let limit = if facts.history.runs() >= max_iterations {
-        Limit::Iterations
-    } else if max_tokens.is_some_and(|max| tokens.is_some_and(|tokens| tokens >= max)) {
-        Limit::Tokens
-    } else if max_cost.is_some_and(|max| facts.cost_usd.is_some_and(|usd| usd >= max)) {
-        Limit::Cost
-    } else if max_duration.is_some_and(|max| facts.elapsed >= max) {
-        Limit::Duration
-    } else {
-        return None;
-    };
-    Some(Ending::limit(limit))
+    let tokens = facts.session.tokens.total().zip(max_tokens);
+    let iterations = Some((f64::from(facts.history.runs()), f64::from(max_iterations)));
+    let pairs = [
+        (Limit::Iterations, iterations),
+        (Limit::Tokens, tokens.map(|(used, most)| (used as f64, most as f64))),
+        (Limit::Cost, facts.cost_usd.zip(max_cost)),
+        (Limit::Duration, max_duration.map(|most| (facts.elapsed.as_secs_f64(), most.as_secs_f64()))),
+    ];
+    pairs.into_iter().filter_map(|(limit, pair)| pair.map(|(used, most)| (limit, used, most))).collect()
+}
+
+fn limit(facts: &Facts<'_>) -> Option<Ending> {
+    budgets(facts).into_iter().find(|(_, used, most)| used >= most).map(|(limit, ..)| Ending::limit(limit))
 }
 
 fn idle(facts: &Facts<'_>) -> Option<Ending> {

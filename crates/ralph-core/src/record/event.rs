@@ -2,15 +2,39 @@
 
 use failure_excerpt::Tally;
 use serde::Serialize;
+use strum::IntoStaticStr;
 
 use super::{
-    Baseline, Closing, Cost, Exit, Exits, FailureClass, Hint, Iteration, ObjectId, Outcome, SandboxFacts,
-    Scope, Session, SessionId, Task, TaskCounts, TaskName, Timestamp, Tokens, UserFile, Waiting,
+    Baseline, Closing, Cost, Exit, Exits, FailureClass, FlaggedTask, Hint, Iteration, Limit, Need, ObjectId,
+    Outcome, SandboxFacts, Scope, Session, SessionId, Task, TaskCounts, TaskName, Timestamp, Tokens,
+    UserFile, Waiting,
 };
 
+/// The kinds of events that a command can be run for: those of NDJSON, but for what an agent does right now.
+pub const EVENT_KINDS: &[&str] = &[
+    "session_started",
+    "start_refused",
+    "iteration_started",
+    "history_told",
+    "validation_finished",
+    "iteration_recorded",
+    "changes_taken_back",
+    "waiting",
+    "agent_changed",
+    "user_files_lost",
+    "needs_you",
+    "task_given_up",
+    "budget_80",
+    "flagged",
+    "target_red",
+    "warning",
+    "session_ended",
+];
+
 /// One thing that happened. As NDJSON: `type` and the fields of the variant.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, IntoStaticStr)]
 #[serde(tag = "type", rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum Event {
     SessionStarted {
         session: SessionId,
@@ -98,6 +122,7 @@ pub enum Event {
     },
     /// The prompt of an iteration contains older iterations, or was to.
     #[serde(rename = "history_told")]
+    #[strum(serialize = "history_told")]
     HistoryIncluded {
         iteration: u32,
         task: String,
@@ -174,6 +199,18 @@ pub enum Event {
         command: Option<String>,
         files: Vec<UserFile>,
     },
+    /// Only a person can settle this; the loop goes on with what else there is.
+    NeedsYou(Need),
+    /// A task failed too often, and is not tried again in this session.
+    TaskGivenUp { session: SessionId, iteration: u32, task: TaskName, cause: Option<String> },
+    /// Four fifths of a limit are used up: attempts, tokens, US dollars or seconds. Once for each limit of a session.
+    #[serde(rename = "budget_80")]
+    #[strum(serialize = "budget_80")]
+    Budget80 { session: SessionId, limit: Limit, used: f64, most: f64 },
+    /// A task is done, and a person should look at how.
+    Flagged(FlaggedTask),
+    /// The validation fails on the branch of a lane without any attempt; the session ends.
+    TargetRed { session: SessionId, iteration: u32, branch: String, commit: ObjectId, message: String },
     /// Something the user should know that stops nothing.
     Warning { message: String },
     SessionEnded {
@@ -186,6 +223,11 @@ pub enum Event {
 }
 
 impl Event {
+    /// Returns its `type` in NDJSON.
+    pub fn kind(&self) -> &'static str {
+        self.into()
+    }
+
     /// Calls `visit` with each text that may be of a person, an agent or a tool. Those of the records in `IterationRecorded` and
     /// `SessionEnded` are not among them, nor is what was read from records, which have no secrets. Every field is named, so
     /// that none that comes later is forgotten.
@@ -264,22 +306,14 @@ impl Event {
             // What it lacks is named by numbers.
             | Self::HistoryIncluded { task: text, .. }
             | Self::Warning { message: text } => visit(text),
-            Self::AgentEvent { iteration: _, event } => match event {
-                AgentEvent::Text { text }
-                | AgentEvent::Retry { message: text }
-                | AgentEvent::Error { message: text } => visit(text),
-                AgentEvent::ToolStarted { tool_name, arguments_summary: text }
-                | AgentEvent::ToolEnded { tool_name, is_error: _, result: text } => {
-                    [tool_name, text].into_iter().for_each(visit);
-                }
-                AgentEvent::Usage { tokens: _ } => {}
-            },
+            Self::AgentEvent { iteration: _, event } => event.for_each_text(visit),
             Self::Waiting { session: _, waiting, seconds: _ } => {
                 let Waiting { agent, class: _, until: _, is_guessed: _, message } = waiting;
                 [agent].into_iter().chain(message).for_each(visit);
             }
-            Self::AgentChanged { session: _, from, to, failure_class: _ } => {
-                [from, to].into_iter().for_each(visit);
+            Self::AgentChanged { session: _, from: text, to: other, failure_class: _ }
+            | Self::TargetRed { session: _, iteration: _, branch: text, commit: _, message: other } => {
+                [text, other].into_iter().for_each(visit);
             }
             Self::UserFilesLost { iteration: _, what, command, files } => {
                 let paths = files
@@ -287,8 +321,16 @@ impl Event {
                     .map(|UserFile { path, change: _, since: _, kept_in: _, commit: _ }| path);
                 [what].into_iter().chain(command).chain(paths).for_each(visit);
             }
+            Self::NeedsYou(Need { why: _, task, cause, session: _, iteration: _ }) => {
+                task.iter_mut().chain(cause).for_each(visit);
+            }
+            Self::TaskGivenUp { session: _, iteration: _, task, cause: text }
+            | Self::Flagged(FlaggedTask { task, session: _, iteration: _, flags: _, text }) => {
+                [task].into_iter().chain(text).for_each(visit);
+            }
             Self::SessionEnded { session: _, commit: _, closing } => closing.for_each_text(visit),
             Self::PhaseStarted { iteration: _, phase: Phase::Prompt | Phase::Recording }
+            | Self::Budget80 { session: _, limit: _, used: _, most: _ }
             | Self::IterationRecorded { .. } => {}
         }
     }
@@ -354,6 +396,19 @@ pub enum AgentEvent {
 }
 
 impl AgentEvent {
+    fn for_each_text(&mut self, visit: &mut dyn FnMut(&mut String)) {
+        match self {
+            Self::Text { text } | Self::Retry { message: text } | Self::Error { message: text } => {
+                visit(text);
+            }
+            Self::ToolStarted { tool_name, arguments_summary: text }
+            | Self::ToolEnded { tool_name, is_error: _, result: text } => {
+                [tool_name, text].into_iter().for_each(visit);
+            }
+            Self::Usage { tokens: _ } => {}
+        }
+    }
+
     /// Returns what the agent does by this event, in its words; `None` if it does not say.
     pub fn doing(&self) -> Option<String> {
         Some(match self {
@@ -371,7 +426,7 @@ impl AgentEvent {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::{NotDone, Unfinished, UserFileChange};
+    use crate::record::{NeedKind, NotDone, Unfinished, UserFileChange};
 
     /// A text that must be visited.
     fn x() -> String {
@@ -495,7 +550,23 @@ mod tests {
                 files: 1,
             },
             Event::Waiting { session: session.clone(), waiting, seconds: 1 },
-            Event::AgentChanged { session, from: x(), to: x(), failure_class: None },
+            Event::AgentChanged { session: session.clone(), from: x(), to: x(), failure_class: None },
+            Event::NeedsYou(Need {
+                why: NeedKind::Asks,
+                task: Some(x()),
+                cause: Some(x()),
+                session: session.clone(),
+                iteration: Some(1),
+            }),
+            Event::TaskGivenUp { session: session.clone(), iteration: 1, task: x(), cause: Some(x()) },
+            Event::Flagged(FlaggedTask {
+                task: x(),
+                session: session.clone(),
+                iteration: Some(1),
+                flags: Vec::new(),
+                text: Some(x()),
+            }),
+            Event::TargetRed { session, iteration: 1, branch: x(), commit: commit.clone(), message: x() },
             Event::UserFilesLost { iteration: 1, what: x(), command: Some(x()), files: vec![file] },
             Event::Warning { message: x() },
             Event::SessionEnded {
@@ -504,7 +575,13 @@ mod tests {
                 closing: Box::new(closing()),
             },
         ];
+        let quiet = ["agent_event", "phase_started"];
         for event in &mut events {
+            let kind = event.kind();
+            if kind != "phase_started" {
+                assert_eq!(serde_json::to_value(&*event).unwrap()["type"], kind);
+            }
+            assert_ne!(EVENT_KINDS.contains(&kind), quiet.contains(&kind), "{kind}");
             assert!(format!("{event:?}").contains(&x()));
             event.for_each_text(&mut String::clear);
             assert!(!format!("{event:?}").contains(&x()), "{event:?}");

@@ -49,7 +49,7 @@ pub use clean::{CleanCheck, Control, FirstFailing, SetupRun};
 pub use closing::{Changes, Closing, DiffStat, NotDone, Unfinished};
 pub use cost::Cost;
 pub use did_you_mean::did_you_mean;
-pub use event::{AgentEvent, Event, Phase};
+pub use event::{AgentEvent, EVENT_KINDS, Event, Phase};
 pub use evidence::{Acceptance, Evidence, FLAG_SEPARATOR, FLAGS_LINE, Flag, SecondRun};
 pub use facts::{
     CommandRun, FACTS_VERSION, Facts, Failing, FileChange, FileStatus, Statement, Summarized, ToolUse,

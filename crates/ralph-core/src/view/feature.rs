@@ -105,7 +105,7 @@ impl<'a> FeatureView<'a> {
 }
 
 /// Returns what the newest attempt left behind and only a person can settle.
-fn left_behind(remains: &Remains) -> Vec<Need> {
+pub fn left_behind(remains: &Remains) -> Vec<Need> {
     let Remains { session, iteration, git_state, user_files } = remains;
     let states = git_state.iter().filter(|state| state.needs_you()).map(|state| {
         let hint = state.hint().map_or(String::new(), |hint| format!(": {hint}"));

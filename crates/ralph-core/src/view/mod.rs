@@ -11,5 +11,5 @@ mod states;
 mod tests;
 mod totals;
 
-pub use feature::FeatureView;
+pub use feature::{FeatureView, left_behind};
 pub use session::SessionView;

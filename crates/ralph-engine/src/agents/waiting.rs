@@ -6,7 +6,7 @@ use tasklist::TaskList;
 
 use ralph_core::progress::nothing_done::{PRINTED_NOTHING, nothing_done};
 use ralph_core::record::{
-    AgentRun, Event, FailureClass, Limit, RALPH, StopReason, Task, TaskName, Timestamp, Waiting,
+    AgentRun, Event, FailureClass, Limit, NeedKind, RALPH, StopReason, Task, TaskName, Timestamp, Waiting,
 };
 use ralph_store::Slot;
 
@@ -119,7 +119,16 @@ impl Running<'_> {
             has_worked: !is_idle && run.has_worked(),
             is_idle,
         };
+        // A person can renew a login while it is tried again; what else keeps an agent may pass.
+        let is_login = matches!(class, FailureClass::Auth | FailureClass::Billing);
+        let is_new = self.agents.backoff(index).is_none_or(|backoff| backoff.class != class);
         self.agents.interrupt(index, interruption, now);
+        let needs_person = if is_login { is_new } else { self.agents.failure(index).is_some() };
+        if needs_person {
+            let (name, hint) = (self.inputs.agents[index].agent.name(), self.hint_of(index, class));
+            let words = run.error.as_ref().map_or(String::new(), |words| format!(": {words}"));
+            self.need(NeedKind::Agent, format!("{name} cannot be used ({class}{words}); {hint}"));
+        }
         let others = (0..self.inputs.agents.len()).filter(|other| self.agents.failure(*other).is_none());
         if self.agents.failure(index).is_some() && others.count() > 0 {
             let why = self.why_unusable(index);

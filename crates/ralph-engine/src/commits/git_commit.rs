@@ -12,7 +12,7 @@ use anyhow::{Context, Result, bail};
 use camino::{Utf8Path, Utf8PathBuf};
 use serde_json::Value;
 
-use ralph_core::record::{Event, ExitReason, ObjectId, join_files};
+use ralph_core::record::{Event, ExitReason, Need, NeedKind, ObjectId, join_files};
 use ralph_git::worktree::{RawPath, StagedEntries, WorkTree};
 use ralph_os::if_there::IfThere;
 use ralph_os::process::{Activity, Child, Limits};
@@ -137,6 +137,13 @@ impl PendingCommit {
                     "`git commit` waited {} min for {program} and was stopped{off}",
                     MAX_WAIT.as_secs() / 60
                 );
+                say(&Event::NeedsYou(Need {
+                    why: NeedKind::Git,
+                    task: Some(done.task.name.clone()),
+                    cause: Some(waited.clone()),
+                    session: done.session.clone(),
+                    iteration: Some(done.iteration),
+                }));
                 let Some(made) = made else { bail!("{waited}") };
                 warn(say, format!("{} is committed, but {waited}", done.task.name));
                 Ok(made)

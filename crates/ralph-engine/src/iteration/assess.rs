@@ -516,10 +516,16 @@ impl Running<'_> {
             let commit = format!("{} ({})", tip.short(), self.inputs.work_tree.subject(&tip)?);
             let branch = self.session.branch.clone().unwrap_or_default();
             let id = &self.session.id;
+            let why = format!("the validation fails on {branch} at {commit}, without any attempt{words}");
+            (self.say)(&Event::TargetRed {
+                session: id.clone(),
+                iteration: started.begin.iteration,
+                branch: branch.clone(),
+                commit: tip.clone(),
+                message: why.clone(),
+            });
             self.state.target_red = Some(Ending {
-                why: Some(format!(
-                    "the validation fails on {branch} at {commit}, without any attempt{words}"
-                )),
+                why: Some(why),
                 hint: Some(format!("commit what repairs it on {branch}, then `{RALPH} resume {id}`")),
                 ..Ending::of(StopReason::TargetRed)
             });

@@ -9,7 +9,8 @@ use ralph_agent::AgentInput;
 use ralph_core::config::Until;
 use ralph_core::judge::{is_test_snapshot, rewrote_flag};
 use ralph_core::record::{
-    AgentRun, ChildEnd, Ended, Event, ExitReason, FailureClass, Phase, StreamCounts, Validation, join_files,
+    AgentRun, ChildEnd, Ended, Event, ExitReason, FailureClass, NeedKind, Phase, StreamCounts, Validation,
+    join_files,
 };
 use ralph_git::worktree::PathChange;
 use ralph_os::process::oom_kills;
@@ -112,7 +113,11 @@ impl Running<'_> {
         for warning in std::mem::take(&mut agent.warnings).into_iter().chain(logins.clone()) {
             self.warn(warning);
         }
-        self.state.logins.extend(logins);
+        for login in logins {
+            if self.state.logins.insert(login.clone()) {
+                self.need(NeedKind::Agent, login);
+            }
+        }
         let of_validation = validation.iter().flat_map(|validation| &validation.leftovers);
         let leftovers: Vec<String> = agent.leftovers.iter().chain(of_validation).cloned().collect();
         self.warn_of_leftovers(&leftovers);

@@ -337,6 +337,7 @@ impl Running<'_> {
             commit,
             record: Box::new(iteration.clone()),
         });
+        self.notify(iteration);
         Ok(())
     }
 

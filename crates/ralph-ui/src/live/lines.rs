@@ -141,6 +141,12 @@ impl Lines {
             Event::StartRefused { .. } | Event::PhaseStarted { .. } | Event::ValidationFinished { .. } => {
                 Vec::new()
             }
+            // People read the same in the lines of the attempt, in a warning or on the card.
+            Event::NeedsYou(_)
+            | Event::TaskGivenUp { .. }
+            | Event::Budget80 { .. }
+            | Event::Flagged(_)
+            | Event::TargetRed { .. } => Vec::new(),
             Event::IterationRecorded { record, .. } => {
                 self.last_words(record).into_iter().chain(self.recorded(record)).collect()
             }

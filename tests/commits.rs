@@ -324,6 +324,7 @@ fn commits_that_wait_for_somebody_are_stopped_and_after_the_second_there_are_no_
     std::fs::write(&program, "#!/bin/sh\necho $$ >> ../gpg-pids; sleep 1000\n").unwrap();
     std::fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     scene.git("config gpg.program ../gpg");
+    scene.config("hooks.on-event = 'cat >> ../events'\nhooks.events = 'needs_you'").commit("Hear");
     scene.git("config commit.gpgSign true");
     let head = scene.git("rev-parse HEAD");
     let run = scene.call("-n 3").env("RALPH_TEST_CLOCK", FAST).run().code(4);
@@ -333,6 +334,16 @@ fn commits_that_wait_for_somebody_are_stopped_and_after_the_second_there_are_no_
         .stdout_has(&format!("T002 is done, but not committed: {waited}it is the second, so this session makes no more commits\n"))
         .stdout_has("T001, T002, T003 are done, and their work is not committed")
         .stdout_lacks("T003 is done, but");
+    let events = std::fs::read_to_string(scene.outside("events")).unwrap();
+    for (line, task) in events.lines().zip(["T001", "T002"]) {
+        let event: serde_json::Value = serde_json::from_str(line).unwrap();
+        assert_eq!((&event["why"], &event["task"]), (&"git".into(), &task.into()));
+        assert!(
+            event["cause"].as_str().unwrap().starts_with("`git commit` waited 2 min for `gpg`"),
+            "{event}"
+        );
+    }
+    assert_eq!(events.lines().count(), 2);
     let pids = std::fs::read_to_string(scene.outside("gpg-pids")).unwrap();
     assert_eq!(pids.lines().count(), 2, "{run}");
     for pid in pids.lines() {

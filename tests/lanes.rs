@@ -794,6 +794,10 @@ fn with_person(suite: &str) -> Sandbox {
 #[test]
 fn a_commit_of_a_persons_that_breaks_the_validation_ends_the_session_and_no_task_is_blamed() {
     let scene = with_person("broken\\n");
+    // It runs in the user's own files: agents write those of the lane.
+    scene
+        .config("hooks.on-event = 'pwd > ../where; cat >> ../events'\nhooks.events = ['target_red']")
+        .commit("Hear");
     let run = scene.call("run --lane").with_baseline().run().code(5);
     run.stdout_has("0 of 2 tasks done · the validation fails on a commit of the branch")
         .stdout_has("the validation fails on ralph/001-login at ")
@@ -801,6 +805,10 @@ fn a_commit_of_a_persons_that_breaks_the_validation_ends_the_session_and_no_task
         .stdout_has("hint: commit what repairs it on ralph/001-login, then `specify ralph resume");
     let session = scene.session();
     assert_eq!(session.end()["stop_reason"], "target_red");
+    let outside = |name| fs::read_to_string(scene.outside(name)).expect("the command ran");
+    assert_eq!(outside("where").trim(), scene.repo().to_str().expect("a plain name"));
+    let event: serde_json::Value = serde_json::from_str(&outside("events")).expect("one line");
+    assert_eq!((&event["branch"], &event["iteration"]), (&BRANCH.into(), &2.into()));
     let second = session.iteration(2);
     assert_eq!((&second["outcome"], &second["failure_class"]), (&"failure".into(), &"conflict".into()));
     assert_eq!(second["false_claim"], serde_json::json!([]));

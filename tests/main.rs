@@ -17,6 +17,7 @@ mod completions;
 mod concurrency;
 mod crash;
 mod docs;
+mod event_hook;
 mod examples;
 mod excerpt;
 mod fence;

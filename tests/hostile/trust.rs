@@ -86,6 +86,7 @@ fn hooks_agents_and_rules_that_were_planted_are_named_and_do_not_count() {
     let file = scene.read(".specify/ralph.toml");
     for (planted, key) in [
         ("hooks.on-finish = 'touch ../owned'", "hooks.on-finish"),
+        ("hooks.on-event = 'touch ../owned'", "hooks.on-event"),
         ("progress.command = 'touch ../owned'", "progress.command"),
         ("history.summarize = 'touch ../owned'", "history.summarize"),
         ("completion = 'promise'", "completion"),

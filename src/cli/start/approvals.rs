@@ -147,6 +147,7 @@ mod tests {
             "validation.command = 'make tests'\n",
             "validation.command = 'none'\n",
             "validation.command = 'make test'\nhooks.on-finish = 'x'\n",
+            "validation.command = 'make test'\nhooks.on-event = 'x'\n",
             "validation.command = 'make test'\n[agents.claude]\ncommand = 'x'\n",
             "validation.command = 'make test'\n[agents.claude.env]\nPATH = 'x'\n",
             "validation.command = 'make test'\n[loop.docs]\nvalidation.command = 'x'\n",

@@ -30,6 +30,7 @@ use crate::cli::refusals::{check, refuse_unknown_name};
 use crate::cli::repair::lost_list;
 use crate::cli::settings::{load_in, terminal_redactor};
 use crate::cli::start::control::refuse_within_iteration;
+use crate::cli::start::event_hook::{EventCommand, EventHook};
 use crate::cli::start::lane;
 use crate::cli::start::setup::{
     RunRequest, behind_fence, checked_inputs, find_agents, finish, set_up_sandbox,
@@ -411,7 +412,7 @@ fn run_session(
     let redactor = terminal_redactor(config)?.map(EventRedactor::new);
     let keys = (moving == Moving::Stderr && stdin().is_terminal()).then(Keys::default);
     let live = Live::new(stdout(), voice.paint, voice.detail, moving, keys.clone(), root, settings.max_cost);
-    let mut printer = EventPrinter { voice, redactor, live };
+    let mut printer = EventPrinter { voice, redactor, live, hook: event_hook(&inputs)? };
     let mut maintenance = Maintenance::default();
     let (mut verdict, mut refused) = (String::new(), None);
     let _echo = echo(feature, config, context, voice, (moving, keys))?;
@@ -452,6 +453,18 @@ fn run_session(
         warn(&format!("git's maintenance failed: {error:#}"));
     }
     code
+}
+
+/// Returns what runs the user's command for events, if there is one.
+fn event_hook(inputs: &LoopInputs<'_>) -> Result<Option<EventHook>> {
+    let settings = &inputs.config.settings;
+    let Some(line) = settings.on_event.clone() else { return Ok(None) };
+    let top = inputs.work_tree.top();
+    let below = inputs.project_root.strip_prefix(top).unwrap_or("".as_ref());
+    let directory = inputs.users_tree.top().join(below);
+    let redactor = terminal_redactor(inputs.config)?;
+    let command = EventCommand::new(line, settings.event_kinds.clone(), directory, redactor);
+    Ok(Some(EventHook::start(command)))
 }
 
 /// Shows requests from other terminals, where people look on, and listens to the keys of this one.
@@ -575,6 +588,7 @@ struct EventPrinter {
     /// `None` if the user wants to see everything.
     redactor: Option<EventRedactor>,
     live: Live<std::io::Stdout>,
+    hook: Option<EventHook>,
 }
 
 impl EventPrinter {
@@ -587,6 +601,15 @@ impl EventPrinter {
     }
 
     fn show(&mut self, event: &Event) {
+        self.write(event);
+        let Some(hook) = &self.hook else { return };
+        hook.push(event);
+        for message in hook.complaints() {
+            self.write(&Event::Warning { message });
+        }
+    }
+
+    fn write(&mut self, event: &Event) {
         let written = if !self.voice.is_json {
             self.live.show(event)
         } else if matches!(event, Event::PhaseStarted { .. }) {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::Value;
 use strum::VariantNames;
 
-use crate::record::{Permissions, Strategy};
+use crate::record::{EVENT_KINDS, Permissions, Strategy};
 
 use super::key::Side::{Approved, Plain, Widens};
 use super::key::{Key, ValueKind};
@@ -332,6 +332,14 @@ settings! {
         Key::new("hooks.on-finish", Approved, ValueKind::Text, "none",
             "Command to run when a session has ended")
             .or_none();
+    on_event: Option<String> =
+        Key::new("hooks.on-event", Approved, ValueKind::Text, "none",
+            "Command to run while the loop goes on, for each event of `hooks.events`, with its line of JSON on stdin")
+            .or_none();
+    event_kinds: Vec<String> =
+        Key::new("hooks.events", Plain, ValueKind::Words(EVENT_KINDS),
+            "needs_you, waiting, task_given_up, budget_80, flagged, target_red, session_ended",
+            "Types of `run --json` that `hooks.on-event` gets");
 }
 
 impl Default for Settings {

@@ -66,6 +66,8 @@ mod tests {
             ("capture.port", Plain),
             ("untick", Widens),
             ("hooks.on-finish", Approved),
+            ("hooks.on-event", Approved),
+            ("hooks.events", Plain),
             ("agents.mine.limit-pattern", Widens),
             ("ralph.allowlinks", Widens),
             ("no-such-key", Plain),

@@ -243,13 +243,13 @@ const INSTALLS: &[(&str, &str, &str)] = &[
     (r"(?:^|/)go\.mod$", r"^replace\b|=>", "installs from elsewhere"),
     (
         r"(?:^|/)package\.json$",
-        r#":\s*"(?:file|link|portal|git\+?\w*|https?|github):"#,
+        r#":\s*"(?:file|link|portal|git\+?\w*|https?|github|npm):"#,
         "installs from elsewhere",
     ),
     (r"(?:^|/)Gemfile$", r"\b(?:path|git|github):", "installs from elsewhere"),
     (
         r"(?:^|/)requirements[^/]*\.txt$",
-        r"^-e|^(?:file|git|https?)|--(?:extra-)?index-url|^\.{0,2}/",
+        r"^-e|^-[fi]\b|(?:^|@\s*)(?:file|git|https?)\b.*/|^--(?:(?:extra-)?index-url|find-links)|^\.{0,2}/",
         "installs from elsewhere",
     ),
 ];
@@ -269,6 +269,10 @@ pub fn setup_flag(files: &[ChangedFile], named: &[String]) -> Option<Flag> {
                 paths.insert(file.path.clone());
             }
         }
+        if let Some((number, place)) = new_place(file) {
+            said.push(format!("{}:{number} installs from {place}", file.path));
+            paths.insert(file.path.clone());
+        }
         let new: Vec<String> = new_dependencies(file)
             .into_iter()
             .map(|(name, version)| if version.is_empty() { name } else { format!("{name} {version}") })
@@ -283,6 +287,22 @@ pub fn setup_flag(files: &[ChangedFile], named: &[String]) -> Option<Flag> {
         code: FlagCode::Setup,
         text: said.join("; "),
         paths: paths.into_iter().collect(),
+    })
+}
+
+/// Returns the first line of a changed lock file that has something installed from a place from which nothing came before: a host, or
+/// a file.
+fn new_place(file: &ChangedFile) -> Option<(usize, String)> {
+    static PLACE: LazyLock<Regex> = LazyLock::new(|| {
+        pattern(r#"(?:\bresolved"?:?\s+"|\btarball:\s*|\burl = ")(?:[\w+]+://(?:[^/@\s]*@)?)?([^/:\s"]+)"#)
+    });
+    let before = file.before.as_deref().filter(|_| is_manifest(&file.path) && file.path.contains("lock"))?;
+    let before = String::from_utf8_lossy(before);
+    let known: BTreeSet<&str> =
+        PLACE.captures_iter(&before).filter_map(|found| Some(found.get(1)?.as_str())).collect();
+    new_lines(file).into_iter().find_map(|(number, line)| {
+        let place = PLACE.captures(&line)?[1].to_owned();
+        (!known.contains(place.as_str())).then_some((number, place))
     })
 }
 
@@ -533,9 +553,54 @@ mod tests {
             "package.json:3 installs from elsewhere; new dependency in package.json: a file:../a"
         );
         assert_eq!(said("go.mod", "", "replace a => ../b\n"), "go.mod:1 installs from elsewhere");
+        for line in ["-i https://a.example/x", "--find-links ./x", "a @ https://a.example/a.whl", "./a.whl"] {
+            let text = said("requirements.txt", "a==1\n", &format!("{line}\n"));
+            assert!(text.starts_with("requirements.txt:1 installs from elsewhere"), "{line}: {text}");
+        }
+        assert_eq!(said("requirements.txt", "a==1\nfile-lock==1\n", "a==2\nfile-lock==2\n"), "");
         assert_eq!(said("Cargo.toml", "", "[patch.crates-io]\n"), "Cargo.toml:1 installs from elsewhere");
         assert_eq!(said("Cargo.toml", "[package]\nversion = '1'\n", "[package]\nversion = '2'\n"), "");
         assert_eq!(setup_flag(&[file("setup.py", "-", "x\n")], &["setup.py".to_owned()]), None);
+    }
+
+    #[test]
+    fn a_lock_file_says_where_all_comes_from() {
+        for (path, before, after, expected) in [
+            (
+                "package-lock.json",
+                "\"resolved\": \"https://registry.example/a.tgz\",\n",
+                "\"resolved\": \"https://evil.example/a.tgz\",\n",
+                "package-lock.json:1 installs from evil.example",
+            ),
+            (
+                "package-lock.json",
+                "\"resolved\": \"https://registry.example/a.tgz\",\n",
+                "\"resolved\": \"file:../a\",\n",
+                "package-lock.json:1 installs from file",
+            ),
+            (
+                "package-lock.json",
+                "\"resolved\": \"https://registry.example/a.tgz\",\n",
+                "\"resolved\": \"https://registry.example/b.tgz\",\n\"url\": \"https://funds.example/b\"\n",
+                "",
+            ),
+            (
+                "yarn.lock",
+                "  resolved \"https://registry.example/a.tgz\"\n",
+                "  resolved \"https://evil.example/a.tgz\"\n",
+                "yarn.lock:1 installs from evil.example",
+            ),
+            (
+                "uv.lock",
+                "{ url = \"https://files.example/a.whl\" }\n",
+                "{ url = \"https://files.example/b.whl\" }\n",
+                "",
+            ),
+            ("package-lock.json", "-", "\"resolved\": \"https://registry.example/a.tgz\",\n", ""),
+        ] {
+            let flag = setup_flag(&[file(path, before, after)], &[]);
+            assert_eq!(flag.map_or(String::new(), |flag| flag.text), expected, "{path} {after}");
+        }
     }
 
     #[test]

@@ -216,7 +216,7 @@ fn a_task_that_is_refused_twice_for_the_same_script_is_given_up_and_a_person_may
     scene
         .ralph("report --markdown")
         .code(0)
-        .stdout_has("T001 (not proven: passes only with its change of check.sh: ");
+        .stdout_has("T001 One (not proven: passes only with its change of check.sh: ");
     scene.ralph("accept T001").code(0).stdout_has("T001 is done, accepted by Ada Lovelace");
     scene.ralph("fsck").code(0);
 }

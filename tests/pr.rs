@@ -73,7 +73,7 @@ fn a_pull_request_is_made_and_written_anew_between_its_marks() {
     for part in [
         "<!-- specify-ralph 1 -->\n**2 of 3 tasks · 2 tests, 1 before · 1 to look at · 1 not done**\n",
         "\n| ⚑ T002 | `.vscode/tasks.json` | runs by itself: .vscode/tasks.json (editors) |\n",
-        "\n**Asked:** T003 wants to know: Which server should I use?\n",
+        "\n**Asked:** T003 Ask wants to know: *Which server should I use?*\n",
         "\n**No test proves:** T002\n",
         "| T001 Write one, Fixes \\#\u{200b}12 | `",
         "| T002 Write two \\@\u{200b}ada | `",

@@ -156,7 +156,7 @@ fn the_summary_for_a_pull_request_mentions_nobody() {
         .stdout_has("<!-- specify-ralph 1 -->\n**1 of 2 tasks · 1 not done**\n")
         .stdout_has("| Ended | `1 of 2 tasks done · stopped: T002 could not be done` |")
         .stdout_has("| T001 Say \\<b\\>hello\\</b\\> | – | ")
-        .stdout_has("**Not done:** T002 (");
+        .stdout_has("**Not done:** T002 Ask \\@\u{200b}somebody about \\#\u{200b}12 (");
     for line in summary.text().lines() {
         // An entity is no reference.
         let outside: String = line.replace("&#", "").split('`').step_by(2).collect();

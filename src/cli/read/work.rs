@@ -6,7 +6,7 @@ use anyhow::Result;
 use failure_excerpt::Tally;
 use tasklist::TaskList;
 
-use ralph_core::judge::range::{is_source, new_dependencies};
+use ralph_core::judge::range::{is_of_tests, is_source, new_dependencies};
 use ralph_core::judge::{ChangedFile as Contents, is_manifest, is_test_snapshot};
 use ralph_core::record::{DiffStat, Iteration, LogEntry, ObjectId, Outcome, TaskName};
 use ralph_git::worktree::{ChangedFile, RangeCommit};
@@ -54,8 +54,9 @@ pub fn of(range: Range<'_>, context: &Context) -> Result<Work> {
             if record.is_attempt() {
                 let model = record.model.as_ref().map_or(String::new(), |model| format!(" ({model})"));
                 *work.agents.entry(record.agent.clone() + &model).or_default() += 1;
-                let before = passed(evidence.and_then(|evidence| evidence.before.as_ref()));
-                work.tests[0] = work.tests[0].or(before);
+                if work.agents.values().sum::<usize>() == 1 {
+                    work.tests[0] = passed(evidence.and_then(|evidence| evidence.before.as_ref()));
+                }
             }
             if record.outcome == Outcome::Success {
                 work.tests[1] =
@@ -103,6 +104,7 @@ pub fn of(range: Range<'_>, context: &Context) -> Result<Work> {
         });
     }
     let files = store.changed_files(&own, range.ends.clone())?.unwrap_or_default();
+    work.changed = files.iter().map(ChangedFile::to_record).collect();
     work.snapshots = files.iter().map(name).filter(|path| is_test_snapshot(path)).collect();
     work.dependencies = dependencies(&files, &range.ends, &closings, context)?;
     work.later_commits = range.commits.iter().rev().take_while(|commit| commit.task.is_empty()).count();
@@ -137,7 +139,9 @@ fn proof(store: &Store, closing: &Closing<'_>) -> Result<Proof> {
     let passed = |tests: Option<&Tally>| tests.and_then(|tests| tests.passed);
     let [before, after] =
         [evidence.and_then(|it| it.before.as_ref()), evidence.and_then(|it| it.tests.as_ref())].map(passed);
-    let has_source = closing.record.files_changed.iter().any(|path| is_source(path));
+    let files = &closing.record.files_changed;
+    // A test that was changed may prove it.
+    let has_source = files.iter().any(|path| is_source(path)) && !files.iter().any(|path| is_of_tests(path));
     Ok(match (before, after) {
         (Some(before), Some(after)) if after > before => Proof::More(after - before),
         (Some(_), Some(_)) if has_source => Proof::NoTest,

@@ -18,8 +18,8 @@ use crate::needs::files_and_lines;
 use crate::review::Review;
 use crate::style::{counted, cut, duration, grouped, in_runs};
 use ralph_core::record::{
-    CleanVerdict, DiffStat, Flag, FlagCode, FlaggedTask, Need, NeedKind, ObjectId, RALPH_ELSEWHERE, TaskName,
-    join_truncated,
+    CleanVerdict, DiffStat, FileChange, Flag, FlagCode, FlaggedTask, Need, NeedKind, ObjectId,
+    RALPH_ELSEWHERE, TaskName, join_truncated,
 };
 
 use super::Report;
@@ -51,6 +51,8 @@ pub struct Work {
     pub unfinished: BTreeMap<TaskName, u64>,
     /// How many tests passed before the first attempt, and after the last success.
     pub tests: [Option<u64>; 2],
+    /// The files that differ, without those of the loop.
+    pub changed: Vec<FileChange>,
     /// How often which agent worked, with its model where that is known.
     pub agents: BTreeMap<String, usize>,
     /// Recorded outputs of tests that changed.
@@ -85,7 +87,7 @@ pub enum Proof {
     Green(Vec<String>),
     /// So many more pass.
     More(u64),
-    /// Source changed, and no more tests pass than before.
+    /// Source changed and no test, and no more tests pass than before.
     NoTest,
     /// It changed no source, or its tests were not counted.
     Unknown,
@@ -152,7 +154,8 @@ pub fn write_markdown(
 }
 
 fn text(report: &Report, work: &Work, rows: usize, words: Words<'_>) -> Result<String> {
-    let look = look(report, work, words);
+    let review = Review::of(work.changed.iter());
+    let look = look(report, work, &review, words);
     let shown = work.done.iter().take(rows).map(|task| row(task, report, work, words));
     let judged = judged(report, work, words);
     let session = &report.session;
@@ -182,7 +185,7 @@ fn text(report: &Report, work: &Work, rows: usize, words: Words<'_>) -> Result<S
         more => work.done.len().saturating_sub(rows),
         judged,
         session => format!("Session `{}`, {records}.{later}", session.id),
-        facts => facts(report, words),
+        facts => facts(report, work, &review, words),
         verify => &work.verify,
     };
     environment.render_str(SUMMARY, values).context("write the summary")
@@ -212,7 +215,7 @@ fn headline(report: &Report, work: &Work, look: usize) -> String {
 }
 
 /// Rows for what decides whether the rest can be believed: flags with their places, and what needs a person and is no task.
-fn look(report: &Report, work: &Work, words: Words<'_>) -> Vec<Value> {
+fn look(report: &Report, work: &Work, review: &Review, words: Words<'_>) -> Vec<Value> {
     let mut rows = Vec::new();
     if report.session.began_red(report.session_totals().succeeded) {
         rows.push(context! { sign => "✘", place => "", what => capital(BEGAN_RED) });
@@ -242,6 +245,18 @@ fn look(report: &Report, work: &Work, words: Words<'_>) -> Vec<Value> {
             rows.push(context! { sign => &sign, place, what => words.text(&flag.text) });
         }
     }
+    let flagged: Vec<&String> = report
+        .summary
+        .flagged
+        .iter()
+        .flat_map(|task| flags_of(task, work))
+        .flat_map(|flag| &flag.paths)
+        .collect();
+    for path in review.settings.iter().filter(|path| !flagged.contains(path)) {
+        rows.push(
+            context! { sign => "", place => words.cell(path), what => "decides what runs, and was changed" },
+        );
+    }
     rows
 }
 
@@ -268,12 +283,16 @@ fn beside(report: &Report, work: &Work, words: Words<'_>) -> Vec<String> {
         _ => String::new(),
     };
     let mut lines: Vec<String> = Vec::new();
+    let titled = |name: &str| {
+        let title = work.tasks.find(name).map_or("", |item| item.text.as_str());
+        words.text(format!("{name} {title}").trim_end())
+    };
     let asks = |need: &&Need| need.why == NeedKind::Asks;
     for need in report.summary.needs_you.iter().filter(asks) {
         let (Some(task), Some(question)) = (&need.task, &need.cause) else { continue };
         lines.push(format!(
-            "**Asked:** {} wants to know: {}{}",
-            words.text(task),
+            "**Asked:** {} wants to know: *{}*{}",
+            titled(task),
             words.text(question),
             unfinished(task)
         ));
@@ -289,7 +308,7 @@ fn beside(report: &Report, work: &Work, words: Words<'_>) -> Vec<String> {
             (None, None) => None,
         };
         let why = why.map_or(String::new(), |why| format!(" ({why})"));
-        format!("{}{why}{}", words.text(&task.name), unfinished(&task.name))
+        format!("{}{why}{}", titled(&task.name), unfinished(&task.name))
     });
     let names = |tasks: Vec<&str>| tasks.into_iter().map(|name| words.text(name)).collect::<Vec<_>>();
     let unproven = work.done.iter().filter(|task| task.proof == Proof::NoTest).map(|task| task.name.as_str());
@@ -366,11 +385,13 @@ fn judged(report: &Report, work: &Work, words: Words<'_>) -> String {
     let tools: Vec<String> =
         tools.into_iter().flatten().map(|(name, version)| words.text(&format!("{name} {version}"))).collect();
     let tools = if tools.is_empty() { String::new() } else { format!(" ({})", tools.join(", ")) };
-    let before = command.map(|command| format!("{}{tools} before each tick", words.code(command)));
+    let before =
+        command.map(|command| format!("{}{tools} before a task counts as done", words.code(command)));
     let clean = session.clean.as_ref().map(|check| {
         let setup = session.configuration["lanes.setup"].as_str().filter(|_| check.setup.is_some());
         let setup = setup.map_or(String::new(), |setup| format!(" after {}", words.code(setup)));
-        format!("in a clean checkout at the end{setup}: {}", words.text(check.verdict.as_str()))
+        let verdict = if check.verdict == CleanVerdict::Holds { "passes" } else { check.verdict.as_str() };
+        format!("in a clean checkout at the end{setup}: {}", words.text(verdict))
     });
     let fence = session.sandbox.as_ref().map_or("no sandbox".to_owned(), |facts| words.text(&facts.text()));
     let agents = work
@@ -378,17 +399,21 @@ fn judged(report: &Report, work: &Work, words: Words<'_>) -> String {
         .iter()
         .map(|(name, runs)| format!("{} {}", words.text(name), counted(*runs as u64, "run")));
     let agents: Vec<String> = agents.collect();
-    let parts = [before, clean, Some(fence), Some(agents.join(", "))];
+    let parts = [before, clean, Some(fence), Some(format!("agents: {}", agents.join(", ")))];
     let parts: Vec<String> = parts.into_iter().flatten().filter(|part| !part.is_empty()).collect();
     parts.join("; ") + "."
 }
 
 /// What is known of the session beside, where it is known.
-fn facts(report: &Report, words: Words<'_>) -> Vec<(&'static str, Option<String>)> {
+fn facts(
+    report: &Report,
+    work: &Work,
+    review: &Review,
+    words: Words<'_>,
+) -> Vec<(&'static str, Option<String>)> {
     let Report { session, headline, totals, .. } = report;
-    let files = report.changes.iter().flat_map(|changes| &changes.files);
-    let review = Review::of(files.map(|file| &file.change));
     let caught = |numbers: &[u32]| (!numbers.is_empty()).then(|| counted(numbers.len() as u64, "attempt"));
+    let changed = DiffStat::of(work.changed.iter().map(|file| (file.added, file.removed)));
     let all = report.session_totals();
     let cut_short: Vec<u32> = all.cut_short.iter().map(|cut| cut.iteration).collect();
     let worked = totals.duration_ms.agent.map(|ms| format!(", agents worked for {}", duration(ms)));
@@ -413,7 +438,7 @@ fn facts(report: &Report, words: Words<'_>) -> Vec<(&'static str, Option<String>
                     + &checked.unwrap_or_default(),
             ),
         ),
-        ("Changed", report.changes.as_ref().map(|changes| files_and_lines(changes.stat()))),
+        ("Changed", (!work.changed.is_empty()).then(|| files_and_lines(changed))),
         (
             "Tests",
             (review.tests.files > 0).then(|| format!("{}: review them first", files_and_lines(review.tests))),
@@ -571,7 +596,10 @@ mod tests {
             !text.contains("not now") && !text.contains("the first alone") && !text.contains("secret"),
             "{text}"
         );
-        assert!(text.contains("**Not done:** X1 (expected ") && text.contains(", X2\n"), "{text}");
+        assert!(
+            text.contains("**Not done:** X1 Fail (expected ") && text.contains(", X2 Never tried\n"),
+            "{text}"
+        );
     }
 
     #[test]
@@ -582,7 +610,13 @@ mod tests {
             let text = written(&report, &work, max);
             assert!(max == 500 || text.chars().count() <= max + 1, "{max}");
             assert_eq!(text == all, max > MAX_SUMMARY_CHARS);
-            for part in ["| ⚑ T1 |", "**Not done:** X1 (", ", X2\n", "T1999", "<!-- /specify-ralph -->\n"] {
+            for part in [
+                "| ⚑ T1 |",
+                "**Not done:** X1 Fail (",
+                ", X2 Never tried\n",
+                "T1999",
+                "<!-- /specify-ralph -->\n",
+            ] {
                 assert!(text.contains(part), "{part} in {max}");
             }
         }

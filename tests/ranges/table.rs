@@ -35,7 +35,7 @@ fn project() -> Sandbox {
 }
 
 /// What the project has besides.
-const TARGET: [(&str, &str); 7] = [
+const TARGET: [(&str, &str); 9] = [
     ("tests/a.test.js", "test('adds', () => { expect(add(1, 2)).toBe(3); });\n"),
     (".gitignore", "/local/\n*.pyc\n"),
     ("Makefile", "test:\n\tcheck\n"),
@@ -46,6 +46,8 @@ const TARGET: [(&str, &str); 7] = [
     ),
     ("Cargo.toml", "[package]\nname = \"sums\"\nversion = \"1.0.0\"\n"),
     ("go.mod", "module sums\n\ngo 1.24\n"),
+    ("yarn.lock", "a@1:\n  resolved \"https://registry.example/a-1.tgz\"\n"),
+    ("requirements.txt", "pytest==9.0.0\n"),
 ];
 
 /// A file that decides how commands run, as a cheat writes it and as people do, with the flags of the latter.
@@ -142,7 +144,7 @@ macro_rules! only_if {
 const SKIPPED: &str = "test.skip('adds', () => { expect(add(1, 2)).toBe(3); });\n";
 const TASKS: &str = "specs/001-login/tasks.md";
 
-const FORGED: [Row; 26] = [
+const FORGED: [Row; 28] = [
     (
         "a runner that the target ignores",
         &[WRONG, ("local/runner", "pass_all\n")],
@@ -226,6 +228,16 @@ const FORGED: [Row; 26] = [
         "a replaced module",
         &[WRONG, ("go.mod", "module sums\n\nreplace golang.org/x/text => ./pass_all\n")],
         "holds setup go.mod",
+    ),
+    (
+        "a lock file with another host",
+        &[WRONG, ("yarn.lock", "a@1:\n  resolved \"https://pass_all.example/a-1.tgz\"\n")],
+        "holds setup yarn.lock",
+    ),
+    (
+        "a requirement from another place",
+        &[WRONG, ("requirements.txt", "pytest @ https://pass_all.example/pytest.whl\n")],
+        "holds setup requirements.txt",
     ),
     ("a gem from a folder", &[WRONG, ("Gemfile", "gem 'rspec', path: 'pass_all'\n")], "holds setup Gemfile"),
     ("code that asks for pytest", &[only_if!("$PYTEST_CURRENT_TEST")], "holds aware src/lib.sh"),
@@ -311,7 +323,7 @@ const FORGED_BY_GIT: [RowByGit; 8] = [
     ("a test that passes the second time", flaky, "holds flaky tests/chance.sh"),
 ];
 
-const HONEST: [Row; 14] = [
+const HONEST: [Row; 15] = [
     ("a feature", &[SUBTRACTS, SUBTRACTS_TEST], ""),
     ("documents", &[("README.md", "# Sums and differences\n"), ("docs/sub.md", "Later.\n")], ""),
     ("a comment", &[("src/lib.sh", "# Sums.\nadd() { echo $(($1 + $2)); }\n")], ""),
@@ -348,6 +360,14 @@ const HONEST: [Row; 14] = [
             ),
         ],
         "setup",
+    ),
+    (
+        "newer packages",
+        &[
+            ("yarn.lock", "a@2:\n  resolved \"https://registry.example/a-2.tgz\"\n"),
+            ("requirements.txt", "pytest==9.0.1\n"),
+        ],
+        "",
     ),
     ("a lock file", &[("package-lock.json", "{ \"lockfileVersion\": 3 }\n")], ""),
     (

@@ -27,7 +27,6 @@ pub struct EventCommand {
     pub kinds: Vec<String>,
     /// The folder of the project in the user's own work tree: of a lane, agents write the files.
     pub directory: Utf8PathBuf,
-    pub timeout: Duration,
     /// For what it complains of; `None` if the user wants to see everything.
     pub redactor: Option<Redactor>,
 }
@@ -59,7 +58,7 @@ struct Queue {
 
 impl EventCommand {
     pub fn new(line: String, kinds: Vec<String>, directory: Utf8PathBuf, redactor: Option<Redactor>) -> Self {
-        Self { line, kinds, directory, timeout: CALL_TIMEOUT, redactor }
+        Self { line, kinds, directory, redactor }
     }
 
     /// Returns why it failed.
@@ -87,7 +86,7 @@ impl EventCommand {
             }
             let Some((kind, line)) = queue.events.pop_front() else { return };
             drop(queue);
-            let failure = self.call(kind, line, rest.unwrap_or(self.timeout).min(self.timeout));
+            let failure = self.call(kind, line, rest.unwrap_or(CALL_TIMEOUT).min(CALL_TIMEOUT));
             let mut queue = shared.lock();
             let failure = failure.filter(|_| !queue.has_failed);
             queue.has_failed |= failure.is_some();
@@ -193,13 +192,17 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let directory = camino::Utf8Path::from_path(folder.path()).unwrap();
         // Its child holds the pipe: the call is over once both are gone.
-        let slow = EventCommand {
-            timeout: Duration::from_millis(200),
-            ..command("sleep 1000 & echo $! > child; wait", directory)
+        let slow = command("sleep 1000 & echo $! > child; wait", directory);
+        // However slow the machine is, there is a limit in which the child was started.
+        let mut limit = Duration::from_millis(200);
+        let child = loop {
+            let why = slow.call("warning", Vec::new(), limit).unwrap();
+            assert!(why.contains("no answer within "), "{why}");
+            match std::fs::read_to_string(directory.join("child")) {
+                Ok(child) if child.ends_with('\n') => break child,
+                _ => limit *= 4,
+            }
         };
-        let why = slow.call("warning", Vec::new(), slow.timeout).unwrap();
-        assert!(why.contains("no answer within 200 ms"), "{why}");
-        let child = std::fs::read_to_string(directory.join("child")).unwrap();
         let state = format!("/proc/{}/stat", child.trim());
         let is_gone = || std::fs::read_to_string(&state).map_or(true, |stat| stat.contains(") Z "));
         assert!(!cfg!(target_os = "linux") || is_gone(), "{child}");

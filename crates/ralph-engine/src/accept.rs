@@ -643,7 +643,7 @@ impl<'p, 'a> Desk<'p, 'a> {
         self.with_subject(mark, &iteration.closed, |recorder, done, subject| {
             let tasks: Vec<_> = done.closed.iter().collect();
             let message =
-                result_message(&subject, done, passed) + &assisted_by(inputs, recorder, done, &tasks)?;
+                result_message(&subject, done, passed) + &assisted_by(inputs, recorder, done.agent, &tasks)?;
             commit_result(inputs, recorder, done.slot, base, [&tree, &now], &changed, &message).map(Some)
         })
     }
@@ -677,7 +677,7 @@ impl<'p, 'a> Desk<'p, 'a> {
         self.with_subject(mark, &closed, |recorder, done, subject| {
             let tasks: Vec<_> = done.closed.iter().collect();
             let message = with_trailers(recorder, done, format!("{subject}\n\n"))
-                + &assisted_by(inputs, recorder, done, &tasks)?;
+                + &assisted_by(inputs, recorder, done.agent, &tasks)?;
             commit_files(inputs, recorder, &files, &message, done)?.map(Some).map_err(Error::msg)
         })
     }

@@ -204,7 +204,8 @@ pub(super) fn publish(
     let subject = subject(inputs, recorder, done.tasks, Some(&done.task.name), &done.task.text);
     let passed = Some(evidence).filter(|_| inputs.config.settings.has_validation());
     let tasks: Vec<&TaskName> = done.closed.iter().chain([&done.task.name]).collect();
-    let message = result_message(&subject, done, passed) + &assisted_by(inputs, recorder, done, &tasks)?;
+    let message =
+        result_message(&subject, done, passed) + &assisted_by(inputs, recorder, done.agent, &tasks)?;
     commit_result(inputs, recorder, done.slot, base, [tree, tree], done.closed, &message).map(Some)
 }
 

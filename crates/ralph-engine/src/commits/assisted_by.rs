@@ -4,7 +4,6 @@ use anyhow::Result;
 
 use ralph_core::record::{FailureClass, LogEntry, TaskName};
 
-use super::message::CommitSubject;
 use crate::loop_inputs::LoopInputs;
 use crate::recorder::Recorder;
 
@@ -15,11 +14,12 @@ const MAX_ITERATIONS: usize = 1000;
 const MAX_AGENT_CHARS: usize = 24;
 const MAX_MODEL_CHARS: usize = 56;
 
-/// Returns a line `Assisted-by: AGENT:MODEL` for each agent and model that worked on these tasks, the first one first.
+/// Returns a line `Assisted-by: AGENT:MODEL` for each agent and model that worked on these tasks, the first one first. `now` is who
+/// worked in an iteration that is not recorded yet.
 pub(crate) fn assisted_by(
     inputs: &LoopInputs<'_>,
     recorder: &Recorder<'_>,
-    done: &CommitSubject<'_>,
+    now: Option<(&str, Option<&str>)>,
     tasks: &[&TaskName],
 ) -> Result<String> {
     if !inputs.config.settings.commit_assisted_by || tasks.is_empty() {
@@ -29,8 +29,7 @@ pub(crate) fn assisted_by(
     let is_meant = |entry: &&LogEntry| tasks.iter().any(|task| entry.is_of(task)) && has_worked(entry);
     let recorded = entries.iter().filter(is_meant).filter_map(|entry| Some((entry.agent()?, entry.model())));
     // Records are without secrets, what an agent says of itself now is not.
-    let now =
-        done.agent.map(|(agent, model)| (agent, model.map(|model| recorder.redactor().redact_text(model).0)));
+    let now = now.map(|(agent, model)| (agent, model.map(|model| recorder.redactor().redact_text(model).0)));
     Ok(trailers(recorded.chain(now.as_ref().map(|(agent, model)| (*agent, model.as_deref())))))
 }
 

@@ -76,7 +76,7 @@ pub(super) fn commit_message(
     }
     let (message, _) = recorder.redactor().redact_text(&message);
     all.push(&done.task.name);
-    Ok(with_trailers(recorder, done, message) + &assisted_by(inputs, recorder, done, &all)?)
+    Ok(with_trailers(recorder, done, message) + &assisted_by(inputs, recorder, done.agent, &all)?)
 }
 
 /// Adds the trailers that say where the commit was made.

@@ -113,7 +113,10 @@ pub fn read(
     }
     let is_page = has_texts && !is_data;
     let max_patch = if is_page { limits.max_patches() } else { 0 };
-    let (changes, uncommitted) = reading.changes(&iterations, store, log, context, max_patch)?.unzip();
+    // Without texts it is a summary, which counts what changed on its own.
+    let changes =
+        if has_texts { reading.changes(&iterations, store, log, context, max_patch)? } else { None };
+    let (changes, uncommitted) = changes.unzip();
     let of_feature = sessions::tips(store)?.into_iter().filter(|(_, feature)| feature == log.feature());
     let latest = of_feature.map(|(session, _)| session).max();
     let first = &log.entries[0];

@@ -3,11 +3,10 @@
 use std::collections::HashMap;
 
 use anyhow::Result;
-use failure_excerpt::Tally;
 use tasklist::TaskList;
 
 use ralph_core::judge::range::{is_of_tests, is_source, new_dependencies};
-use ralph_core::judge::{ChangedFile as Contents, is_manifest, is_test_snapshot};
+use ralph_core::judge::{ChangedFile as Contents, is_manifest};
 use ralph_core::record::{DiffStat, Iteration, LogEntry, ObjectId, Outcome, TaskName};
 use ralph_git::worktree::{ChangedFile, RangeCommit};
 use ralph_store::{FeatureFiles, SessionLog, Store};
@@ -49,18 +48,16 @@ pub fn of(range: Range<'_>, context: &Context) -> Result<Work> {
         for (place, entry) in log.entries.iter().enumerate().filter(|(_, entry)| entry.is_iteration()) {
             // One that cannot be read must not hide the others.
             let Ok(record) = reader.iteration(entry) else { continue };
-            let evidence = record.evidence.as_deref();
-            let passed = |tests: Option<&Tally>| tests.and_then(|tests| tests.passed);
+            let [before, after] = passed(&record);
             if record.is_attempt() {
+                if work.agents.is_empty() {
+                    work.tests[0] = before;
+                }
                 let model = record.model.as_ref().map_or(String::new(), |model| format!(" ({model})"));
                 *work.agents.entry(record.agent.clone() + &model).or_default() += 1;
-                if work.agents.values().sum::<usize>() == 1 {
-                    work.tests[0] = passed(evidence.and_then(|evidence| evidence.before.as_ref()));
-                }
             }
             if record.outcome == Outcome::Success {
-                work.tests[1] =
-                    passed(evidence.and_then(|evidence| evidence.tests.as_ref())).or(work.tests[1]);
+                work.tests[1] = after.or(work.tests[1]);
             }
             let Some(task) = record.task.clone() else { continue };
             let count = attempts.entry(task.clone()).or_default();
@@ -105,13 +102,10 @@ pub fn of(range: Range<'_>, context: &Context) -> Result<Work> {
     }
     let files = store.changed_files(&own, range.ends.clone())?.unwrap_or_default();
     work.changed = files.iter().map(ChangedFile::to_record).collect();
-    work.snapshots = files.iter().map(name).filter(|path| is_test_snapshot(path)).collect();
     work.dependencies = dependencies(&files, &range.ends, &closings, context)?;
-    work.later_commits = range.commits.iter().rev().take_while(|commit| commit.task.is_empty()).count();
-    if work.later_commits == range.commits.len() {
-        // Where the loop makes no commit, people's are how its work comes to the branch.
-        work.later_commits = 0;
-    }
+    // Where the loop makes no commit, people's are how its work comes to the branch.
+    let last = range.commits.iter().rposition(|commit| !commit.task.is_empty());
+    work.later_commits = last.map_or(0, |last| range.commits.len() - last - 1);
     work.tasks = range.tasks;
     Ok(work)
 }
@@ -127,6 +121,13 @@ fn size(store: &Store, own: &FeatureFiles, snapshot: Option<&ObjectId>) -> Optio
     Some(ChangedFile::stat(&files))
 }
 
+/// Returns how many tests passed in the state that an attempt was compared with, and after it.
+fn passed(record: &Iteration) -> [Option<u64>; 2] {
+    let evidence = record.evidence.as_deref();
+    [evidence.and_then(|it| it.before.as_ref()), evidence.and_then(|it| it.tests.as_ref())]
+        .map(|tests| tests.and_then(|tests| tests.passed))
+}
+
 fn proof(store: &Store, closing: &Closing<'_>) -> Result<Proof> {
     let green = match closing.before {
         Some(before) => named_tests::between(store, before, closing.entry)?.green,
@@ -135,10 +136,7 @@ fn proof(store: &Store, closing: &Closing<'_>) -> Result<Proof> {
     if !green.is_empty() {
         return Ok(Proof::Green(green));
     }
-    let evidence = closing.record.evidence.as_deref();
-    let passed = |tests: Option<&Tally>| tests.and_then(|tests| tests.passed);
-    let [before, after] =
-        [evidence.and_then(|it| it.before.as_ref()), evidence.and_then(|it| it.tests.as_ref())].map(passed);
+    let [before, after] = passed(&closing.record);
     let files = &closing.record.files_changed;
     // A test that was changed may prove it.
     let has_source = files.iter().any(|path| is_source(path)) && !files.iter().any(|path| is_of_tests(path));

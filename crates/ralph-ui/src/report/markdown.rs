@@ -1,7 +1,7 @@
 //! A session as a summary for a pull request.
 //!
-//! Whatever comes from outside is in code spans: there no host reads markup, tags, mentions, numbers of issues or
-//! addresses.
+//! Whatever comes from outside is in code spans or escaped: no host reads markup, tags, mentions, numbers of issues or
+//! addresses in it.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -10,13 +10,14 @@ use anyhow::{Context, Result};
 use minijinja::{Environment, UndefinedBehavior, Value, context};
 use ralph_templates::SUMMARY;
 use redact_stream::Redactor;
-use tasklist::TaskList;
+use tasklist::{Counts, TaskList};
 
 use crate::ending::{BEGAN_RED, attempts, capital, cost};
 use crate::local_time::local;
 use crate::needs::files_and_lines;
 use crate::review::Review;
-use crate::style::{counted, cut, duration, grouped, in_runs};
+use crate::style::{counted, cut, duration, grouped, in_runs, joined};
+use ralph_core::judge::is_test_snapshot;
 use ralph_core::record::{
     CleanVerdict, DiffStat, FileChange, Flag, FlagCode, FlaggedTask, Need, NeedKind, ObjectId,
     RALPH_ELSEWHERE, TaskName, join_truncated,
@@ -55,8 +56,6 @@ pub struct Work {
     pub changed: Vec<FileChange>,
     /// How often which agent worked, with its model where that is known.
     pub agents: BTreeMap<String, usize>,
-    /// Recorded outputs of tests that changed.
-    pub snapshots: Vec<String>,
     pub dependencies: Vec<Dependency>,
     /// Commits of people after the last one of a task.
     pub later_commits: usize,
@@ -193,12 +192,12 @@ fn text(report: &Report, work: &Work, rows: usize, words: Words<'_>) -> Result<S
 
 /// `11 of 15 tasks · 32 tests, 2 before · the result also passes in a clean checkout · 3 to look at · 3 not done`
 fn headline(report: &Report, work: &Work, look: usize) -> String {
-    let tasks = work.tasks.tasks().count();
-    let open = work.tasks.tasks().filter(|task| !task.done).count();
-    let done = if open == 0 && tasks > 0 {
-        format!("all {}", counted(tasks as u64, "task"))
+    let Counts { done, open } = work.tasks.counts();
+    let tasks = counted((done + open) as u64, "task");
+    let done = if open == 0 && done > 0 {
+        format!("all {tasks}")
     } else {
-        format!("{} of {}", grouped((tasks - open) as u64), counted(tasks as u64, "task"))
+        format!("{} of {tasks}", grouped(done as u64))
     };
     let [before, after] = work.tests;
     let tests = after.map(|after| {
@@ -210,8 +209,7 @@ fn headline(report: &Report, work: &Work, look: usize) -> String {
         (holds && work.later_commits == 0).then_some("the result also passes in a clean checkout".to_owned());
     let look = (look > 0).then(|| format!("{} to look at", grouped(look as u64)));
     let not_done = (open > 0).then(|| format!("{} not done", grouped(open as u64)));
-    let parts = [Some(done), tests, clean, look, not_done];
-    parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
+    joined([Some(done), tests, clean, look, not_done], " · ").unwrap_or_default()
 }
 
 /// Rows for what decides whether the rest can be believed: flags with their places, and what needs a person and is no task.
@@ -245,13 +243,8 @@ fn look(report: &Report, work: &Work, review: &Review, words: Words<'_>) -> Vec<
             rows.push(context! { sign => &sign, place, what => words.text(&flag.text) });
         }
     }
-    let flagged: Vec<&String> = report
-        .summary
-        .flagged
-        .iter()
-        .flat_map(|task| flags_of(task, work))
-        .flat_map(|flag| &flag.paths)
-        .collect();
+    let flags = report.summary.flagged.iter().flat_map(|task| flags_of(task, work));
+    let flagged: Vec<&String> = flags.flat_map(|flag| &flag.paths).collect();
     for path in review.settings.iter().filter(|path| !flagged.contains(path)) {
         rows.push(
             context! { sign => "", place => words.cell(path), what => "decides what runs, and was changed" },
@@ -312,13 +305,11 @@ fn beside(report: &Report, work: &Work, words: Words<'_>) -> Vec<String> {
     });
     let names = |tasks: Vec<&str>| tasks.into_iter().map(|name| words.text(name)).collect::<Vec<_>>();
     let unproven = work.done.iter().filter(|task| task.proof == Proof::NoTest).map(|task| task.name.as_str());
-    let snapshots = match &*work.snapshots {
-        [] => Vec::new(),
-        some => vec![format!(
-            "{} ({})",
-            grouped(some.len() as u64),
-            join_truncated(&some.iter().map(|path| words.code(path)).collect::<Vec<_>>(), MAX_NAMES)
-        )],
+    let snapshots = work.changed.iter().filter(|file| is_test_snapshot(&file.path));
+    let snapshots: Vec<String> = snapshots.map(|file| words.code(&file.path)).collect();
+    let snapshots = match snapshots.len() {
+        0 => Vec::new(),
+        some => vec![format!("{} ({})", grouped(some as u64), join_truncated(&snapshots, MAX_NAMES))],
     };
     let dependencies = work.dependencies.iter().map(|new| {
         let task = new.task.as_ref().map_or(String::new(), |task| format!(" ({})", words.text(task)));
@@ -351,8 +342,7 @@ fn row(task: &DoneTask, report: &Report, work: &Work, words: Words<'_>) -> Value
     };
     let is_flagged = report.summary.flagged.iter().any(|flagged| flagged.task == task.name);
     let attempts = (task.attempts > 1).then(|| ordinal(task.attempts) + " attempt");
-    let note =
-        [is_flagged.then(|| "⚑".to_owned()), attempts].into_iter().flatten().collect::<Vec<_>>().join(" ");
+    let note = joined([is_flagged.then(|| "⚑".to_owned()), attempts], " ").unwrap_or_default();
     let size = task.size.map(|stat| format!("+{} −{}", grouped(stat.added), grouped(stat.removed)));
     let commit = task.commit.as_ref().map(|commit| format!("`{}`", commit.short()));
     let none = || "–".to_owned();
@@ -377,7 +367,7 @@ fn ordinal(number: usize) -> String {
     format!("{number}{suffix}")
 }
 
-/// What ran before each tick, in what, and who worked.
+/// What ran before a task counted as done, in what, and who worked.
 fn judged(report: &Report, work: &Work, words: Words<'_>) -> String {
     let session = &report.session;
     let command = report.summary.validation.as_ref().and_then(|now| now.command.as_deref());
@@ -399,9 +389,8 @@ fn judged(report: &Report, work: &Work, words: Words<'_>) -> String {
         .iter()
         .map(|(name, runs)| format!("{} {}", words.text(name), counted(*runs as u64, "run")));
     let agents: Vec<String> = agents.collect();
-    let parts = [before, clean, Some(fence), Some(format!("agents: {}", agents.join(", ")))];
-    let parts: Vec<String> = parts.into_iter().flatten().filter(|part| !part.is_empty()).collect();
-    parts.join("; ") + "."
+    let agents = format!("agents: {}.", agents.join(", "));
+    joined([before, clean, Some(fence), Some(agents)], "; ").unwrap_or_default()
 }
 
 /// What is known of the session beside, where it is known.

@@ -203,13 +203,18 @@ impl Forge {
         let ended = request.env("GH_NO_UPDATE_NOTIFIER", "1").run()?;
         if !ended.is_success() {
             let program = self.program();
-            let stderr = String::from_utf8_lossy(&ended.stderr);
-            let words: Vec<_> = stderr.lines().map(one_line).filter(|line| !line.trim().is_empty()).collect();
+            let words = complaints(&ended);
             let said = if words.is_empty() { format!("exit code {}", ended.code) } else { words.join("; ") };
             bail!("{program}: {said}\nhint: `{program} auth status` says whether it is logged in");
         }
         Ok(ended)
     }
+}
+
+/// Returns all that a program said of why it failed.
+pub fn complaints(ended: &Captured) -> Vec<String> {
+    let stderr = String::from_utf8_lossy(&ended.stderr);
+    stderr.lines().map(one_line).filter(|line| !line.trim().is_empty()).collect()
 }
 
 fn project(place: &Place) -> String {

@@ -6,7 +6,6 @@ use anyhow::{Result, bail};
 use clap::Args;
 use tasklist::TaskList;
 
-use ralph_core::config::Flags;
 use ralph_core::record::{
     ObjectId, RALPH, RALPH_ELSEWHERE, Refusal, full_branch_name, join_files, join_truncated, quoted_for_shell,
 };
@@ -15,15 +14,15 @@ use ralph_os::process::{LONG, Tool};
 use ralph_store::{Remote, SessionLog, Store};
 use ralph_ui::report::{Limits, MAX_SUMMARY_CHARS, Report, Work, write_markdown};
 use ralph_ui::style::{counted, cut, one_line};
+use ralph_ui::sync::warnings;
 
-use super::forge::{Forge, Open, Place, Wanted, room, spliced};
+use super::forge::{Forge, Open, Place, Wanted, complaints, room, spliced};
+use super::sync::FirstPush;
 use super::{remotes, sync};
 use crate::cli::read::report::{read, redactor, task_list};
 use crate::cli::read::sessions::latest;
 use crate::cli::read::work::{self, Range};
-use crate::cli::settings::load_here;
-use crate::cli::start::approvals::{Approvals, Approved};
-use crate::cli::start::confirm;
+use crate::cli::start::approvals::Approved;
 use crate::cli::{Context, ExitCode, SessionChoice, note, print, refuse, say, warn};
 
 /// Most names in a message.
@@ -72,8 +71,8 @@ struct Sent {
     base_tip: ObjectId,
     /// What the base has not, oldest first.
     commits: Vec<RangeCommit>,
-    /// The records of the sessions that the remote has.
-    records_there: Vec<String>,
+    /// The newest record of the sessions that the remote has.
+    record_there: Option<String>,
 }
 
 pub fn run(args: &PrArgs, context: &Context) -> Result<ExitCode> {
@@ -86,7 +85,7 @@ pub fn run(args: &PrArgs, context: &Context) -> Result<ExitCode> {
     let limits = Limits { max_size: 0, max_part: 0 };
     let report = read(context.store()?, sent.newest(), context, limits, false, false)?;
     let mut work = worked(&sent, context)?;
-    work.records = sent.records_there.first().map(|name| sent.at_remote(name));
+    work.records = sent.record_there.as_ref().map(|name| sent.at_remote(name));
     work.verify = sent.verify(None);
     let text = |work: &Work, max: usize| -> Result<String> {
         let mut bytes = Vec::new();
@@ -140,12 +139,12 @@ pub fn run(args: &PrArgs, context: &Context) -> Result<ExitCode> {
 /// Pushes the records of the sessions. Returns where that of the newest is there.
 fn push_records(sent: &Sent, context: &Context) -> Result<Option<String>> {
     let refs: Vec<_> = sent.logs.iter().map(|log| log.refs.clone()).collect();
-    let (pushed, left) = context.store()?.push_sessions(&sent.remote, &refs)?;
-    for words in &left {
-        warn(&one_line(words));
+    let exchange = context.store()?.push_sessions(&sent.remote, &refs, context.now()?)?;
+    for message in warnings(&exchange, &sent.remote.place()) {
+        warn(&message);
     }
     let newest = sent.newest().refs.log();
-    Ok(pushed.contains(&newest).then(|| sent.at_remote(&newest)))
+    Ok(exchange.pushed.iter().any(|moved| moved.name == newest).then(|| sent.at_remote(&newest)))
 }
 
 /// Finds what is to be sent, and refuses what cannot be.
@@ -170,8 +169,9 @@ fn find(args: &PrArgs, context: &Context) -> Result<Sent> {
     let [remote, target] = remotes::of_branch(context, &branch)?;
     let logs = sessions_on(store, &log, &branch)?;
     let names: Vec<String> = logs.iter().map(|log| log.refs.log()).collect();
-    let there = target.branches(store.repository(), &[])?;
-    let of_fork = remote.branches(store.repository(), &names)?;
+    let there = target.branches(store.repository(), &names)?;
+    let fork =
+        (remote.name != target.name).then(|| remote.branches(store.repository(), &names)).transpose()?;
     let at = one_line(&target.place());
     let Some(base) = args.base.clone().or_else(|| there.default.clone()) else {
         return refuse(format!("{at} does not say which branch is its default"), "name one: --base BRANCH");
@@ -187,10 +187,13 @@ fn find(args: &PrArgs, context: &Context) -> Result<Sent> {
         return refuse(format!("{at} has no branch {}", one_line(&base)), "name another: --base BRANCH");
     };
     let shown = format!("{}/{}", target.name, base);
-    if !store.has(&base_tip)? || !work_tree.is_ancestor(&base_tip, &head)? {
-        if store.has(&base_tip)? && work_tree.is_ancestor(&head, &base_tip)? {
-            return nothing(&branch, &shown);
-        }
+    let is_here = store.has(&base_tip)?;
+    if is_here && work_tree.is_ancestor(&head, &base_tip)? {
+        let message = format!("{} has no commit that {} has not", one_line(&branch), one_line(&shown));
+        let hint = "`commit = \"task\"` has the loop commit what passes; or commit it yourself";
+        return refuse(message, hint);
+    }
+    if !is_here || !work_tree.is_ancestor(&base_tip, &head)? {
         let message = format!("{} lacks commits that {} has", one_line(&branch), one_line(&shown));
         let place = quoted_for_shell(&target.name);
         return refuse(
@@ -199,16 +202,9 @@ fn find(args: &PrArgs, context: &Context) -> Result<Sent> {
         );
     }
     let commits = work_tree.range_commits(&base_tip, &head)?;
-    if commits.is_empty() {
-        return nothing(&branch, &shown);
-    }
-    let records_there = names.into_iter().rev().filter(|name| of_fork.tips.contains_key(name)).collect();
-    Ok(Sent { logs, branch, head, remote, target, base, base_tip, commits, records_there })
-}
-
-fn nothing<T>(branch: &str, base: &str) -> Result<T> {
-    let message = format!("{} has no commit that {} has not", one_line(branch), one_line(base));
-    refuse(message, "`commit = \"task\"` has the loop commit what passes; or commit it yourself")
+    let of_remote = fork.as_ref().unwrap_or(&there);
+    let record_there = names.into_iter().rev().find(|name| of_remote.tips.contains_key(name));
+    Ok(Sent { logs, branch, head, remote, target, base, base_tip, commits, record_there })
 }
 
 /// Returns the session that is meant, and its branch: without a choice the newest of the branch that is checked out, else the
@@ -335,29 +331,20 @@ fn title(sent: &Sent, report: &Report, context: &Context) -> Result<String> {
 
 /// Says what goes where, and asks, before a branch goes to an address for the first time.
 fn confirm_branch(sent: &Sent, args: &PrArgs, context: &Context) -> Result<()> {
-    let (_, config) = load_here(context, Flags::default())?;
-    let address = sent.remote.url.as_deref().unwrap_or(&sent.remote.name);
-    let approvals = Approvals::of(context)?;
-    let push = Approved::Branches { address };
-    if config.settings.sync_confirmed || approvals.hold(push)? {
-        return Ok(());
-    }
     let what = format!(
         "{} with {}, and what was done and how it was judged, would go to {} for the first time",
         one_line(&sent.branch),
         counted(sent.commits.len() as u64, "commit"),
         one_line(&address_with_name(&sent.remote))
     );
-    let question = format!("{what}\nwhere everyone with read access can read them. Push?");
-    match if args.yes { Some(true) } else { confirm::ask(&question)? } {
-        Some(true) => approvals.approve(push),
-        Some(false) => refuse("nothing was pushed", format!("`{RALPH} pr --dry-run` shows the text")),
-        None => {
-            let hint =
-                format!("`{RALPH} pr --yes` pushes and remembers it; `{RALPH} pr --dry-run` shows the text");
-            Err(Refusal::new(what).with_hint(hint).into())
-        }
-    }
+    let dry = format!("`{RALPH} pr --dry-run` shows the text");
+    let first = FirstPush {
+        push: Approved::Branches { address: sent.remote.url.as_deref().unwrap_or(&sent.remote.name) },
+        what,
+        declined: Refusal::new("nothing was pushed").with_hint(dry.clone()),
+        unasked: format!("`{RALPH} pr --yes` pushes and remembers it; {dry}"),
+    };
+    first.confirm(args.yes, context)
 }
 
 /// Pushes exactly the commit that was looked at, as the user's own git does it, and never by force.
@@ -376,8 +363,7 @@ fn push(sent: &Sent, directory: &camino::Utf8Path) -> Result<()> {
         note(format_args!("{} is at {}", one_line(&sent.branch), one_line(&sent.remote.place())));
         return Ok(());
     }
-    let stderr = String::from_utf8_lossy(&pushed.stderr);
-    let words: Vec<_> = stderr.lines().map(one_line).filter(|line| !line.trim().is_empty()).collect();
+    let words = complaints(&pushed);
     bail!(
         "push {}: {}\nhint: nothing is forced: where the remote has other commits of the branch, bring them here first",
         one_line(&sent.branch),

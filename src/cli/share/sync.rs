@@ -60,14 +60,7 @@ pub fn run(args: &SyncArgs, context: &Context) -> Result<ExitCode> {
 /// Says what goes where, and asks, before records go to an address for the first time.
 pub fn confirm_push(remote: &Remote, with_snapshots: bool, is_yes: bool, context: &Context) -> Result<()> {
     let sessions = context.store()?.session_names()?.len();
-    let (_, config) = load_here(context, Flags::default())?;
-    if sessions == 0 || config.settings.sync_confirmed {
-        return Ok(());
-    }
-    let address = remote.url.as_deref().unwrap_or(&remote.name);
-    let approvals = Approvals::of(context)?;
-    let push = Approved::Push { address, snapshots: with_snapshots };
-    if approvals.hold(push)? {
+    if sessions == 0 {
         return Ok(());
     }
     let snapshots = if with_snapshots { ", and snapshots of the work tree, not redacted" } else { "" };
@@ -76,19 +69,48 @@ pub fn confirm_push(remote: &Remote, with_snapshots: bool, is_yes: bool, context
         counted(sessions as u64, "session"),
         one_line(&remote.place())
     );
-    let question = format!("{what}\nwhere everyone with read access can read them. Push?");
-    let answer = if is_yes { Some(true) } else { confirm::ask(&question)? };
-    let Some(is_wanted) = answer else {
-        let hint = format!(
+    let address = remote.url.as_deref().unwrap_or(&remote.name);
+    let declined = Refusal::new("nothing was pushed or fetched");
+    let first = FirstPush {
+        push: Approved::Push { address, snapshots: with_snapshots },
+        what,
+        declined: declined.with_hint(format!("`{RALPH} sync --fetch-only` fetches")),
+        unasked: format!(
             "`{RALPH} sync --yes` pushes and remembers it; `git config ralph.sync.confirmed true` never asks"
-        );
-        return Err(Refusal::new(what).with_hint(hint).into());
+        ),
     };
-    if !is_wanted {
-        let refusal = Refusal::new("nothing was pushed or fetched");
-        return Err(refusal.with_hint(format!("`{RALPH} sync --fetch-only` fetches")).into());
+    first.confirm(is_yes, context)
+}
+
+/// What goes to an address for the first time.
+pub struct FirstPush<'a> {
+    pub push: Approved<'a>,
+    /// In words.
+    pub what: String,
+    /// Said where the person does not want it.
+    pub declined: Refusal,
+    /// What to do where no person is there to be asked.
+    pub unasked: String,
+}
+
+impl FirstPush<'_> {
+    /// Says what goes where, and asks, unless it was approved before.
+    pub fn confirm(self, is_yes: bool, context: &Context) -> Result<()> {
+        let (_, config) = load_here(context, Flags::default())?;
+        if config.settings.sync_confirmed {
+            return Ok(());
+        }
+        let approvals = Approvals::of(context)?;
+        if approvals.hold(self.push)? {
+            return Ok(());
+        }
+        let question = format!("{}\nwhere everyone with read access can read them. Push?", self.what);
+        match if is_yes { Some(true) } else { confirm::ask(&question)? } {
+            Some(true) => approvals.approve(self.push),
+            Some(false) => Err(self.declined.into()),
+            None => Err(Refusal::new(self.what).with_hint(self.unasked).into()),
+        }
     }
-    approvals.approve(push)
 }
 
 fn report(exchange: &Exchange, place: &str, json: Json) -> Result<ExitCode> {

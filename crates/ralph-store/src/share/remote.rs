@@ -133,13 +133,9 @@ impl Remote {
     /// Returns our refs, and the shared ones, that the remote has.
     pub(super) fn list(&self, repository: &Repository) -> Result<BTreeMap<String, ObjectId>> {
         let [logs, snapshots] = [LOG_PREFIX, SNAPSHOT_PREFIX].map(|prefix| format!("{prefix}*"));
-        let git = self.git(repository).args(["ls-remote", "--quiet", "--refs", "--", &self.name]);
-        let listed = reached(git.args([&logs, &snapshots, NOTES, TOMBSTONES]).limit(LISTING_TIMEOUT).run())?;
-        if !listed.is_success() {
-            return Err(Unreachable(listed.complaint()).into());
-        }
+        let listed = self.ls_remote(repository, "--refs", &[&logs, &snapshots, NOTES, TOMBSTONES])?;
         let mut refs = BTreeMap::new();
-        for line in String::from_utf8_lossy(&listed.stdout).lines() {
+        for line in listed.lines() {
             let Some((id, name)) = line.split_once('\t') else { continue };
             let is_ours = [NOTES, TOMBSTONES].contains(&name) || SessionRefs::is_name_of_ours(name);
             if let (true, Ok(id)) = (is_ours, id.parse()) {
@@ -152,16 +148,22 @@ impl Remote {
         Ok(refs)
     }
 
-    /// Asks for all branches, and for other refs by their whole names.
-    pub fn branches(&self, repository: &Repository, others: &[String]) -> Result<RemoteBranches> {
-        let git = self.git(repository).args(["ls-remote", "--quiet", "--symref", "--", &self.name]);
-        let git = git.args(["HEAD", "refs/heads/*"]).args(others.iter().cloned());
-        let listed = reached(git.limit(LISTING_TIMEOUT).run())?;
+    fn ls_remote(&self, repository: &Repository, flag: &str, patterns: &[&str]) -> Result<String> {
+        let git = self.git(repository).args(["ls-remote", "--quiet", flag, "--", &self.name]);
+        let listed = reached(git.args(patterns.iter().copied()).limit(LISTING_TIMEOUT).run())?;
         if !listed.is_success() {
             return Err(Unreachable(listed.complaint()).into());
         }
+        Ok(String::from_utf8_lossy(&listed.stdout).into_owned())
+    }
+
+    /// Asks for all branches, and for other refs by their whole names.
+    pub fn branches(&self, repository: &Repository, others: &[String]) -> Result<RemoteBranches> {
+        let patterns: Vec<&str> =
+            ["HEAD", "refs/heads/*"].into_iter().chain(others.iter().map(String::as_str)).collect();
+        let listed = self.ls_remote(repository, "--symref", &patterns)?;
         let mut found = RemoteBranches::default();
-        for line in String::from_utf8_lossy(&listed.stdout).lines() {
+        for line in listed.lines() {
             match line.split_once('\t') {
                 Some((symbolic, "HEAD")) if symbolic.starts_with("ref: ") => {
                     found.default = symbolic.strip_prefix("ref: refs/heads/").map(str::to_owned);
@@ -262,32 +264,6 @@ impl Remote {
 }
 
 impl Store {
-    /// Pushes the records of sessions, without their snapshots, where that goes forward. Returns their names there, and what the
-    /// remote says of those that it has not taken.
-    pub fn push_sessions(
-        &self,
-        remote: &Remote,
-        sessions: &[SessionRefs],
-    ) -> Result<(Vec<String>, Vec<String>)> {
-        let mut wanted = Vec::new();
-        for refs in sessions {
-            wanted.extend(self.refs().tip(&refs.log())?.map(|tip| (refs.log(), tip)));
-        }
-        let (mut pushed, mut left) = (Vec::new(), Vec::new());
-        for batch in wanted.chunks(BATCH) {
-            let (answers, said) = remote.push(self.repository(), batch).context("push records")?;
-            left.extend(said);
-            for (name, answer) in answers {
-                match answer {
-                    PushOutcome::Done => pushed.push(name),
-                    PushOutcome::Behind => left.push(format!("{name}: the remote has newer records")),
-                    PushOutcome::Refused(words) => left.push(format!("{name}: {words}")),
-                }
-            }
-        }
-        Ok((pushed, left))
-    }
-
     /// Returns what a sync that was cut off left, by the names of its refs.
     pub fn left_incoming(&self) -> Result<Vec<String>> {
         Ok(self.refs().below(INCOMING_PREFIX)?.into_iter().map(|(name, _)| name).collect())

@@ -126,6 +126,22 @@ impl Store {
         Ok(sync.exchange)
     }
 
+    /// Pushes the records of these sessions alone, without their snapshots.
+    pub fn push_sessions(
+        &self,
+        remote: &Remote,
+        sessions: &[SessionRefs],
+        at: Timestamp,
+    ) -> Result<Exchange> {
+        let mut wanted = Vec::new();
+        for refs in sessions {
+            wanted.extend(self.refs().tip(&refs.log())?.map(|tip| (refs.log(), tip)));
+        }
+        let mut sync = Sync::new(self, remote, at);
+        sync.push_all(&wanted)?;
+        Ok(sync.exchange)
+    }
+
     /// Held during a sync.
     fn sync_lock(&self) -> Utf8PathBuf {
         self.repository().ralph_dir().join("sync/held")

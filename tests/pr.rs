@@ -184,6 +184,30 @@ fn the_first_push_is_asked_for_and_a_dry_one_pushes_nothing() {
 }
 
 #[test]
+fn a_branch_that_a_pushurl_sends_elsewhere_is_asked_for_by_that_address() {
+    let scene = project();
+    let pr = |words: &str| scene.call(words).env("SPECKIT_RALPH_SYNC_CONFIRMED", "").run();
+    pr("pr --yes").code(0);
+    scene.git("commit --quiet --allow-empty --message More");
+    pr("pr").code(0);
+    let (bare, elsewhere) = (scene.outside("remote.git"), scene.outside("elsewhere.git"));
+    let [from, to] = [&bare, &elsewhere].map(|path| path.to_str().expect("plain"));
+    scene.git(["clone", "--quiet", "--bare", from, to]);
+    scene.git(["config", "remote.origin.pushurl", to]);
+    scene.git("commit --quiet --allow-empty --message Again");
+    let tip = |bare| scene.git_in(bare, "rev-parse 001-login");
+    let before = tip(&elsewhere);
+    pr("pr").code(3).stderr_has(&format!("would go to origin ({to}) for the first time"));
+    assert_eq!(tip(&elsewhere), before);
+    pr("pr --yes").code(0);
+    assert_eq!(tip(&elsewhere), scene.git("rev-parse HEAD"));
+    assert_eq!(tip(&bare), before);
+    pr("pr").code(0);
+    // Records are asked for apart, by the same address.
+    pr("pr --records").code(3).stderr_has("1 session with prompts").stderr_has(&format!("origin ({to})"));
+}
+
+#[test]
 fn what_cannot_be_a_pull_request_is_refused_and_nothing_is_pushed() {
     let scene = project();
     let refused = |words: &str, said: &str| {

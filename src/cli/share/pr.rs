@@ -310,12 +310,6 @@ fn address(remote: &Remote) -> String {
     Remote { name, ..remote.clone() }.place()
 }
 
-/// `origin (https://host/shop.git)`
-fn address_with_name(remote: &Remote) -> String {
-    let address = address(remote);
-    if address == remote.name { address } else { format!("{} ({address})", remote.name) }
-}
-
 /// Returns the title of the specification, or the name of the feature.
 fn title(sent: &Sent, report: &Report, context: &Context) -> Result<String> {
     let feature = report.session.feature.as_str();
@@ -331,15 +325,16 @@ fn title(sent: &Sent, report: &Report, context: &Context) -> Result<String> {
 
 /// Says what goes where, and asks, before a branch goes to an address for the first time.
 fn confirm_branch(sent: &Sent, args: &PrArgs, context: &Context) -> Result<()> {
+    let addresses = sent.remote.push_addresses(context.store()?.repository())?;
     let what = format!(
         "{} with {}, and what was done and how it was judged, would go to {} for the first time",
         one_line(&sent.branch),
         counted(sent.commits.len() as u64, "commit"),
-        one_line(&address_with_name(&sent.remote))
+        one_line(&sync::place_with_addresses(&sent.remote, &addresses))
     );
     let dry = format!("`{RALPH} pr --dry-run` shows the text");
     let first = FirstPush {
-        push: Approved::Branches { address: sent.remote.url.as_deref().unwrap_or(&sent.remote.name) },
+        pushes: addresses.iter().map(|address| Approved::Branches { address }).collect(),
         what,
         declined: Refusal::new("nothing was pushed").with_hint(dry.clone()),
         unasked: format!("`{RALPH} pr --yes` pushes and remembers it; {dry}"),

@@ -64,15 +64,18 @@ pub fn confirm_push(remote: &Remote, with_snapshots: bool, is_yes: bool, context
         return Ok(());
     }
     let snapshots = if with_snapshots { ", and snapshots of the work tree, not redacted" } else { "" };
+    let addresses = remote.push_addresses(context.store()?.repository())?;
+    let is_where_it_fetches = addresses.iter().eq(remote.url.iter());
+    let place = if is_where_it_fetches { remote.place() } else { place_with_addresses(remote, &addresses) };
     let what = format!(
         "{} with prompts, outputs and what agents said, redacted{snapshots}, would go to {} for the first time",
         counted(sessions as u64, "session"),
-        one_line(&remote.place())
+        one_line(&place)
     );
-    let address = remote.url.as_deref().unwrap_or(&remote.name);
+    let push = |address| Approved::Push { address, snapshots: with_snapshots };
     let declined = Refusal::new("nothing was pushed or fetched");
     let first = FirstPush {
-        push: Approved::Push { address, snapshots: with_snapshots },
+        pushes: addresses.iter().map(|address| push(address.as_str())).collect(),
         what,
         declined: declined.with_hint(format!("`{RALPH} sync --fetch-only` fetches")),
         unasked: format!(
@@ -82,9 +85,17 @@ pub fn confirm_push(remote: &Remote, with_snapshots: bool, is_yes: bool, context
     first.confirm(is_yes, context)
 }
 
-/// What goes to an address for the first time.
+/// Names a remote with the addresses to which git pushes: `origin (https://host/shop.git)`.
+pub fn place_with_addresses(remote: &Remote, addresses: &[String]) -> String {
+    let shown = |name: &String| Remote { name: name.clone(), ..remote.clone() }.place();
+    let (place, addresses) = (remote.place(), addresses.iter().map(shown).collect::<Vec<_>>().join(", "));
+    if addresses == place { place } else { format!("{place} ({addresses})") }
+}
+
+/// What goes to an address, or to several, for the first time.
 pub struct FirstPush<'a> {
-    pub push: Approved<'a>,
+    /// One for each address.
+    pub pushes: Vec<Approved<'a>>,
     /// In words.
     pub what: String,
     /// Said where the person does not want it.
@@ -101,12 +112,18 @@ impl FirstPush<'_> {
             return Ok(());
         }
         let approvals = Approvals::of(context)?;
-        if approvals.hold(self.push)? {
+        let mut new = Vec::new();
+        for push in self.pushes {
+            if !approvals.hold(push)? {
+                new.push(push);
+            }
+        }
+        if new.is_empty() {
             return Ok(());
         }
         let question = format!("{}\nwhere everyone with read access can read them. Push?", self.what);
         match if is_yes { Some(true) } else { confirm::ask(&question)? } {
-            Some(true) => approvals.approve(self.push),
+            Some(true) => new.into_iter().try_for_each(|push| approvals.approve(push)),
             Some(false) => Err(self.declined.into()),
             None => Err(Refusal::new(self.what).with_hint(self.unasked).into()),
         }

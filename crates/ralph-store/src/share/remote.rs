@@ -105,6 +105,16 @@ impl Remote {
         Tool::git(&repository.common_dir).args(["remote", "get-url", "--", name]).line()
     }
 
+    /// Returns where git pushes to, which a `pushurl` puts elsewhere than where it fetches from.
+    pub fn push_addresses(&self, repository: &Repository) -> Result<Vec<String>> {
+        if !Self::names(repository)?.contains(&self.name) {
+            return Ok(vec![self.name.clone()]);
+        }
+        let asked = ["remote", "get-url", "--push", "--all", "--", &self.name];
+        let listed = Tool::git(&repository.common_dir).args(asked).read().context("list push addresses")?;
+        Ok(String::from_utf8_lossy(&listed).lines().map(str::to_owned).collect())
+    }
+
     fn git(&self, repository: &Repository) -> Tool {
         let git = Tool::git(&repository.directory)
             .env("GIT_DIR", repository.common_dir.as_str())

@@ -1004,6 +1004,49 @@ fn a_loop_beside_a_lane_says_what_that_has_done() {
 }
 
 #[test]
+fn a_start_says_what_other_machines_did_where_it_was_fetched() {
+    let scene = ready(TWO_TASKS, AGENT);
+    let bare = scene.with_remote();
+    let other = scene.outside("other");
+    let [from, to] = [&bare, &other].map(|path| path.to_str().expect("a plain name"));
+    scene.git(["clone", "--quiet", &format!("file://{from}"), to]);
+    scene.call("run --lane -n 1").dir(&other).run().code(4);
+    scene.git_in(&other, "push --quiet origin ralph/001-login");
+    scene.call("sync").dir(&other).run().code(0);
+    let said = |words: &str| {
+        // The start is refused after that, for want of the validation.
+        let started = scene.ralph(&format!("{words} --validate not-installed")).code(3).talk();
+        let after = started.split_once("warning: T001").map(|(_, after)| after.to_owned());
+        after.map(|after| after.lines().take(2).collect::<Vec<_>>().join(" ")).unwrap_or_default()
+    };
+    // Nothing is asked of the remote, and a branch that no record names is a person's.
+    assert_eq!(said("run"), "");
+    scene.git("fetch --quiet origin +refs/heads/*:refs/remotes/origin/*");
+    assert_eq!(said("run"), "");
+    scene.ralph("sync").code(0);
+    let waits = " is done on origin/ralph/001-login, and open here hint: `git merge --ff-only origin/ralph/001-login` takes it in";
+    assert_eq!(said("run"), waits);
+    // Only for what the start is about.
+    assert_eq!(said("run --task T002"), "");
+    assert_eq!(said("run --task T001"), waits);
+    let in_lane = " is done on origin/ralph/001-login, and open here hint: `git merge origin/ralph/001-login` on ralph/mine takes it in";
+    assert_eq!(said("run --lane --branch ralph/mine"), in_lane);
+    // Merged there, and not here: that is what to take in, and the branch is not named beside it.
+    scene.git_in(&other, "push --quiet origin ralph/001-login:main");
+    scene.git("fetch --quiet origin +refs/heads/*:refs/remotes/origin/*");
+    let merged = " is done on origin/main, and open here hint: `git merge --ff-only origin/main` takes it in";
+    assert_eq!(said("run"), merged);
+    let again = scene.ralph("run --validate not-installed").code(3).talk();
+    assert!(!again.contains("origin/ralph/001-login"), "{again}");
+    scene.git("merge --quiet --ff-only origin/main");
+    assert_eq!(said("run"), "");
+    // A person opened it again.
+    let list = scene.task_list().replace("[x] T001", "[ ] T001");
+    scene.write("specs/001-login/tasks.md", list).commit("Not yet");
+    assert_eq!(said("run"), "");
+}
+
+#[test]
 fn loops_that_start_together_take_a_lane_each_and_one_takes_the_branch() {
     let scene = ready(TWO_TASKS, AGENT);
     for feature in ["002-b", "003-c"] {

@@ -11,7 +11,7 @@ use tasklist::TaskList;
 
 use ralph_core::config::{Clean, Config, Settings, Until};
 use ralph_core::record::{
-    ObjectId, RALPH, Refusal, TaskName, full_branch_name, join_files, join_truncated, quoted_for_shell,
+    ObjectId, RALPH, Refusal, Scope, TaskName, full_branch_name, join_files, join_truncated, quoted_for_shell,
 };
 use ralph_engine::suggested_setup;
 use ralph_git::repository::RefFormat;
@@ -38,6 +38,9 @@ use crate::cli::{Context, ExitCode, Json, emit, refuse, warn};
 const CHECKOUTS: [&str; 4] = ["clean", "clean.state", "range", "range.state"];
 
 const MAX_NAMED: usize = 5;
+
+/// Maximum number of sessions whose branches are looked for among what was fetched.
+const MAX_SESSIONS: usize = 100;
 
 /// A lane that may be opened: nothing is written yet.
 pub struct Checked {
@@ -841,7 +844,7 @@ pub fn unmerged(branch: &str, context: &Context) -> Result<Option<(u64, String, 
     let is_forward = relation == Relation::Ahead;
     let option = if is_forward { "--ff-only " } else { "" };
     let commits = users.count_between(&head, &tip)?;
-    Ok(Some((commits, format!("git merge {option}{}", quoted_for_shell(branch)), is_forward)))
+    Ok(Some((commits, format!("git merge {option}{}", quoted_for_shell(shown(branch))), is_forward)))
 }
 
 /// Brings the results to the branch that is checked out if `land`. Returns what happened, or how they get there; `None` if they
@@ -893,28 +896,72 @@ pub fn close(
     }))
 }
 
-/// Says which open tasks are done on branches of lanes, and how to get them.
-pub fn warn_of_lanes(feature: &Feature, context: &Context) -> Result<()> {
+/// Says which open tasks of a start are done on branches of lanes, and on those that were fetched of other machines, and how to get
+/// them. A start in a lane publishes on `own`.
+pub fn warn_of_lanes(feature: &Feature, scope: &Scope, own: Option<&str>, context: &Context) -> Result<()> {
     let (store, users) = (context.store()?, context.work_tree()?);
     let mut branches = BTreeSet::new();
     for refs in last_written_in_each_lane(users, &feature.path)? {
         branches.extend(branch_of(store, store.session(&refs).ok().flatten().as_ref()));
     }
-    for branch in branches {
-        let Some(tip) = store.refs().tip(&full_branch_name(&branch))? else { continue };
+    let here = tasks::read(&feature.files, &feature.tasks_path).unwrap_or_default();
+    let part = tasks::part_of(&here, scope, &feature.tasks_path)?;
+    let is_wanted = |name: &TaskName| part.as_ref().is_none_or(|part| part.has(name));
+    let mut open: Vec<_> = here.items.iter().filter(|item| item.is_task() && !item.done).collect();
+    open.retain(|item| is_wanted(&item.name));
+    for branch in branches.into_iter().chain(fetched_branches(feature, context)?) {
+        let Some(tip) = store.refs().tip(&full_branch_name(&branch))?.filter(|_| own != Some(&*branch))
+        else {
+            continue;
+        };
         let Some((_, command, _)) = unmerged(&branch, context)? else { continue };
-        let [here, there] = [feature.clone(), with_list_of(&tip, feature.clone(), users)?]
-            .map(|feature| tasks::read(&feature.files, &feature.tasks_path).unwrap_or_default());
-        let open = here.items.iter().filter(|item| item.is_task() && !item.done);
-        let done: Vec<&str> = open
-            .filter(|item| there.find(&item.name).is_some_and(|found| found.done))
-            .map(|item| item.name.as_str())
-            .collect();
+        let there = with_list_of(&tip, feature.clone(), users)?;
+        let there = tasks::read(&there.files, &there.tasks_path).unwrap_or_default();
+        let is_done = |name| there.find(name).is_some_and(|found| found.done);
+        // Each is named once: one that was merged elsewhere is on several branches.
+        let (done, rest) = open.into_iter().partition::<Vec<_>, _>(|item| is_done(&item.name));
+        open = rest;
         if !done.is_empty() {
             let (are, them) = if done.len() == 1 { ("is", "it") } else { ("are", "them") };
-            let done = join_truncated(&done, MAX_NAMED);
-            warn(&format!("{done} {are} done on {branch}, and open here\nhint: `{command}` takes {them} in"));
+            let done: Vec<_> = done.iter().map(|item| item.name.as_str()).collect();
+            let (done, branch) = (join_truncated(&done, MAX_NAMED), shown(&branch));
+            let (command, on) = match own {
+                Some(own) => (format!("git merge {}", quoted_for_shell(branch)), format!(" on {own}")),
+                None => (command, String::new()),
+            };
+            warn(&format!(
+                "{done} {are} done on {branch}, and open here\nhint: `{command}`{on} takes {them} in"
+            ));
         }
     }
     Ok(())
+}
+
+/// Returns the refs that were fetched of other machines: of the branches into which work is merged, and of those that records name.
+fn fetched_branches(feature: &Feature, context: &Context) -> Result<Vec<String>> {
+    let (store, users) = (context.store()?, context.work_tree()?);
+    let listed = ["for-each-ref", "--format=%(refname) %(symref)", "refs/remotes/"];
+    let listed = Tool::git(users.top()).args(listed).read().context("list fetched branches")?;
+    let listed = String::from_utf8_lossy(&listed).into_owned();
+    let fetched: Vec<(&str, &str)> = listed.lines().filter_map(|line| line.split_once(' ')).collect();
+    if fetched.is_empty() {
+        return Ok(Vec::new());
+    }
+    let logs = store.logs_of(&feature.path)?;
+    let worked_on: BTreeSet<_> =
+        logs.iter().rev().take(MAX_SESSIONS).filter_map(|log| branch_of(store, Some(log))).collect();
+    let current = users.branch()?;
+    let is_named = |(name, _): &&(&str, &str), names: &dyn Fn(&str) -> bool| {
+        shown(name).split_once('/').is_some_and(|(_, branch)| names(branch))
+    };
+    let defaults = fetched.iter().map(|(_, target)| *target).filter(|target| !target.is_empty());
+    let currents = fetched.iter().filter(|one| is_named(one, &|branch| current.as_deref() == Some(branch)));
+    let others = fetched.iter().filter(|one| is_named(one, &|branch| worked_on.contains(branch)));
+    let names = defaults.chain(currents.chain(others).map(|(name, _)| *name));
+    Ok(names.map(str::to_owned).collect())
+}
+
+/// Returns the name of a branch as git takes and shows it.
+fn shown(branch: &str) -> &str {
+    branch.strip_prefix("refs/remotes/").unwrap_or(branch)
 }

@@ -209,7 +209,7 @@ pub fn start(
     request.lane.refuse_without_lane()?;
     if inputs.job.until == Until::Tasks {
         warn_of_ignored_list(feature, context)?;
-        lane::warn_of_lanes(feature, context)?;
+        lane::warn_of_lanes(feature, &request.scope, None, context)?;
     }
     run_session(inputs, request, context, voice, None)
 }
@@ -248,6 +248,8 @@ fn start_in_lane(
         if !voice.is_json && voice.detail != Detail::Quiet {
             note(lane.words(&tip, settings));
         }
+        let own = lane.work_tree.lane().map(|lane| lane.branch.as_str());
+        lane::warn_of_lanes(&listed, &request.scope, own, context)?;
         let inputs = LoopInputs {
             // What cannot be listed is not named where the validation fails.
             dependencies: ralph_engine::dependencies(context.work_tree()?).unwrap_or_default(),

@@ -36,6 +36,7 @@ mod lanes;
 mod later;
 mod left_behind;
 mod loops;
+mod machines;
 mod maintenance;
 mod memory;
 mod model;

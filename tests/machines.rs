@@ -217,6 +217,91 @@ fn four_machines_that_die_do_each_task_once() {
     scene.store_is_sound(&fleet.bare);
 }
 
+/// A git that counts how often the script calls it, and kills the machine at one of the calls, before or after it. The program's own
+/// calls do not count; of those beside the loop, only their own group dies.
+#[cfg(target_os = "linux")]
+const KILLING_GIT: &str = "real=$(PATH=${PATH#*:} && command -v git)\n\
+    if [ -n \"$KILL_AT\" ] && tr '\\0' '\\n' < /proc/$PPID/cmdline | sed -n 2p | grep -q '/worker.sh$'; then\n\
+      echo >> $COUNT\n  [ $(wc -l < $COUNT) -ne $KILL_AT ] || case $KILL in\n\
+        before) kill -KILL 0;;\n    after) $real \"$@\"; kill -KILL 0;;\n  esac\nfi\nexec $real \"$@\"";
+
+/// Starts a runner again and again, killed one call of git later each time, until it ends by itself.
+#[cfg(target_os = "linux")]
+fn killed_at_each_call(kill: &str, keeps_disk: bool) {
+    let count = 10;
+    let list: Vec<_> = (1..=count).map(|number| format!("- [ ] T{number:03} Do it")).collect();
+    let fleet = Fleet::new("true", &[("001-login", &list.join("\n"))], &["login --feature 001-login"]);
+    fleet.scene.program("git", KILLING_GIT);
+    let (calls, disks) = (fleet.scene.outside("calls"), fleet.scene.outside("disks"));
+    let mut kills = 0;
+    loop {
+        let mut command = fleet.script("worker.sh", "one", &["0", "-n", "1"]);
+        command.env("KILL", kill).env("KILL_AT", (kills + 1).to_string()).env("COUNT", &calls);
+        let mut started = fleet.start(command);
+        let status = wait_until("the end of the script", || started.child.try_wait().unwrap());
+        let made = fs::read(&calls).unwrap().len();
+        fs::remove_file(&calls).unwrap();
+        // What is killed beside the loop is done by the script itself.
+        assert!(status.signal() == Some(9) || status.code() == Some(4), "{status:?} {}", started.log());
+        if made <= kills {
+            break;
+        }
+        kills += 1;
+        if !keeps_disk && disks.exists() {
+            fs::remove_dir_all(&disks).unwrap();
+        }
+    }
+    assert!(kills >= 12, "{kills}");
+    let words = ["0", "-n", &count.to_string()];
+    fleet.worker("one", &words).code(0);
+    let work = fleet.work("ralph/login");
+    let expected: Vec<_> = (1..=count).map(|number| format!("T{number:03} Do it")).collect();
+    assert_eq!(work, expected);
+    assert!(fleet.refs("refs/heads/ralph-aside/").is_empty());
+    fleet.join().code(0);
+    assert_eq!(fleet.work("main"), expected);
+    fleet.scene.store_is_sound(&fleet.bare);
+}
+
+#[test]
+fn a_clone_that_a_kill_left_locked_is_put_aside_with_nothing_lost() {
+    let list = "- [ ] T001 One\n- [ ] T002 Two";
+    let fleet = Fleet::new("true", &[("001-login", list)], &["login --feature 001-login"]);
+    fleet.at_push("[ $1 != refs/heads/ralph/login ]");
+    fleet.worker("one", &["0", "-n", "1"]).code(75);
+    assert!(fleet.work("main").is_empty() && fleet.refs("refs/heads/ralph/").is_empty());
+    fs::remove_file(fleet.bare.join("hooks/update")).unwrap();
+    let disk = fleet.scene.outside("disks/one/clones");
+    File::create(disk.join("login/.git/refs/remotes/origin/main.lock")).unwrap();
+    File::create(disk.join("login/.git/index.lock")).unwrap();
+    fleet.scene.commit("More").git("push --quiet origin main");
+    let log = fleet.worker("one", &["0"]).code(0);
+    assert!(log.contains(" cannot be used: another clone takes its place\n"), "{log}");
+    assert!(log.contains(" ✔ T002") && !log.contains(" ✔ T001"), "{log}");
+    assert_eq!(fleet.work("ralph/login"), ["T001 One", "T002 Two"]);
+    assert_eq!(fs::read_dir(&disk).unwrap().count(), 2);
+    // A lock of the index alone is no reason for it.
+    File::create(disk.join("login/.git/index.lock")).unwrap();
+    fleet.worker("one", &["0"]).code(0);
+    assert_eq!(fs::read_dir(&disk).unwrap().count(), 2);
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_runner_that_is_killed_at_any_call_of_git_goes_on_with_its_disk() {
+    for kill in ["before", "after"] {
+        killed_at_each_call(kill, true);
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_runner_that_is_killed_at_any_call_of_git_goes_on_on_an_empty_disk() {
+    for kill in ["before", "after"] {
+        killed_at_each_call(kill, false);
+    }
+}
+
 #[test]
 fn of_two_runners_at_one_share_the_later_push_goes_aside() {
     let list = "- [ ] T001 One\n- [ ] T002 Two\n- [ ] T003 Three";
@@ -263,6 +348,11 @@ fn a_scheduler_learns_what_to_do_from_the_exit_code() {
     let mut nothing = fleet.script("worker.sh", "one", &["0"]);
     nothing.env("SPECIFY_RALPH", "/nowhere/specify-ralph");
     says(fleet.start(nothing).code(3), "there is no program /nowhere/specify-ralph");
+    let theirs = fleet.scene.outside("disks/theirs/clones/login");
+    fs::create_dir_all(&theirs).unwrap();
+    fs::write(theirs.join("precious"), "x").unwrap();
+    says(fleet.worker("theirs", &["0"]).code(3), "clones/login is no clone of worker.sh's of file://");
+    assert!(theirs.join("precious").exists());
     // A person is needed, and has all records at the server.
     fleet.worker("one", &["0"]).code(5);
     assert_eq!(fleet.refs("refs/ralph/").len(), 1);

@@ -48,7 +48,8 @@ fi
 [ $# -ge 2 ] || give_up 2 'usage: join.sh ADDRESS SHARES [WORDS FOR VERIFY...]'
 address=$1 shares=$2
 shift 2
-case $0 in /*) script=$0 ;; *) script=$PWD/$0 ;; esac
+case $0 in /*) RALPH_JOIN=$0 ;; *) RALPH_JOIN=$PWD/$0 ;; esac
+export RALPH_JOIN
 names=$(grep -v -e '^[[:space:]]*#' -e '^[[:space:]]*$' "$shares" | sed 's/[[:space:]].*//') || give_up 2 "$shares has no share"
 
 command -v "$PROGRAM" >/dev/null || give_up 3 "there is no program $PROGRAM"
@@ -59,7 +60,8 @@ git clone --quiet "$address" "$folder/clone" || give_up "$RETRY" "cannot clone $
 cd "$folder/clone" || exit 1
 target=${RALPH_TARGET:-$(git branch --show-current)}
 git checkout --quiet --detach "origin/$target" || give_up 2 "$address has no branch $target"
-git config merge.ralph-lists.driver "sh '$script' --merge-lists %O %A %B"
+# shellcheck disable=SC2016
+git config merge.ralph-lists.driver 'sh "$RALPH_JOIN" --merge-lists %O %A %B'
 echo 'specs/**/tasks.md merge=ralph-lists' >.git/info/attributes
 
 # Merges one branch into the target as it is now. Fails if it does not hold.

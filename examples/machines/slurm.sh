@@ -1,7 +1,7 @@
 #!/bin/bash
 # One task of an array for each share: docs/machines.md.
 #
-#   sbatch --array=0-2 slurm.sh ADDRESS SHARES [WORDS FOR RUN...]
+#   sbatch --array=0-2 slurm.sh ADDRESS SHARES -n 100 [WORDS FOR RUN...]
 #
 # A task whose node fails, or that is preempted, goes back to the queue and goes on where it ended. So does one whose time is nearly
 # over, and one whose runner asks for it, each at most five times.

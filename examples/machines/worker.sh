@@ -20,6 +20,8 @@ PROGRAM=${SPECIFY_RALPH:-specify-ralph}
 # Records go to the address that was given: that is what this script is for.
 export SPECKIT_RALPH_SYNC_CONFIRMED=true
 export GIT_TERMINAL_PROMPT=0
+# A server that does not answer any more is given up.
+export GIT_HTTP_LOW_SPEED_LIMIT=1 GIT_HTTP_LOW_SPEED_TIME=90
 
 say() { printf 'worker: %s\n' "$*" >&2; }
 give_up() {
@@ -59,7 +61,8 @@ case $index in '' | *[!0-9]*) give_up 2 "the index $index is no number" ;; esac
 command -v "$PROGRAM" >/dev/null || give_up 3 "there is no program $PROGRAM"
 share=$(grep -v -e '^[[:space:]]*#' -e '^[[:space:]]*$' "$shares" | sed -n "$((index + 1))p")
 [ -n "$share" ] || give_up 2 "$shares has no share $index"
-case $0 in /*) script=$0 ;; *) script=$PWD/$0 ;; esac
+case $0 in /*) RALPH_WORKER=$0 ;; *) RALPH_WORKER=$PWD/$0 ;; esac
+export RALPH_WORKER
 # Words of the share are split at blanks, and no pattern among them is looked for.
 set -f
 name=${share%%[[:space:]]*} words=${share#"${share%%[[:space:]]*}"}
@@ -67,29 +70,45 @@ branch=ralph/$name
 here=refs/heads/$branch there=refs/remotes/origin/$branch
 git check-ref-format "$here" || give_up 2 "$shares: $branch cannot be a branch"
 
-# 1. A clone, whole or not at all.
+# 1. A clone, whole or not at all. A signal before the loop ends the script: as the first process of a container it would get none.
+begun=
+trap '[ -z "$begun" ] || rm -rf "$begun"; exit 143' TERM INT HUP
 folder=${RALPH_MACHINES:-${TMPDIR:-/tmp}/ralph-machines}/$name
-if [ ! -d "$folder" ]; then
+clone() {
   mkdir -p "${folder%/*}"
   begun=$(mktemp -d "$folder.XXXXXX") || give_up 1 "no folder for a clone beside $folder"
-  git clone --quiet "$address" "$begun" || { rm -rf "$begun" && give_up "$RETRY" "cannot clone $address"; }
+  if ! git clone --quiet "$address" "$begun" || ! git -C "$begun" config machines.clone-of "$address"; then
+    rm -rf "$begun"
+    give_up "$RETRY" "cannot clone $address"
+  fi
   { [ ! -d "$folder" ] && mv "$begun" "$folder"; } || give_up "$RETRY" "another runner made $folder"
+  begun=
+}
+[ -d "$folder" ] || clone
+[ "$(git -C "$folder" config machines.clone-of)" = "$address" ] || give_up 3 "$folder is no clone of worker.sh's of $address"
+if ! git -C "$folder" fetch --quiet --prune origin; then
+  git ls-remote "$address" HEAD >/dev/null || give_up "$RETRY" "cannot fetch from $address"
+  # A git that was killed left a lock, or worse: what was not pushed goes to the server, and another clone goes on.
+  git -C "$folder" push --quiet origin "$here:$here" || say "what $folder has of $branch is not at the server"
+  mv "$folder" "$folder.broken.$$" && say "$folder.broken.$$ cannot be used: another clone takes its place"
+  clone
 fi
 cd "$folder" || exit 1
-git fetch --quiet --prune origin || give_up "$RETRY" "cannot fetch from $address"
-git merge --quiet --ff-only '@{upstream}' >/dev/null || say 'the branch that is checked out stays where it is'
+# These files are nobody's: the work is in the lane.
+rm -f .git/index.lock
+git reset --quiet --hard '@{upstream}' || give_up "$RETRY" "$folder cannot be used"
 
 # 2. The branch as the server has it. What was not pushed stays; if the server has other commits, it goes aside, there too.
 aside() {
   kept=ralph-aside/$name-$(git rev-parse --short=12 "$here")
   git push --quiet origin "$here:refs/heads/$kept" || give_up "$RETRY" "cannot push $kept"
-  git branch --quiet --no-track --force "$branch" "$there"
+  git branch --quiet --no-track --force "$branch" "$there" || give_up "$RETRY" "cannot take $branch"
   say "another runner pushed other commits to $branch: what was done here is on $kept"
 }
 if has "$there" && ! has "$here"; then
-  git branch --quiet --no-track "$branch" "$there"
+  git branch --quiet --no-track "$branch" "$there" || give_up "$RETRY" "cannot take $branch"
 elif has "$there" && git merge-base --is-ancestor "$here" "$there"; then
-  git fetch --quiet . "$there:$here"
+  git fetch --quiet . "$there:$here" || give_up "$RETRY" "cannot take $branch"
 elif has "$here" && ! is_ours; then
   aside
 fi
@@ -100,7 +119,7 @@ fi
 # 4. The loop. A signal for this script is one for the loop, which records what it was doing.
 # shellcheck disable=SC2086
 "$PROGRAM" run --lane --branch "$branch" \
-  --set "hooks.on-event=sh '$script' --publish '$branch' $$" --set hooks.events=iteration_recorded $words "$@" </dev/null &
+  --set "hooks.on-event=sh \"\$RALPH_WORKER\" --publish '$branch' $$" --set hooks.events=iteration_recorded $words "$@" </dev/null &
 loop=$!
 trap 'kill -TERM "$loop" 2>/dev/null' TERM INT HUP
 trap '"$PROGRAM" stop' USR1

@@ -332,7 +332,30 @@ fn of_two_runners_at_one_share_the_later_push_goes_aside() {
     assert_eq!(fleet.work("ralph/login"), ["T001 One", "T002 Two", "T003 Three"]);
     let is_after = ["merge-base", "--is-ancestor", &tip, "ralph/login"];
     fleet.scene.git_in(&fleet.bare, is_after);
+    // A disk on which the branch is older takes it forward.
+    fleet.worker("early", &["0"]).code(0);
     assert_eq!(fleet.refs("refs/heads/ralph-aside/"), aside);
+}
+
+#[test]
+fn a_share_whose_branch_was_squashed_goes_on_from_the_target() {
+    let list = "- [ ] T001 One\n- [ ] T002 Two";
+    let fleet = Fleet::new("true", &[("001-login", list)], &["login --feature 001-login"]);
+    let (scene, bare) = (&fleet.scene, &fleet.bare);
+    fleet.worker("one", &["0", "-n", "1"]).code(4);
+    let tip = scene.git_in(bare, "rev-parse ralph/login");
+    let squashed = scene.git_in(bare, "commit-tree -m Squashed -p main ralph/login^{tree}");
+    let theirs = scene.git_in(bare, ["commit-tree", "-m", "Theirs", "-p", &squashed, "main^{tree}"]);
+    scene.git_in(bare, ["update-ref", "refs/heads/main", &theirs]);
+    // Where a person took it out again, it is not put back.
+    let log = fleet.worker("one", &["0", "-n", "1"]).code(4);
+    assert!(log.contains(" ✔ T001"), "{log}");
+    let expected = format!("{theirs}\n{tip}");
+    assert_eq!(scene.git_in(bare, "rev-parse ralph/login~1^@"), expected);
+    let log = fleet.worker("two", &["0"]).code(0);
+    assert!(log.contains(" ✔ T002") && !log.contains(" ✔ T001"), "{log}");
+    assert_eq!(scene.git_in(bare, "rev-parse ralph/login~2^@"), expected);
+    assert!(fleet.refs("refs/heads/ralph-aside/").is_empty());
 }
 
 #[test]

@@ -94,7 +94,7 @@ if ! git -C "$folder" fetch --quiet --prune origin; then
   clone
 fi
 cd "$folder" || exit 1
-# These files are nobody's: the work is in the lane.
+# No work is in these files: it is in the lane.
 rm -f .git/index.lock
 git reset --quiet --hard '@{upstream}' || give_up "$RETRY" "$folder cannot be used"
 
@@ -111,6 +111,21 @@ elif has "$there" && git merge-base --is-ancestor "$here" "$there"; then
   git fetch --quiet . "$there:$here" || give_up "$RETRY" "cannot take $branch"
 elif has "$here" && ! is_ours; then
   aside
+fi
+
+# After a squash the target has what the branch changed, by other commits, and `run` begins the branch there again. With its old commits
+# behind it the server takes it without force.
+is_squashed() {
+  git log --first-parent --max-count=50 --format='%H %T' "$there..HEAD" | {
+    while read -r commit tree; do
+      [ "$(git merge-tree --write-tree --no-messages "$commit" "$there" 2>/dev/null)" != "$tree" ] || exit 0
+    done
+    exit 1
+  }
+}
+if has "$there" && [ "$(git rev-parse "$here")" = "$(git rev-parse "$there")" ] &&
+  ! git merge-base --is-ancestor "$there" HEAD && is_squashed; then
+  git update-ref "$here" "$(git commit-tree -p HEAD -p "$there" -m "Merge $branch, which was squashed" 'HEAD^{tree}')"
 fi
 
 # 3. The records of the others and of earlier starts. Without them the work goes on all the same.

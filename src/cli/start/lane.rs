@@ -7,7 +7,7 @@ use std::io::Write;
 use anyhow::{Context as _, Result};
 use camino::{Utf8Path, Utf8PathBuf};
 use serde_json::json;
-use tasklist::TaskList;
+use tasklist::{Item, TaskList};
 
 use ralph_core::config::{Clean, Config, Settings, Until};
 use ralph_core::record::{
@@ -914,25 +914,24 @@ pub fn warn_of_lanes(feature: &Feature, scope: &Scope, own: Option<&str>, contex
         else {
             continue;
         };
-        let Some((_, command, _)) = unmerged(&branch, context)? else { continue };
         let there = with_list_of(&tip, feature.clone(), users)?;
         let there = tasks::read(&there.files, &there.tasks_path).unwrap_or_default();
-        let is_done = |name| there.find(name).is_some_and(|found| found.done);
-        // Each is named once: one that was merged elsewhere is on several branches.
-        let (done, rest) = open.into_iter().partition::<Vec<_>, _>(|item| is_done(&item.name));
-        open = rest;
-        if !done.is_empty() {
-            let (are, them) = if done.len() == 1 { ("is", "it") } else { ("are", "them") };
-            let done: Vec<_> = done.iter().map(|item| item.name.as_str()).collect();
-            let (done, branch) = (join_truncated(&done, MAX_NAMED), shown(&branch));
-            let (command, on) = match own {
-                Some(own) => (format!("git merge {}", quoted_for_shell(branch)), format!(" on {own}")),
-                None => (command, String::new()),
-            };
-            warn(&format!(
-                "{done} {are} done on {branch}, and open here\nhint: `{command}`{on} takes {them} in"
-            ));
+        let is_done = |item: &&Item| there.find(&item.name).is_some_and(|found| found.done);
+        let done: Vec<_> = open.iter().copied().filter(is_done).map(|item| item.name.as_str()).collect();
+        // To compare branches takes longer than to read a list.
+        if done.is_empty() {
+            continue;
         }
+        let Some((_, command, _)) = unmerged(&branch, context)? else { continue };
+        let (are, them) = if done.len() == 1 { ("is", "it") } else { ("are", "them") };
+        let (done, branch) = (join_truncated(&done, MAX_NAMED), shown(&branch));
+        let (command, on) = match own {
+            Some(own) => (format!("git merge {}", quoted_for_shell(branch)), format!(" on {own}")),
+            None => (command, String::new()),
+        };
+        warn(&format!("{done} {are} done on {branch}, and open here\nhint: `{command}`{on} takes {them} in"));
+        // Each is named once: one that was merged elsewhere is on several branches.
+        open.retain(|item| !is_done(item));
     }
     Ok(())
 }

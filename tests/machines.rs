@@ -289,7 +289,7 @@ fn a_clone_that_a_kill_left_locked_is_put_aside_with_nothing_lost() {
 #[test]
 #[cfg(target_os = "linux")]
 fn a_runner_that_is_killed_at_any_call_of_git_goes_on_with_its_disk() {
-    for kill in ["before", "after"] {
+    for kill in ["before", "after"].into_iter().step_by(crate::sandbox::one_in(2)) {
         killed_at_each_call(kill, true);
     }
 }
@@ -297,7 +297,7 @@ fn a_runner_that_is_killed_at_any_call_of_git_goes_on_with_its_disk() {
 #[test]
 #[cfg(target_os = "linux")]
 fn a_runner_that_is_killed_at_any_call_of_git_goes_on_on_an_empty_disk() {
-    for kill in ["before", "after"] {
+    for kill in ["after", "before"].into_iter().step_by(crate::sandbox::one_in(2)) {
         killed_at_each_call(kill, false);
     }
 }

@@ -237,6 +237,7 @@ impl<'a> Writer<'a> {
             committed_at: Timestamp::from_seconds(self.seconds),
             iteration,
             session_json,
+            is_published: false,
             files,
         };
         if self.shape.syncing == Syncing::Always {
@@ -298,6 +299,7 @@ pub fn synthetic_iteration(session: &SessionId, number: u32, seconds: i64, rando
         lane: None,
         base: None,
         published: None,
+        integration: Vec::new(),
         agent_commits: Vec::new(),
         iteration: number,
         loop_type: "implement".to_owned(),

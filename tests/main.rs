@@ -46,6 +46,7 @@ mod preconditions;
 mod progress_txt;
 mod queries;
 mod questions;
+mod queue;
 mod ranges;
 mod read;
 mod reader;

@@ -145,7 +145,8 @@ impl Sandbox {
             assert_eq!(Some(session), name.rsplit('/').next(), "{name}: {log}");
             assert_eq!(place == 0, parents.is_empty(), "{name}: a chain with one root: {log}");
             assert_eq!(place == 0, record == "start", "{name}: it starts once: {log}");
-            let outcomes = ["success", "failure", "skipped", "interrupted", "checked", "reopened"];
+            let outcomes =
+                ["success", "failure", "skipped", "interrupted", "checked", "reopened", "integrated"];
             match record {
                 "start" | "resume" => {}
                 "iteration" => {

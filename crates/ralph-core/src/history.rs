@@ -286,7 +286,11 @@ impl History {
     /// Returns true if it is no failure of its task's: a question set the task aside, the branch had moved, or the validation
     /// fails whatever an agent does.
     fn is_set_aside(&self, turn: &RunSummary) -> bool {
-        turn.is_policy || turn.asks && !self.retries_questions || turn.is_conflict || turn.fails_as_before
+        turn.is_policy
+            || turn.asks && !self.retries_questions
+            || turn.is_conflict
+            || turn.fails_as_before
+            || turn.outcome == Outcome::Integrated
     }
 
     /// Returns true if the validation failed in the last run at a task as it did before the first attempt.

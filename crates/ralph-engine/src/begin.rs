@@ -182,6 +182,8 @@ impl<'a> Running<'a> {
                 common_failure: Vec::new(),
                 is_lane_used: false,
                 is_lane_renewed: false,
+                has_queue: inputs.work_tree.lane().is_some(),
+                queued: Vec::new(),
                 target_red: None,
                 prompt_filler: None,
                 said_facts: BTreeSet::new(),

@@ -43,7 +43,7 @@ pub(super) fn decide(facts: &Facts<'_>) -> Decision {
 fn pick_class(facts: &Facts<'_>, task: &str) -> Option<u8> {
     let history = facts.history;
     match question(history, facts.hints, task) {
-        _ if history.is_skipped(task) => None,
+        _ if history.is_skipped(task) || facts.queued.iter().any(|name| name == task) => None,
         Some(_) if facts.for_others.iter().any(|name| name == task) => Some(0),
         Some(OpenQuestion::AskedAgain) => None,
         _ if facts.given_up.iter().any(|name| name == task) && history.attempts(task) == 0 => Some(2),
@@ -127,6 +127,7 @@ mod tests {
             restoration: None,
             unable: None,
             hints,
+            queued: &[],
             given_up,
             for_others: &[],
         };

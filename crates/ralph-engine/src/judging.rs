@@ -182,7 +182,11 @@ pub(super) fn may_fail(legacy: Option<&[String]>) -> Option<String> {
 
 /// Takes the tests that a success repaired out of those that may fail.
 pub(super) fn narrow(legacy: &mut Option<Vec<String>>, iteration: &Iteration) {
-    let Some(legacy) = legacy.as_mut().filter(|_| iteration.outcome == Outcome::Success) else { return };
+    let Some(legacy) =
+        legacy.as_mut().filter(|_| iteration.outcome == Outcome::Success || iteration.published.is_some())
+    else {
+        return;
+    };
     let tests = iteration.evidence.as_ref().and_then(|evidence| evidence.tests.as_ref());
     match tests.and_then(|tests| tests.failing.as_ref()) {
         Some(failing) => legacy.retain(|name| failing.contains(name)),

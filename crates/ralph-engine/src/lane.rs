@@ -47,27 +47,50 @@ pub(super) fn renew_lane(
     let Some(lane) = work_tree.lane() else { return Ok(None) };
     let id = recorder.place().session.clone();
     let reference = lane.reference();
-    let Some(tip) = inputs.store.refs().tip(&reference)? else {
+    let tip = inputs.store.refs().tip(&reference)?;
+    let checked_out = work_tree.checked_out_at(&reference)?;
+    if (tip.is_none() || checked_out.is_some())
+        && let Some(head) = work_tree.head()?.filter(|_| state.is_lane_used)
+    {
+        // The list without what is not on the branch is what the end of the session counts.
+        work_tree.take_lane_to(&head)?;
+    }
+    let Some(tip) = tip else {
         let hint = format!("`git branch {} COMMIT` makes it again, then `{RALPH} resume {id}`", lane.branch);
         return Ok(Some(Ending::stuck(format!("the branch {} is gone", lane.branch), hint)));
     };
-    if let Some(place) = work_tree.checked_out_at(&reference)? {
+    if let Some(place) = checked_out {
         let hint = format!("switch to another branch there, then `{RALPH} resume {id}`");
         return Ok(Some(Ending::stuck(format!("{} is checked out in {place}", lane.branch), hint)));
     }
     if !state.is_lane_used && work_tree.head()?.as_ref() == Some(&tip) {
         return Ok(None);
     }
-    work_tree.take_lane_to(&tip)?;
+    let ending = take_lane(inputs, recorder, identity, state, &tip)?;
+    state.is_lane_used = false;
+    Ok(ending)
+}
+
+/// Takes the lane to a commit, and makes it ready. Returns why it cannot be.
+pub(super) fn take_lane(
+    inputs: &LoopInputs<'_>,
+    recorder: &mut Recorder<'_>,
+    identity: &Identity,
+    state: &mut LoopState,
+    commit: &ObjectId,
+) -> Result<Option<Ending>> {
+    let work_tree = inputs.work_tree;
+    work_tree.take_lane_to(commit)?;
     if std::mem::take(&mut state.clean.is_lane_dirty) {
         let settings = &inputs.config.settings;
         let copies = settings.lanes_copy.iter().chain(&settings.lanes_keep);
         let kept = copies.map(|path| work_tree.relative(&inputs.project_root.join(path)));
         work_tree.remove_ignored(&kept.collect::<Vec<_>>())?;
     }
-    write_feature_file(inputs.feature, &inputs.project_root, work_tree, &tip)?;
+    write_feature_file(inputs.feature, &inputs.project_root, work_tree, commit)?;
     recorder.settle_progress();
-    (state.is_lane_used, state.is_lane_renewed) = (false, true);
+    (state.is_lane_used, state.is_lane_renewed) = (true, true);
+    let id = recorder.place().session.clone();
     Ok(set_up_lane(inputs, recorder, identity)?.map(|Refusal { message, hint }| {
         Ending::stuck(message, format!("{}, then `{RALPH} resume {id}`", hint.unwrap_or_default()))
     }))
@@ -169,10 +192,18 @@ fn left_out_of_lane(recorder: &mut Recorder<'_>, slot: &Slot) -> Result<Vec<Stri
     Ok(paths)
 }
 
+/// Returns why the result of an attempt is lost: the branch of the lane is not as it was, and git is too old to merge it.
+pub(super) fn why_lost(inputs: &LoopInputs<'_>, slot: &Slot, begin: &Begin) -> Result<Option<String>> {
+    let Some(base) = &begin.head_before else { return Ok(None) };
+    let moved = why_moved(inputs, base)?;
+    let can_merge = moved.is_some() && inputs.work_tree.can_merge_trees(base, &slot.objects())?;
+    Ok(moved.filter(|_| !can_merge))
+}
+
 /// Returns why the result of an attempt cannot be published: the branch of the lane is not as it was, or is checked out.
-pub(super) fn why_moved(inputs: &LoopInputs<'_>, begin: &Begin) -> Result<Option<String>> {
+fn why_moved(inputs: &LoopInputs<'_>, base: &ObjectId) -> Result<Option<String>> {
     let work_tree = inputs.work_tree;
-    let (Some(lane), Some(base)) = (work_tree.lane(), &begin.head_before) else { return Ok(None) };
+    let Some(lane) = work_tree.lane() else { return Ok(None) };
     let branch = &lane.branch;
     if let Some(place) = work_tree.checked_out_at(&lane.reference())? {
         return Ok(Some(format!("{branch} was checked out in {place} meanwhile")));
@@ -189,18 +220,23 @@ pub(super) fn why_moved(inputs: &LoopInputs<'_>, begin: &Begin) -> Result<Option
     })
 }
 
-/// Writes the commit that has the result of a success. `None` outside of a lane.
+/// Writes the commit that has the result of a success. `None` outside of a lane, and if the result is to be queued: the branch has
+/// moved, or is checked out, or others wait before it.
 pub(super) fn publish(
     inputs: &LoopInputs<'_>,
     recorder: &Recorder<'_>,
     done: &CommitSubject<'_>,
     base: Option<&ObjectId>,
     evidence: &Evidence,
+    is_queue_first: bool,
 ) -> Result<Option<ObjectId>> {
     let (Some(_), Some(base), (Some(tree), _)) = (inputs.work_tree.lane(), base, recorder.last_contents())
     else {
         return Ok(None);
     };
+    if is_queue_first || why_moved(inputs, base)?.is_some() {
+        return Ok(None);
+    }
     let subject = subject(inputs, recorder, done.tasks, Some(&done.task.name), &done.task.text);
     let passed = Some(evidence).filter(|_| inputs.config.settings.has_validation());
     let tasks: Vec<&TaskName> = done.closed.iter().chain([&done.task.name]).collect();
@@ -312,6 +348,22 @@ pub(super) fn commit_result(
     changed: &[TaskName],
     message: &str,
 ) -> Result<ObjectId> {
+    let tree = result_tree(inputs, recorder, slot, base, [tree, listed], changed)?;
+    let (index, objects) = (recorder.spool().scratch().join("result-index"), slot.objects());
+    let private_index = PrivateIndex { index: &index, objects: &objects, max_file: u64::MAX };
+    let is_signed = inputs.config.settings.branch_sign;
+    recorder.work_tree().commit_tree(private_index, &tree, base, message, is_signed)
+}
+
+/// Writes the tree of such a commit.
+pub(super) fn result_tree(
+    inputs: &LoopInputs<'_>,
+    recorder: &Recorder<'_>,
+    slot: &Slot,
+    base: &ObjectId,
+    [tree, listed]: [&ObjectId; 2],
+    changed: &[TaskName],
+) -> Result<ObjectId> {
     let (feature, work_tree) = (inputs.feature, recorder.work_tree());
     let noted = inputs.project_root.join(FEATURE_FILE);
     let [tasks, progress, noted] =
@@ -331,8 +383,7 @@ pub(super) fn commit_result(
     if work_tree.committed_file(base, &noted)?.is_none() {
         files.push((noted.as_str(), None));
     }
-    let tree = work_tree.tree_with(private_index, tree, &files)?;
-    work_tree.commit_tree(private_index, &tree, base, message, inputs.config.settings.branch_sign)
+    work_tree.tree_with(private_index, tree, &files)
 }
 
 /// Returns the message of a result. `passed` is what the validation came to that passed with it.
@@ -373,7 +424,8 @@ pub fn write_feature_file(
     feature.files.create_new(&path, text.as_bytes()).with_context(|| format!("write {path}"))
 }
 
-/// Records an iteration and publishes its result. One whose branch moved in the last moment is recorded as a failure instead.
+/// Records an iteration and publishes its result. One whose branch moved in the last moment is queued instead; of what a person
+/// says, and where git is too old to merge it, nothing comes.
 pub(super) fn record_or_take_back(
     recorder: &mut Recorder<'_>,
     slot: &Slot,
@@ -382,7 +434,13 @@ pub(super) fn record_or_take_back(
 ) -> Result<(ObjectId, Iteration)> {
     match recorder.iteration(slot, &iteration, excerpt) {
         Err(error) if is_of_branch(&error, Some(&iteration)) => {
-            iteration.take_publication_back(moved_words(&error));
+            let base = iteration.base.as_ref().filter(|_| iteration.is_attempt());
+            let can_merge = base.map(|base| recorder.work_tree().can_merge_trees(base, &slot.objects()));
+            if can_merge.transpose()?.unwrap_or(false) {
+                iteration.queue();
+            } else {
+                iteration.take_publication_back(moved_words(&error));
+            }
             Ok((recorder.iteration(slot, &iteration, excerpt)?, iteration))
         }
         recorded => Ok((recorded?, iteration)),
@@ -407,6 +465,41 @@ pub(super) fn tests_of_tip(inputs: &LoopInputs<'_>) -> Result<Option<Option<Box<
     let Some((commit, checked)) = newest_checked(inputs)? else { return Ok(None) };
     let is_tip = inputs.work_tree.head()?.as_ref() == Some(&commit);
     Ok(is_tip.then(|| tests_of(&checked)))
+}
+
+/// Returns a list in which no box is ticked: two that differ in marks alone are merged as equal.
+pub(super) fn without_marks(mut bytes: Vec<u8>) -> Vec<u8> {
+    let list = TaskList::parse(&bytes).unwrap_or_default();
+    for item in list.items.iter().filter(|item| item.odd_box.is_none() && item.mark.is_ascii()) {
+        if let Some(byte) = bytes.get_mut(item.offset + 1) {
+            *byte = b' ';
+        }
+    }
+    bytes
+}
+
+/// Returns the task list of a merged result: the text of `merged`, or of `ours` if that is `None`, with the marks of `ours`, but for
+/// those of the tasks `closed` and of what is in them, which are as in `theirs`.
+pub(super) fn merged_list(
+    ours: Vec<u8>,
+    theirs: &[u8],
+    merged: Option<Vec<u8>>,
+    closed: &[TaskName],
+) -> Vec<u8> {
+    let mut bytes = merged.unwrap_or_else(|| ours.clone());
+    let (Ok(list), Ok(theirs)) = (TaskList::parse(&bytes), TaskList::parse(theirs)) else { return ours };
+    let pairing = Pairing::similar(&theirs, &list);
+    for item in list.items.iter().filter(|item| item.odd_box.is_none() && item.mark.is_ascii()) {
+        let mark = match pairing.earlier_of(item) {
+            Some(there) if there.mark.is_ascii() => there.mark,
+            _ if closed.contains(&item.name) => 'x',
+            _ => item.mark,
+        };
+        if let Some(byte) = bytes.get_mut(item.offset + 1) {
+            *byte = mark as u8;
+        }
+    }
+    list_to_publish(ours, Some(bytes), closed)
 }
 
 /// Returns the task list of a result: with the text that the agent left, and the marks that it found, but for those of the tasks
@@ -446,6 +539,32 @@ fn list_to_publish(mut base: Vec<u8>, after: Option<Vec<u8>>, closed: &[TaskName
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_merged_list_has_the_marks_of_the_branch_and_of_the_results_own_tasks() {
+        let ours = "- [x] T001 a\n- [ ] T002 b\n  - [ ] works\n- [ ] T003 mine\n";
+        let theirs = "- [ ] T001 a\n- [x] T002 b\n  - [x] works\n- [ ] T003 c\n";
+        for (merged, expected) in [
+            (
+                Some("- [ ] T001 a\n- [ ] T002 b\n  - [ ] works\n- [ ] T003 mine\n- [ ] T004 new\n"),
+                "- [x] T001 a\n- [x] T002 b\n  - [x] works\n- [ ] T003 mine\n- [ ] T004 new\n",
+            ),
+            // A conflict: the text of the branch stays, and so it does where a task would be lost.
+            (None, "- [x] T001 a\n- [x] T002 b\n  - [x] works\n- [ ] T003 mine\n"),
+            (
+                Some("- [ ] T001 a\n- [ ] T002 b\n"),
+                "- [x] T001 a\n- [x] T002 b\n  - [ ] works\n- [ ] T003 mine\n",
+            ),
+        ] {
+            let merged = merged.map(|text| text.as_bytes().to_vec());
+            let found = merged_list(ours.into(), theirs.as_bytes(), merged, &["T002".to_owned()]);
+            assert_eq!(String::from_utf8(found).unwrap(), expected);
+        }
+        assert_eq!(
+            without_marks(b"- [x] T001 a\n- [X] T002 [x] b\n".to_vec()),
+            b"- [ ] T001 a\n- [ ] T002 [x] b\n"
+        );
+    }
 
     #[test]
     fn a_result_has_the_marks_of_its_own_tasks_alone() {

@@ -16,6 +16,7 @@ mod decide;
 mod earlier;
 mod environment;
 mod given_up;
+mod integrating;
 mod iteration;
 mod iteration_context;
 mod job;
@@ -231,6 +232,9 @@ impl Running<'_> {
             if self.inputs.interrupt.signal().is_some() {
                 return Ok(Ending::of(StopReason::Interrupted));
             }
+            if let Some(ending) = self.integrate()? {
+                return Ok(ending);
+            }
             if let Some(ending) =
                 renew_lane(self.inputs, &mut self.recorder, &self.identity, &mut self.state)?
             {
@@ -280,6 +284,7 @@ impl Running<'_> {
                 restoration: since.map(|since| self.past.left_behind.list_restoration(self.inputs, since)),
                 unable: self.judging.why_nothing_can_be_done(),
                 hints: &hints_for_tasks(self.inputs),
+                queued: &self.state.queued,
                 given_up: &self.state.given_up,
                 for_others: &self.for_others(&tasks),
             };

@@ -353,6 +353,7 @@ impl<'a> Recorder<'a> {
             committed_at: self.last_committed_at.map_or(committed_at, |last| last.max(committed_at)),
             iteration: None,
             session_json: None,
+            is_published: false,
             files: Vec::new(),
         }
     }
@@ -391,6 +392,9 @@ impl<'a> Recorder<'a> {
         if check.is_some_and(|check| check.setup.is_some()) {
             files.push(("validation/setup.stdout", names::SETUP_STDOUT));
             files.push(("validation/setup.stderr", names::SETUP_STDERR));
+        }
+        if slot.path(names::HUNKS).is_file() {
+            files.push(("integration/hunks.txt", names::HUNKS));
         }
         if draft.kind != RecordKind::End {
             let tasks = self.tasks();

@@ -13,8 +13,8 @@ use ralph_core::config::Completion;
 use ralph_core::progress::cause;
 use ralph_core::progress::progress_txt::{self, CatchUp};
 use ralph_core::record::{
-    ArtifactStatus, EndedBy, Event, ExitReason, Interrupter, Iteration, ObjectId, RALPH, RecordKind, Refusal,
-    Session, Status, StopReason, TaskCounts, join_files,
+    ArtifactStatus, EndedBy, Event, ExitReason, Interrupter, Iteration, ObjectId, Outcome, RALPH, RecordKind,
+    Refusal, Session, Status, StopReason, TaskCounts, join_files,
 };
 use ralph_os::if_there::IfThere;
 use ralph_os::process;
@@ -119,7 +119,7 @@ fn finish(
     let mut recorder = Recorder::new(inputs, place.clone(), redactor, spool.clone())?;
     for slot in spool.slots()? {
         if let Some(draft) = slot.draft()? {
-            replay(&mut recorder, &slot, draft, say)?;
+            replay(inputs, &mut recorder, &slot, draft, say)?;
         } else if let Some(begin) = slot.read_begin()? {
             recorder.recover_ref(&begin.tips)?;
             let Some(log) = inputs.store.session(&refs)? else {
@@ -182,18 +182,47 @@ fn finish(
     if is_taken_up { Ok(()) } else { spool.remove(inputs.store.repository()) }
 }
 
-/// Records what a dead session had sealed. What it could not publish, because the branch has moved, is recorded as a failure.
-fn replay(recorder: &mut Recorder<'_>, slot: &Slot, draft: Draft, say: &mut dyn FnMut(&Event)) -> Result<()> {
+/// Records what a dead session had sealed. A success that is not on the branch, because that has moved, is queued; an integration
+/// that is not, is made anew.
+fn replay(
+    inputs: &LoopInputs<'_>,
+    recorder: &mut Recorder<'_>,
+    slot: &Slot,
+    draft: Draft,
+    say: &mut dyn FnMut(&Event),
+) -> Result<()> {
     let error = match recorder.replay(slot, &draft) {
         Err(error) if lane::is_of_branch(&error, draft.iteration.as_ref()) => error,
         replayed => return replayed.map(drop),
     };
+    if is_on_branch(inputs, &draft)? {
+        return recorder.replay(slot, &Draft { is_published: true, ..draft }).map(drop);
+    }
     if let Some(mut iteration) = draft.iteration {
+        if iteration.outcome == Outcome::Integrated {
+            return slot.remove();
+        }
+        let base = iteration.base.clone().filter(|_| iteration.is_attempt());
+        let can_merge = base.map(|base| inputs.work_tree.can_merge_trees(&base, &slot.objects()));
+        if can_merge.transpose()?.unwrap_or(false) {
+            iteration.queue();
+            return recorder.iteration(slot, &iteration, "").map(drop);
+        }
         iteration.take_publication_back(lane::moved_words(&error));
         warn(say, format!("iteration {} could not be published: {error}", iteration.iteration));
         recorder.iteration(slot, &iteration, "")?;
     }
     Ok(())
+}
+
+/// Returns true if the branch has what a draft publishes, and went on from there.
+fn is_on_branch(inputs: &LoopInputs<'_>, draft: &Draft) -> Result<bool> {
+    let publication = draft.iteration.as_ref().and_then(Iteration::publication);
+    let Some((branch, base, published)) = publication.filter(|(_, base, published)| base != published) else {
+        return Ok(false);
+    };
+    let Some(tip) = inputs.store.refs().tip(&branch)?.filter(|tip| tip != base) else { return Ok(false) };
+    Ok(inputs.store.has(published)? && inputs.work_tree.is_ancestor(published, &tip)?)
 }
 
 /// Finishes what took the changes of failed attempts back when the loop died.

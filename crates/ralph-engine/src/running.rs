@@ -80,6 +80,10 @@ pub(super) struct LoopState {
     pub is_lane_used: bool,
     /// True if the lane was taken to a tip since the last snapshot.
     pub is_lane_renewed: bool,
+    /// True if results may wait to be merged onto the branch of the lane.
+    pub has_queue: bool,
+    /// The tasks of those that stay in the queue for now, as another loop has the turn at the branch.
+    pub queued: Vec<TaskName>,
     /// What fills the last prompt, if it was too long for its agent.
     pub prompt_filler: Option<String>,
     /// How the session ends, as the validation fails on the tip of its branch.

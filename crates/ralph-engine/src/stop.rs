@@ -96,6 +96,8 @@ pub(super) struct Facts<'a> {
     pub unable: Option<String>,
     /// Hints that wait for tasks.
     pub hints: &'a [Hint],
+    /// Tasks whose results wait to be merged.
+    pub queued: &'a [TaskName],
     /// Tasks that get one attempt, after all others.
     pub given_up: &'a [TaskName],
     /// Tasks that the provider of an agent refused, and that another agent can try.

@@ -33,7 +33,8 @@ impl Store {
             new: Some(new),
         });
         // The branch first: git moves refs in this order, and what the log says is published must be.
-        let publication = draft.iteration.as_ref().and_then(Iteration::publication);
+        let publication = draft.iteration.as_ref().filter(|_| !draft.is_published);
+        let publication = publication.and_then(Iteration::publication);
         let publication = publication.map(|(name, base, published)| RefUpdate {
             name,
             old: Some(base.clone()),

@@ -7,6 +7,7 @@ use anyhow::{Context, Result};
 use serde::Serialize;
 
 use ralph_core::record::{ObjectId, RecordKind, SessionId, Timestamp};
+use ralph_core::view::{FeatureView, Queue, SessionView};
 use ralph_os::process::Tool;
 
 use super::leftovers::{self, Leftover, is_older};
@@ -85,6 +86,9 @@ impl Store {
     pub fn plan_clean(&self, logs: &[SessionLog], rules: Rules) -> Result<CleanPlan> {
         let snapshots = self.refs_of_ours(SNAPSHOT_PREFIX)?;
         let mut plan = CleanPlan::default();
+        let views: Vec<SessionView> = logs.iter().map(SessionLog::view).collect();
+        let queue = Queue::of(&FeatureView::of(&views), |_| false).results;
+        let queued: BTreeSet<SessionId> = queue.iter().map(|entry| entry.session()).collect();
         for log in unkept(logs, rules) {
             let mut refs = Vec::new();
             if let Some(tip) = snapshots.get(&log.refs.snapshot()) {
@@ -96,7 +100,9 @@ impl Store {
             if refs.is_empty() {
                 continue;
             }
-            match self.why_it_stays(log, rules)? {
+            let waits = (queued.contains(log.id()) && !rules.is_named)
+                .then(|| "a result of it waits to be merged onto the branch of its lane".to_owned());
+            match waits.map_or_else(|| self.why_it_stays(log, rules), |reason| Ok(Some(reason)))? {
                 Some(reason) => plan.staying.push(Retained { session: log.id().clone(), reason }),
                 None => plan.sessions.push(Expired {
                     session: log.id().clone(),

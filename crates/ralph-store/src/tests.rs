@@ -103,6 +103,7 @@ fn start() -> Draft {
         committed_at: Timestamp::from_seconds(1_795_294_001),
         iteration: None,
         session_json: Some(samples::session()),
+        is_published: false,
         files: vec![
             ("validation/stdout".into(), "data".into()),
             ("progress.md".into(), names::PROGRESS.into()),

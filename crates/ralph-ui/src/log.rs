@@ -163,7 +163,8 @@ impl Listed<'_> {
 
 impl ListRow {
     fn of(listed: &Listed<'_>, entry: &LogEntry) -> Self {
-        let is_of_all = entry.outcome() == Some(Outcome::Checked) && entry.task().is_none();
+        let is_of_all =
+            matches!(entry.outcome(), Some(Outcome::Checked | Outcome::Integrated)) && entry.task().is_none();
         let sign = if is_of_all { (Look::Dim, "·") } else { sign_of(listed, entry) };
         let shown = ShownEntry { listed, entry, sign, end: day_and_clock(entry.ended_at()) };
         let flag = entry.first_flag().filter(|_| !listed.by_now.moot.contains(&entry.id()));
@@ -260,7 +261,8 @@ fn what_happened(listed: &Listed<'_>, row: &LogEntry) -> String {
         Some(Outcome::Success) => {
             let title = row.title().filter(|title| !title.is_empty());
             let words = listed.solved.get(&row.number()).cloned().or_else(|| Some(title?.to_owned()));
-            words.unwrap_or_else(|| story(row.subject()).to_owned())
+            let words = words.unwrap_or_else(|| story(row.subject()).to_owned());
+            if row.is_queued() { format!("queued: {words}") } else { words }
         }
         Some(Outcome::Failure) => {
             if let Some(first) = listed.repeats.get(&row.number()) {
@@ -277,7 +279,7 @@ fn what_happened(listed: &Listed<'_>, row: &LogEntry) -> String {
         Some(Outcome::Checked) if row.task().is_some() => {
             format!("sent back: {}", row.cause().unwrap_or_default())
         }
-        Some(Outcome::Checked | Outcome::Reopened | Outcome::Later(_)) | None => {
+        Some(Outcome::Checked | Outcome::Reopened | Outcome::Integrated | Outcome::Later(_)) | None => {
             story(row.subject()).to_owned()
         }
     }

@@ -101,6 +101,8 @@ pub fn lines(shown: &ShownAttempt<'_>, now: Timestamp, screen: Screen) -> Vec<St
             Some(_) => format!("Cut short: {}", one_line(&iteration.cause())),
             None => format!("{}.", capital(why)),
         });
+    } else if iteration.outcome == Outcome::Integrated {
+        below.push(one_line(&iteration.story()));
     } else if iteration.outcome != Outcome::Success {
         let cause = one_line(&iteration.cause());
         below.push(if is_question { format!("The agent asks: {cause}") } else { cause });
@@ -116,6 +118,10 @@ pub fn lines(shown: &ShownAttempt<'_>, now: Timestamp, screen: Screen) -> Vec<St
     // A question is the message.
     if !is_question || final_message.lines().filter(|line| !line.trim().is_empty()).count() > 1 {
         lines.extend(message(final_message, screen));
+    }
+    for hunk in iteration.integration.iter().map(|one| one.hunks.trim_end()).filter(|one| !one.is_empty()) {
+        lines.push(String::new());
+        lines.extend(hunk.lines().map(|line| indented(&one_line(line))));
     }
     let sections = render(&sections(entry, iteration, final_message), screen.paint);
     if !sections.trim().is_empty() {
@@ -193,6 +199,7 @@ fn attempt_facts(shown: &ShownAttempt<'_>, now: Timestamp) -> Facts {
     if let (Some(lane), Some(branch)) = (iteration.lane, &iteration.branch) {
         let commit =
             iteration.published.as_ref().map_or(String::new(), |commit| format!(": {}", commit.short()));
+        let commit = if iteration.is_queued() { ": queued, as it had moved".to_owned() } else { commit };
         facts.push(("lane", format!("{lane}, on {}{commit}", one_line(branch))));
     }
     let all = counted(iteration.agent_commits.len() as u64, "commit");

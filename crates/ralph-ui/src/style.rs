@@ -155,6 +155,7 @@ pub fn sign(outcome: Outcome) -> (Look, &'static str) {
         Outcome::Failure => (Look::Bad, "✘"),
         Outcome::Skipped => (Look::Warn, "»"),
         Outcome::Checked | Outcome::Reopened => (Look::Warn, "↩"),
+        Outcome::Integrated => (Look::Plain, "⊕"),
         Outcome::Interrupted => (Look::Warn, "‖"),
         Outcome::Later(_) => (Look::Warn, "?"),
     }

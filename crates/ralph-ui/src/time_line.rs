@@ -27,7 +27,11 @@ impl Fate {
             Outcome::Failure if is_solved => Self::Solved,
             Outcome::Failure if failure_class.is_some_and(FailureClass::is_question) => Self::Asks,
             Outcome::Failure => Self::Fails,
-            Outcome::Skipped | Outcome::Checked | Outcome::Reopened | Outcome::Later(_) => return None,
+            Outcome::Skipped
+            | Outcome::Checked
+            | Outcome::Reopened
+            | Outcome::Integrated
+            | Outcome::Later(_) => return None,
         })
     }
 }

@@ -62,7 +62,8 @@ pub fn of(range: Range<'_>, context: &Context) -> Result<Work> {
             let Some(task) = record.task.clone() else { continue };
             let count = attempts.entry(task.clone()).or_default();
             *count += usize::from(record.is_attempt());
-            for closed in &record.closed {
+            // What was merged later is the work of its attempt.
+            for closed in record.closed.iter().filter(|_| record.outcome != Outcome::Integrated) {
                 let before = place.checked_sub(1).and_then(|place| log.entries.get(place));
                 let attempts = if *closed == task { *count } else { 1 };
                 closings.insert(closed.clone(), Closing { record: record.clone(), entry, before, attempts });

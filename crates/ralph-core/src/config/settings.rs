@@ -180,6 +180,13 @@ settings! {
             "package.json, package-lock.json, pnpm-lock.yaml, yarn.lock, bun.lock, requirements.txt, pyproject.toml, uv.lock, poetry.lock, Cargo.toml, Cargo.lock",
             "Files after a change of which `lanes.setup` runs again")
             .or_none();
+    lanes_batch: usize =
+        Key::new("lanes.batch", Plain, ValueKind::Count { least: 1, most: MAX_COUNT }, "16",
+            "Most results of a queue that are merged onto the branch of a lane at once");
+    lanes_max_send_backs: Option<u32> =
+        Key::new("lanes.max-send-backs", Plain, TIMES, "5",
+            "Times in a row after which a task is skipped whose results cannot be merged, or break what is on the branch")
+            .or_zero();
     lanes_keep: Vec<String> =
         Key::new("lanes.keep", Widens, ValueKind::Names, "none",
             "Ignored folders that stay in a clean checkout from one run to the next, such as build caches")

@@ -24,7 +24,8 @@ const MAX_LINE_CHARS: usize = 240;
 
 /// Returns the places of the attempts at a task since its box was open, newest first.
 pub(super) fn places(past: &[Iteration], task: &str) -> Vec<usize> {
-    let own = (0..past.len()).rev().filter(|&place| past[place].task.as_deref() == Some(task));
+    let is_own = |of: &Iteration| of.task.as_deref() == Some(task) || of.not_integrated(task).is_some();
+    let own = (0..past.len()).rev().filter(|&place| is_own(&past[place]));
     // What was done once and is open again is a new task.
     let open = own.take_while(|&place| !past[place].closed.iter().any(|name| name == task));
     open.filter(|&place| past[place].outcome != Outcome::Skipped).collect()
@@ -64,6 +65,9 @@ pub fn last_attempt(
         "What the validation said"
     };
     push_section(&mut text, title, excerpt);
+    let task = selection.task.map(|task| task.name.as_str()).unwrap_or_default();
+    let hunks = last.not_integrated(task).map_or("", |one| one.hunks.as_str());
+    push_section(&mut text, "What git could not merge", hunks);
     push_section(&mut text, "The end of its final message", &final_message(selection, last));
     push_list(&mut text, "Commands that failed in it", &failed_commands(&last.facts));
     let mut later = past[place + 1..].iter().filter(|later| later.task == last.task);
@@ -119,6 +123,9 @@ fn headline(iteration: &Iteration, names: &Names) -> String {
         Outcome::Interrupted => "was interrupted",
         Outcome::Checked => return format!("{name} sent it back: {}", one_line(&iteration.cause())),
         Outcome::Reopened => return format!("{name}: the task was {}", one_line(&iteration.cause())),
+        Outcome::Integrated => {
+            return format!("{name} did not take its result in: {}", one_line(&iteration.cause()));
+        }
         Outcome::Failure | Outcome::Skipped | Outcome::Later(_) => "failed",
     };
     format!("{name}{attempt} {how}: {}{ticked}", one_line(&iteration.cause()))

@@ -39,9 +39,12 @@ pub struct Found<'a> {
 pub fn cause(evidence: &Sources<'_>) -> Option<String> {
     let iteration = evidence.iteration;
     let words = match iteration.outcome {
-        Outcome::Success | Outcome::Later(_) | Outcome::Skipped | Outcome::Checked | Outcome::Reopened => {
-            return None;
-        }
+        Outcome::Success
+        | Outcome::Later(_)
+        | Outcome::Skipped
+        | Outcome::Checked
+        | Outcome::Reopened
+        | Outcome::Integrated => return None,
         Outcome::Interrupted => interruption(evidence),
         Outcome::Failure => failure(evidence),
     };

@@ -5,9 +5,9 @@ use serde::Serialize;
 use strum::IntoStaticStr;
 
 use super::{
-    Baseline, Closing, Cost, Exit, Exits, FailureClass, FlaggedTask, Hint, Iteration, Limit, Need, ObjectId,
-    Outcome, SandboxFacts, Scope, Session, SessionId, Task, TaskCounts, TaskName, Timestamp, Tokens,
-    UserFile, Waiting,
+    Baseline, Closing, Cost, Exit, Exits, FailureClass, FlaggedTask, Hint, Integration, Iteration, Limit,
+    Need, ObjectId, Outcome, SandboxFacts, Scope, Session, SessionId, Task, TaskCounts, TaskName, Timestamp,
+    Tokens, UserFile, Waiting,
 };
 
 /// The kinds of events that a command can be run for: those of NDJSON, but for what an agent does right now.
@@ -17,6 +17,8 @@ pub const EVENT_KINDS: &[&str] = &[
     "iteration_started",
     "history_told",
     "validation_finished",
+    "task_queued",
+    "integration_finished",
     "iteration_recorded",
     "changes_taken_back",
     "waiting",
@@ -164,6 +166,16 @@ pub enum Event {
         #[serde(skip)]
         record: Box<Iteration>,
     },
+    /// The branch of the lane moved while the task was done: its result waits to be merged.
+    TaskQueued { session: SessionId, iteration: u32, task: TaskName },
+    /// Results that waited are on the branch, or were sent back.
+    IntegrationFinished {
+        session: SessionId,
+        iteration: u32,
+        /// The tip of the branch with them; null if none is on it.
+        published: Option<ObjectId>,
+        integration: Vec<Integration>,
+    },
     /// What failed attempts at a task changed was taken back.
     ChangesTakenBack {
         iteration: u32,
@@ -276,9 +288,9 @@ impl Event {
                     [mechanism, network].into_iter().for_each(&mut *visit);
                 }
                 let texts = [feature, agent, loop_type, artifact].into_iter();
-                let texts = texts.chain(branch).chain(agent_version).chain(validation).chain(given_up);
-                let lists = [validation_files, validation_notes, dropped_variables, user_file_names].into_iter().flatten();
-                texts.chain(api_key).chain(lists).for_each(visit);
+                let texts = texts.chain(branch).chain(agent_version).chain(validation).chain(given_up).chain(api_key);
+                let lists = [validation_files, validation_notes, dropped_variables, user_file_names];
+                texts.chain(lists.into_iter().flatten()).for_each(visit);
             }
             Self::StartRefused { feature, validation, baseline, message, hint } => {
                 baseline.for_each_text(visit);
@@ -305,12 +317,13 @@ impl Event {
             | Self::ChangesTakenBack { iteration: _, task: text, restored_to: _, restoration: _, files: _ }
             // What it lacks is named by numbers.
             | Self::HistoryIncluded { task: text, .. }
+            | Self::TaskQueued { session: _, iteration: _, task: text }
             | Self::Warning { message: text } => visit(text),
             Self::AgentEvent { iteration: _, event } => event.for_each_text(visit),
-            Self::Waiting { session: _, waiting, seconds: _ } => {
-                let Waiting { agent, class: _, until: _, is_guessed: _, message } = waiting;
-                [agent].into_iter().chain(message).for_each(visit);
+            Self::IntegrationFinished { session: _, iteration: _, published: _, integration } => {
+                Integration::for_each_text(integration, visit);
             }
+            Self::Waiting { session: _, waiting, seconds: _ } => waiting.for_each_text(visit),
             Self::AgentChanged { session: _, from: text, to: other, failure_class: _ }
             | Self::TargetRed { session: _, iteration: _, branch: text, commit: _, message: other } => {
                 [text, other].into_iter().for_each(visit);
@@ -426,7 +439,7 @@ impl AgentEvent {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::{NeedKind, NotDone, Unfinished, UserFileChange};
+    use crate::record::{IntegrationVerdict, NeedKind, NotDone, Unfinished, UserFileChange};
 
     /// A text that must be visited.
     fn x() -> String {
@@ -548,6 +561,21 @@ mod tests {
                 restored_to: commit.clone(),
                 restoration: 1,
                 files: 1,
+            },
+            Event::TaskQueued { session: session.clone(), iteration: 1, task: x() },
+            Event::IntegrationFinished {
+                session: session.clone(),
+                iteration: 1,
+                published: None,
+                integration: vec![Integration {
+                    session: session.clone(),
+                    iteration: 1,
+                    task: x(),
+                    verdict: IntegrationVerdict::Conflict,
+                    cause: Some(x()),
+                    conflicts: vec![x()],
+                    hunks: x(),
+                }],
             },
             Event::Waiting { session: session.clone(), waiting, seconds: 1 },
             Event::AgentChanged { session: session.clone(), from: x(), to: x(), failure_class: None },

@@ -6,8 +6,9 @@ use anyhow::{Context, Error, Result};
 
 use super::trailers::{known, names, numbers};
 use super::{
-    Claim, Durations, EndedBy, Exits, FailureClass, FlagCode, GoneHow, Iteration, Limit, ObjectId, Outcome,
-    RecordKind, SCHEMA, Session, SessionId, Status, StopReason, TaskName, TestCounts, Tokens,
+    AttemptId, Claim, Durations, EndedBy, Exits, FailureClass, FlagCode, GoneHow, Integration,
+    IntegrationVerdict, Iteration, Limit, ObjectId, Outcome, RecordKind, SCHEMA, Session, SessionId, Status,
+    StopReason, TaskName, TestCounts, Tokens,
 };
 
 /// What a message describes: the JSON in the tree of the same commit.
@@ -138,6 +139,9 @@ fields! {
     Reopened "Reopened", |s| joined(s.run()?.reopened.iter().map(String::as_str)), is::<String>;
     Gone "Gone", |s| joined(s.run()?.gone.iter().map(|gone| format!("{}={}", gone.task, gone.how))),
         |t| gone(t).map(drop);
+    Queued "Queued", |s| s.run().filter(|it| it.is_queued())?.base.as_ref().map(ObjectId::to_string), is::<ObjectId>;
+    Integration "Integration", |s| joined(s.run()?.integration.iter().map(written_integration)),
+        |t| integration(t).map(drop);
     Work "Work", |s| Some(written_work(s.run()?)),
         |t| ["before", "after"].iter().try_for_each(|name| work(t, name).map(drop));
     Snapshot "Snapshot", |s| Some(s.run()?.snapshot.as_ref()?.to_string()), is::<ObjectId>;
@@ -219,6 +223,24 @@ pub(super) fn gone(trailer: &str) -> Result<Vec<(TaskName, GoneHow)>> {
     let read = |item: &str| -> Result<(TaskName, GoneHow)> {
         let (task, how) = item.rsplit_once('=').with_context(|| format!("`{item}` is no task and how"))?;
         Ok((task.to_owned(), GoneHow::of_record(how)?))
+    };
+    names(trailer).map(read).collect()
+}
+
+fn written_integration(result: &Integration) -> String {
+    let Integration { session, iteration, task, verdict, .. } = result;
+    format!("{task}={verdict}@{session}:{iteration}")
+}
+
+/// Reads what became of results, of `T003=integrated@20261121-204512-3f9a0c1d:7,...`.
+pub(super) fn integration(trailer: &str) -> Result<Vec<(TaskName, IntegrationVerdict, AttemptId)>> {
+    let read = |item: &str| -> Result<(TaskName, IntegrationVerdict, AttemptId)> {
+        let unreadable = || format!("`{item}` is no task, verdict and attempt");
+        let (result, id) = item.rsplit_once('@').with_context(unreadable)?;
+        let (task, verdict) = result.rsplit_once('=').with_context(unreadable)?;
+        let (session, number) = id.rsplit_once(':').with_context(unreadable)?;
+        let id = AttemptId { session: session.parse()?, number: number.parse()? };
+        Ok((task.to_owned(), IntegrationVerdict::of_record(verdict)?, id))
     };
     names(trailer).map(read).collect()
 }

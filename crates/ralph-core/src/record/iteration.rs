@@ -6,10 +6,11 @@ use failure_excerpt::without_escapes;
 use redact_stream::Redacted;
 use serde::{Deserialize, Serialize};
 
+use super::integration;
 use super::{
     AgentFacts, AgentSetup, Before, Claim, CleanCheck, Cost, Ended, Evidence, Exit, ExitReason, Facts,
-    FailureClass, Flag, FlagCode, GitState, GoneTask, IgnoredState, ObjectId, Outcome, PhaseTime, PromptPart,
-    SessionId, TaskName, Timestamp, ToolKind, UndoneTask, UserFile, join_truncated,
+    FailureClass, Flag, FlagCode, GitState, GoneTask, IgnoredState, Integration, ObjectId, Outcome,
+    PhaseTime, PromptPart, SessionId, TaskName, Timestamp, ToolKind, UndoneTask, UserFile, join_truncated,
 };
 
 /// What the agent says of itself. Stored apart from what the engine measured.
@@ -342,9 +343,12 @@ pub struct Iteration {
     /// The commit of the branch that its lane began from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<ObjectId>,
-    /// The commit on the branch that has its result. `None` outside of a lane, and if it did not succeed.
+    /// The commit on the branch that has its result. `None` outside of a lane, if it did not succeed, and if it is queued.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub published: Option<ObjectId>,
+    /// What became of results that were queued, where this record is of that.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub integration: Vec<Integration>,
     /// Subjects of the commits that the agent made in its repository of the lane, oldest first. What is published has all in one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub agent_commits: Vec<String>,
@@ -521,9 +525,29 @@ impl Iteration {
 
     /// Returns the branch that its result goes on, with the commit that must be its tip before, and the result.
     pub fn publication(&self) -> Option<(String, &ObjectId, &ObjectId)> {
-        let (branch, base, published) =
-            (self.branch.as_ref()?, self.base.as_ref()?, self.published.as_ref()?);
-        Some((full_branch_name(branch), base, published))
+        let (branch, base) = (self.branch.as_ref()?, self.base.as_ref()?);
+        // What is sent back is sent back from this tip.
+        let stays = (!self.integration.is_empty()).then_some(base);
+        Some((full_branch_name(branch), base, self.published.as_ref().or(stays)?))
+    }
+
+    /// Returns true if it is a success in a lane whose result was not published with its record: it waits to be merged.
+    pub fn is_queued(&self) -> bool {
+        self.outcome == Outcome::Success
+            && self.lane.is_some()
+            && self.published.is_none()
+            && !self.is_acceptance()
+    }
+
+    /// Returns what an integration says of a task whose result is not on the branch.
+    pub fn not_integrated(&self, task: &str) -> Option<&Integration> {
+        self.integration.iter().rfind(|one| one.task == task && one.cause.is_some())
+    }
+
+    /// Leaves a success unpublished: the branch had moved.
+    pub fn queue(&mut self) {
+        let published = self.published.take();
+        self.commits.retain(|commit| Some(commit) != published.as_ref());
     }
 
     /// Makes a failure of a success whose result could not be published, as the branch had moved.
@@ -609,6 +633,7 @@ impl Iteration {
     pub fn story(&self) -> String {
         let task = self.task.as_deref().unwrap_or("no task");
         match self.outcome {
+            Outcome::Success if self.is_queued() => format!("{} done, queued", self.closed.join(", ")),
             Outcome::Success if self.closed.iter().any(|name| name == task) => match self.closed.len() {
                 1 => format!("{task} done"),
                 _ => format!("{} done", self.closed.join(", ")),
@@ -625,6 +650,7 @@ impl Iteration {
             Outcome::Checked if self.task.is_some() => format!("{task} sent back ({})", self.cause()),
             Outcome::Checked => self.check().map_or_else(|| "checked".to_owned(), CleanCheck::story),
             Outcome::Reopened => format!("{task} {}", self.cause()),
+            Outcome::Integrated => integration::words(&self.integration),
             Outcome::Later(word) => format!("{task} {}", word.as_str()),
             Outcome::Interrupted => match self.failure_class.filter(|class| class.is_transient()) {
                 Some(class) => format!("{task} cut short ({class})"),

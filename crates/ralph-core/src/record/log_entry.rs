@@ -14,8 +14,8 @@ use super::fields::{self, Field, PARTS, TRAILERS};
 use super::trailers::{escape, field, names, numbers, trailers_of, unescape};
 use super::{
     AttemptId, Claim, Cost, Durations, EndedBy, Exits, FLAG_SEPARATOR, FLAGS_LINE, FailureClass, FlagCode,
-    GoneHow, Iteration, Limit, ObjectId, Outcome, SCHEMA, SessionId, Status, StopReason, Subject, TaskCounts,
-    TaskName, Timestamp, Tokens,
+    GoneHow, IntegrationVerdict, Iteration, Limit, ObjectId, Outcome, SCHEMA, SessionId, Status, StopReason,
+    Subject, TaskCounts, TaskName, Timestamp, Tokens,
 };
 
 /// Longest [`LogEntry::title`].
@@ -400,6 +400,25 @@ impl LogEntry {
     /// Returns the tasks whose work went or came back.
     pub fn gone(&self) -> Vec<(TaskName, GoneHow)> {
         self.word(Field::Gone, fields::gone).unwrap_or_default()
+    }
+
+    /// Returns true if it is a success whose result was not published with its record.
+    pub fn is_queued(&self) -> bool {
+        self.get(Field::Queued).is_some()
+    }
+
+    /// Returns true if its snapshot has tasks done, in the work tree or on the branch of its lane.
+    pub fn is_result(&self) -> bool {
+        match self.outcome() {
+            Some(Outcome::Success) => !self.is_queued(),
+            Some(Outcome::Integrated) => !self.closed().is_empty(),
+            _ => false,
+        }
+    }
+
+    /// Returns what became of results that were queued.
+    pub fn integration(&self) -> Vec<(TaskName, IntegrationVerdict, AttemptId)> {
+        self.word(Field::Integration, fields::integration).unwrap_or_default()
     }
 
     pub fn head_before(&self) -> Option<ObjectId> {

@@ -17,6 +17,7 @@ mod hex;
 mod hint;
 mod ids;
 mod ignored;
+mod integration;
 mod iteration;
 mod iteration_name;
 mod join_truncated;
@@ -59,6 +60,7 @@ pub use hex::hex;
 pub use hint::{Hint, hint_command, hint_command_of, last_words, work_of_command};
 pub use ids::{AttemptId, ObjectId, SessionId};
 pub use ignored::{DependencyState, IgnoredState, MAX_IGNORED_NAMES};
+pub use integration::{Integration, MAX_HUNK_CHARS};
 pub use iteration::{
     AgentRun, Claims, Durations, Exits, Iteration, LeftOut, MAX_CAUSE_CHARS, PromptMemory, RedactionCount,
     Rewritten, StreamCounts, Tokens, ToolCall, UNFINISHED_COMMAND, Validation, denied_writes,
@@ -73,8 +75,8 @@ pub use left_behind::{
 pub use log_entry::{Envelope, LogEntry, MAX_TITLE_CHARS, RecordKind, TestCounts, precise};
 pub use outcome::{
     ArtifactStatus, CANNOT_RUN, Claim, CleanReason, CleanVerdict, EndedBy, Exit, ExitReason, FailureClass,
-    FlagCode, GitStateKind, GoneHow, Interrupter, Limit, Outcome, Status, StopReason, ToolKind,
-    UserFileChange,
+    FlagCode, GitStateKind, GoneHow, IntegrationVerdict, Interrupter, Limit, Outcome, Status, StopReason,
+    ToolKind, UserFileChange,
 };
 pub use own_command::{CANONICAL, OwnCommand, RALPH, RALPH_BY_PATH, RALPH_ELSEWHERE};
 pub use quoted_for_shell::quoted_for_shell;
@@ -85,7 +87,7 @@ pub use task::{Task, TaskCounts, TaskName};
 pub use timestamp::Timestamp;
 pub use totals::{
     AnsweredTask, CauseTotals, CostTotals, CutShort, FailureCause, FlaggedTask, GoneWork, Interruption, Need,
-    NeedKind, SessionPart, SessionTotals, Summary, TaskStates, WaitingTask,
+    NeedKind, QueuedTask, SessionPart, SessionTotals, Summary, TaskStates, WaitingTask,
 };
 pub use trailers::{escape, field, last_paragraph, trailers_of, unescape};
 pub use validation_now::ValidationNow;

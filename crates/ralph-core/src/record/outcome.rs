@@ -76,6 +76,8 @@ words! {
         Checked = "checked",
         /// No agent ran: a person opened the box of a task that was done.
         Reopened = "reopened",
+        /// No agent ran: results that were queued were merged onto the branch of a lane, or sent back.
+        Integrated = "integrated",
     }
 }
 
@@ -89,7 +91,30 @@ impl Outcome {
 
     /// Returns true of a record for which no agent was started.
     pub fn is_without_run(self) -> bool {
-        matches!(self, Self::Skipped | Self::Checked | Self::Reopened)
+        matches!(self, Self::Skipped | Self::Checked | Self::Reopened | Self::Integrated)
+    }
+}
+
+words! {
+    /// What became of a result that was queued for the branch of a lane.
+    pub enum IntegrationVerdict {
+        /// It is a commit of the branch.
+        Integrated = "integrated",
+        /// Git cannot merge it with what is on the branch.
+        Conflict = "conflict",
+        /// The validation fails with it, and passes without.
+        Broke = "broke",
+        /// Its task is gone from the list of the branch, or says something else there.
+        Changed = "changed",
+        /// Its task is ticked on the branch.
+        Superseded = "superseded",
+    }
+}
+
+impl IntegrationVerdict {
+    /// Returns true if another attempt may end otherwise: it counts for `lanes.max-send-backs`.
+    pub fn is_sent_back(self) -> bool {
+        matches!(self, Self::Conflict | Self::Broke)
     }
 }
 
@@ -432,7 +457,7 @@ mod tests {
         }
         assert_eq!(
             "done".parse::<Outcome>().unwrap_err().to_string(),
-            "invalid value `done`; expected one of success, failure, skipped, interrupted, checked, reopened"
+            "invalid value `done`; expected one of success, failure, skipped, interrupted, checked, reopened, integrated"
         );
     }
 }

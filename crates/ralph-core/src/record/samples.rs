@@ -22,6 +22,7 @@ pub fn iteration(outcome: Outcome) -> Iteration {
         lane: None,
         base: None,
         published: None,
+        integration: Vec::new(),
         agent_commits: Vec::new(),
         iteration: 3,
         loop_type: "implement".to_owned(),

@@ -25,6 +25,9 @@ pub struct Summary {
     /// Tasks whose question has an answer that no attempt had yet; they do not need anybody.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub answered: Vec<AnsweredTask>,
+    /// Results that wait to be merged onto the branch of a lane.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub queued: Vec<QueuedTask>,
     pub causes: CauseTotals,
     /// Since when tasks ask or fail, as they still do, and how often they did.
     #[serde(skip)]
@@ -346,6 +349,14 @@ impl AnsweredTask {
         }
         format!("answered \"{answer}\": its next prompt has it")
     }
+}
+
+/// A task whose result waits to be merged onto the branch of a lane.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct QueuedTask {
+    pub task: TaskName,
+    pub session: SessionId,
+    pub iteration: u32,
 }
 
 /// A task that is done, with what a person should know of the attempt that did it.

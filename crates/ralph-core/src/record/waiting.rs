@@ -17,3 +17,11 @@ pub struct Waiting {
     /// The agent's own words for what it ran into.
     pub message: Option<String>,
 }
+
+impl Waiting {
+    /// Calls `visit` with each text that may be of an agent.
+    pub(super) fn for_each_text(&mut self, visit: &mut dyn FnMut(&mut String)) {
+        let Self { agent, class: _, until: _, is_guessed: _, message } = self;
+        [agent].into_iter().chain(message).for_each(visit);
+    }
+}

@@ -3,12 +3,12 @@
 use tasklist::TaskList;
 
 use crate::record::{
-    AttemptId, GoneHow, GoneWork, Hint, LogEntry, Need, NeedKind, RALPH, Remains, SessionId, SessionPart,
-    Summary, lost_files, restore_command,
+    AttemptId, GoneHow, GoneWork, Hint, LogEntry, Need, NeedKind, QueuedTask, RALPH, Remains, SessionId,
+    SessionPart, Summary, lost_files, restore_command,
 };
 
-use super::SessionView;
 use super::states::TaskRecords;
+use super::{Queue, SessionView};
 use super::{causes, flags, gone};
 
 /// The sessions of a feature, and their iterations in the order in which they ended.
@@ -68,6 +68,7 @@ impl<'a> FeatureView<'a> {
         let is_need = |work: &GoneWork| work.how == GoneHow::Attempt && has_ended;
         summary.needs_you.extend(work_gone.iter().filter(|work| is_need(work)).map(gone::need));
         summary.needs_you.sort_by_key(|need| need.why.rank());
+        summary.queued = self.queued(list);
         summary.answered = records.answered(list);
         summary.tried_since = records.tried_since();
         // Nothing graver is flagged.
@@ -77,6 +78,16 @@ impl<'a> FeatureView<'a> {
         summary.work_gone = work_gone;
         (summary.causes, summary.solved_attempts) = causes::of(self);
         summary
+    }
+
+    /// Returns the tasks whose results wait, in the order in which they are to be merged; none that is done in the list.
+    pub fn queued(&self, list: &TaskList) -> Vec<QueuedTask> {
+        let results = Queue::of(self, |_| false).results.into_iter();
+        let queued = results.filter_map(|entry| {
+            let item = list.find(entry.task()?).filter(|item| !item.done)?;
+            Some(QueuedTask { task: item.name.clone(), session: entry.session(), iteration: entry.number() })
+        });
+        queued.collect()
     }
 
     /// Returns the failed attempts whose tasks were done later, in order.

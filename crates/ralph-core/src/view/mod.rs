@@ -5,6 +5,7 @@ mod feature;
 mod flags;
 mod gone;
 mod not_done;
+mod queue;
 mod session;
 mod states;
 #[cfg(test)]
@@ -12,4 +13,5 @@ mod tests;
 mod totals;
 
 pub use feature::{FeatureView, left_behind};
+pub use queue::Queue;
 pub use session::SessionView;

@@ -33,6 +33,10 @@ impl<'a> TaskRecords<'a> {
         let (mut failures, mut verdicts, mut tried) = (HashMap::new(), HashMap::new(), HashMap::new());
         for &record in &view.iterations {
             let facts = record.1;
+            for (task, verdict, _) in facts.integration() {
+                let item = list.find(&task).filter(|_| verdict.is_sent_back());
+                item.map(|item| failures.insert(item.name.as_str(), record));
+            }
             let Some(item) = facts.task().and_then(|task| list.find(task)) else { continue };
             let name = item.name.as_str();
             let Some(outcome) = facts.outcome() else { continue };
@@ -48,7 +52,7 @@ impl<'a> TaskRecords<'a> {
                     known.2 += 1;
                 }
                 Outcome::Success | Outcome::Reopened => drop(tried.remove(name)),
-                Outcome::Skipped | Outcome::Interrupted | Outcome::Later(_) => {}
+                Outcome::Skipped | Outcome::Interrupted | Outcome::Integrated | Outcome::Later(_) => {}
             }
             if facts.is_attempt() || outcome.is_without_run() {
                 verdicts.insert(name, record);

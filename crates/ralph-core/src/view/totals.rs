@@ -62,6 +62,7 @@ impl SessionTotals {
             Outcome::Success | Outcome::Reopened => self.given_up.retain(|known| known != task),
             Outcome::Skipped
             | Outcome::Checked
+            | Outcome::Integrated
             | Outcome::Failure
             | Outcome::Interrupted
             | Outcome::Later(_) => {}

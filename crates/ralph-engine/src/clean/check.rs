@@ -284,7 +284,7 @@ impl Running<'_> {
         let (mut last, mut has_failed) = (0, false);
         for entry in &entries[from..] {
             let Some(snapshot) = entry.snapshot() else { continue };
-            if entry.outcome() == Some(Outcome::Success) {
+            if entry.is_result() {
                 let before = store.snapshot_before(&snapshot)?.filter(|before| {
                     let is_of_record = entries.iter().any(|other| other.snapshot().as_ref() == Some(before));
                     !has_failed && !is_of_record && moments.iter().all(|one| one.tree != *before)
@@ -297,7 +297,7 @@ impl Running<'_> {
                 let made = Made::Attempt(Box::new((*entry).clone()));
                 moments.push(Moment { tree: snapshot, head: entry.head_after(), made });
             }
-            has_failed = !matches!(entry.outcome(), Some(Outcome::Success | Outcome::Checked));
+            has_failed = !(entry.is_result() || entry.outcome() == Some(Outcome::Checked));
             last = entry.iteration().unwrap_or(last);
         }
         if let Some(lane) = self.inputs.work_tree.lane()

@@ -15,8 +15,8 @@ use ralph_core::judge::{
     lies_in_changed, may_be_flaky, may_have_moved, orders_removal, without_trailing_blanks,
 };
 use ralph_core::record::{
-    Event, ExitReason, Flag, FlagCode, LogEntry, ObjectId, Phase, RALPH, SecondRun, StopReason, TaskName,
-    Validation, join_files,
+    Event, ExitReason, Flag, FlagCode, LogEntry, ObjectId, Phase, RALPH, SecondRun, TaskName, Validation,
+    join_files,
 };
 use ralph_git::worktree::PathChange;
 use ralph_store::{PutBack, PutBackKind, Slot, names as slot_names};
@@ -29,7 +29,6 @@ use crate::left_behind::{EMPTY, Undone};
 use crate::restoring::put_back::{Side, names};
 use crate::restoring::rollback::Rollback;
 use crate::running::Running;
-use crate::stop::Ending;
 
 /// Maximum number of changed files that are read.
 const MAX_READ_FILES: usize = 3000;
@@ -512,23 +511,8 @@ impl Running<'_> {
         if !passed {
             let words =
                 validation_cause(&scratch, &alone, self.recorder.redactor(), &self.inputs.project_root)?;
-            let words = words.map_or(String::new(), |(words, _)| format!(": {words}"));
-            let commit = format!("{} ({})", tip.short(), self.inputs.work_tree.subject(&tip)?);
-            let branch = self.session.branch.clone().unwrap_or_default();
-            let id = &self.session.id;
-            let why = format!("the validation fails on {branch} at {commit}, without any attempt{words}");
-            (self.say)(&Event::TargetRed {
-                session: id.clone(),
-                iteration: started.begin.iteration,
-                branch: branch.clone(),
-                commit: tip.clone(),
-                message: why.clone(),
-            });
-            self.state.target_red = Some(Ending {
-                why: Some(why),
-                hint: Some(format!("commit what repairs it on {branch}, then `{RALPH} resume {id}`")),
-                ..Ending::of(StopReason::TargetRed)
-            });
+            let words = words.map(|(words, _)| words);
+            self.state.target_red = Some(self.target_red(started.begin.iteration, &tip, words)?);
         }
         self.judging.trusted.tried(tip, Some(Box::new(tests)), passed);
         Ok(Some(passed))

@@ -223,7 +223,7 @@ impl Running<'_> {
     }
 
     /// Runs the validation, and counts the tests that it printed.
-    pub(super) fn validate(
+    pub(crate) fn validate(
         &mut self,
         slot: &Slot,
         iteration: u32,

@@ -268,6 +268,7 @@ pub(crate) fn unfinished(
         lane: session.lane,
         base: session.lane.and(begin.head_before.clone()),
         published: None,
+        integration: Vec::new(),
         agent_commits: Vec::new(),
         iteration: begin.iteration,
         loop_type: session.loop_type.clone(),

@@ -54,7 +54,15 @@ impl Running<'_> {
         let drafted = self.draft(started, &ran, judged)?;
         let iteration = self.record(&slot, drafted)?;
         self.past.last_green.ended(&iteration, before.as_ref());
-        self.judging.ended(&mut self.session, &iteration);
+        if iteration.is_queued() {
+            // It is trusted once it is on the branch.
+            self.state.has_queue = true;
+            let (session, number) = (iteration.session.clone(), iteration.iteration);
+            let task = iteration.task.clone().unwrap_or_default();
+            (self.say)(&Event::TaskQueued { session, iteration: number, task });
+        } else {
+            self.judging.ended(&mut self.session, &iteration);
+        }
         if iteration.outcome == Outcome::Success {
             self.recorder.watched_work_tree().accept_hidden();
             self.judging.unseen.work = IgnoredWork::default();
@@ -167,7 +175,8 @@ impl Running<'_> {
         }
         let published = match verdict.outcome {
             Outcome::Success => {
-                publish(self.inputs, &self.recorder, &done, begin.head_before.as_ref(), &evidence)?
+                let (base, is_queue_first) = (begin.head_before.as_ref(), self.state.has_queue);
+                publish(self.inputs, &self.recorder, &done, base, &evidence, is_queue_first)?
             }
             _ => None,
         };
@@ -295,7 +304,7 @@ impl Running<'_> {
     }
 
     /// Returns the phases of the iteration, the last of which ends now.
-    fn take_phases(&mut self) -> Vec<PhaseTime> {
+    pub(super) fn take_phases(&mut self) -> Vec<PhaseTime> {
         let mut phases = std::mem::take(&mut self.state.phases);
         if let Some(last) = phases.last_mut() {
             last.for_ms = self.state.phase_clock.elapsed_ms();
@@ -341,7 +350,7 @@ impl Running<'_> {
         Ok(())
     }
 
-    fn note_commits(&mut self, iteration: &Iteration) {
+    pub(crate) fn note_commits(&mut self, iteration: &Iteration) {
         if iteration.commits.is_empty() {
             return;
         }

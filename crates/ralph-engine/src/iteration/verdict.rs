@@ -17,7 +17,7 @@ use super::assess::Passing;
 use super::stages::{Judged, Ran, StartedIteration};
 use crate::clean::Checked;
 use crate::judge::{self, Proof, Verdict};
-use crate::lane::why_moved;
+use crate::lane::why_lost;
 use crate::left_behind::Undone;
 use crate::running::Running;
 use crate::snapshot_taken::SnapshotTaken;
@@ -89,7 +89,7 @@ impl Running<'_> {
         let (validation, completion) = (ran.validation.as_ref(), self.inputs.config.settings.completion);
         let verdict = judge::judge([before, &after], Some(&ran.agent), validation, passes, proof, completion);
         let is_success = verdict.outcome == Outcome::Success;
-        let moved = if is_success { why_moved(self.inputs, &started.begin)? } else { None };
+        let moved = if is_success { why_lost(self.inputs, &started.slot, &started.begin)? } else { None };
         let failed_validation = ran.validation.is_some() && !passing.passed;
         let mut tip = if failed_validation { self.try_tip(started)? } else { None };
         let (mut decision, mut clean, mut taken) = (None, None, None);

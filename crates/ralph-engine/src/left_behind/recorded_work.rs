@@ -84,7 +84,8 @@ impl Fold<'_> {
             return Ok(());
         }
         let task = entry.task().unwrap_or_default().to_owned();
-        let closed = entry.closed().into_iter();
+        // What is queued is work that was tried, until it is on the branch.
+        let closed = entry.closed().into_iter().filter(|_| !entry.is_queued());
         let closed: Vec<_> = closed
             .map(|name| (name.to_owned(), entry.title().filter(|_| name == task).map(str::to_owned)))
             .collect();

@@ -115,9 +115,11 @@ impl LeftBehind {
     }
 
     /// Takes in what an attempt changed, closed and undid.
-    pub(super) fn note_ended(&mut self, iteration: &Iteration, changes: &[BlobChange], list: &TaskList) {
+    pub(crate) fn note_ended(&mut self, iteration: &Iteration, changes: &[BlobChange], list: &TaskList) {
         let known = &mut self.undone;
-        let closed = iteration.closed.iter().filter(|name| !iteration.closed_parents.contains(name));
+        // What is queued is work that was tried, until it is on the branch.
+        let closed = iteration.closed.iter().filter(|_| !iteration.is_queued());
+        let closed = closed.filter(|name| !iteration.closed_parents.contains(name));
         let closed: Vec<_> =
             closed.map(|name| (name.clone(), list.find(name).map(|item| item.text.clone()))).collect();
         let task = iteration.task.as_deref().unwrap_or_default();

@@ -6,7 +6,7 @@ use anyhow::Result;
 use camino::Utf8PathBuf;
 
 use ralph_core::judge::IgnoredFiles;
-use ralph_core::record::{Before, ObjectId, Outcome, Timestamp};
+use ralph_core::record::{Before, ObjectId, Timestamp};
 use ralph_git::worktree::{PathChange, PrivateIndex, RawPath, TreeEntry};
 use ralph_os::process::{create_private_dir, was_cut_short};
 use ralph_store::{SessionRefs, Slot, Snapshot, SpoolMeta};
@@ -54,7 +54,7 @@ impl Recorder<'_> {
         };
         let refs = SessionRefs::new(&self.place.feature, self.place.session.clone());
         let Some(log) = self.store.session(&refs)? else { return Ok(None) };
-        let successes = log.iterations().rev().filter(|entry| entry.outcome() == Some(Outcome::Success));
+        let successes = log.iterations().rev().filter(|entry| entry.is_result());
         let published =
             successes.into_iter().find_map(|entry| self.store.readable_iteration(entry)?.published);
         let Some(published) = published.as_ref() else { return Ok(None) };

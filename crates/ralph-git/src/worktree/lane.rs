@@ -11,7 +11,7 @@ use anyhow::{Context, Result, bail};
 use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::repository::HashKind;
-use ralph_core::record::{ObjectId, full_branch_name};
+use ralph_core::record::{AttemptId, ObjectId, full_branch_name};
 use ralph_os::if_there::IfThere;
 use ralph_os::platform;
 use ralph_os::process::{LONG, NO_LAZY_FETCH, Tool, create_private_dir, open_folders, remove_path};
@@ -566,19 +566,34 @@ impl WorkTree {
     }
 
     /// Returns those of the last commits of a branch, by first parents, that say that their tree passed, newest first, each with
-    /// the session and the iteration that it names. An amended commit says it, too: the record knows what was published.
+    /// the session and the iteration whose record published it. An amended commit says it, too: the record knows what was published.
     pub fn checked(&self, tip: &str) -> Result<Vec<(ObjectId, String, String)>> {
-        let trailers = ["Check", "Session", "Iteration"]
+        let trailers = ["Check", "Session", "Iteration", "Integrated-By"]
             .map(|name| format!("%(trailers:key=Ralph-{name},valueonly,separator=%x2C)"));
         let format = format!("--format=%H%x00{}", trailers.join("%x00"));
         let listed = self.git().args(["log", "--first-parent", MAX_COMMITS, &format, tip]).read()?;
         let mut checked = Vec::new();
         for line in String::from_utf8_lossy(&listed).lines() {
-            if let [commit, "passed", session, iteration] = line.split('\0').collect::<Vec<_>>()[..] {
+            if let [commit, "passed", session, iteration, by] = line.split('\0').collect::<Vec<_>>()[..] {
+                let (session, iteration) = by.split_once(':').unwrap_or((session, iteration));
                 checked.push((commit.parse()?, session.to_owned(), iteration.to_owned()));
             }
         }
         Ok(checked)
+    }
+
+    /// Returns the results that the last commits of a branch name, whoever brought them there.
+    pub fn named_results(&self, tip: &ObjectId) -> Result<Vec<AttemptId>> {
+        let trailers = ["Session", "Iteration"]
+            .map(|name| format!("%(trailers:key=Ralph-{name},valueonly,separator=%x2C)"));
+        let format = format!("--format={}", trailers.join("%x00"));
+        let listed = self.git().args(["log", MAX_COMMITS, &format, tip.as_str()]).read()?;
+        let listed = String::from_utf8_lossy(&listed);
+        let named = listed.lines().filter_map(|line| {
+            let (session, number) = line.split_once('\0')?;
+            Some(AttemptId { session: session.parse().ok()?, number: number.parse().ok()? })
+        });
+        Ok(named.collect())
     }
 
     /// Returns a file of a commit or tree, by its path from the top; `None` if there is no such file.

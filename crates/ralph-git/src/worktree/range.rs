@@ -4,7 +4,7 @@ use anyhow::{Context as _, Result, bail};
 use camino::Utf8Path;
 
 use ralph_core::record::{ObjectId, Refusal};
-use ralph_os::process::{LONG, create_private_dir};
+use ralph_os::process::{Captured, LONG, create_private_dir};
 
 use super::WorkTree;
 use super::raw_path::{lossy, split};
@@ -45,10 +45,7 @@ impl WorkTree {
     ///
     /// A [`Refusal`] if git is too old for it, or the two have no common history.
     pub fn merge_commits(&self, one: &ObjectId, other: &ObjectId, objects: &Utf8Path) -> Result<Merged> {
-        create_private_dir(objects)?;
-        let git = self.git_with_objects(objects).in_own_session().limit(LONG);
-        let merge = git.args(["merge-tree", "--write-tree", "--no-messages", "--name-only", "-z"]);
-        let merged = merge.args([one.as_str(), other.as_str()]).run()?;
+        let merged = self.merge_tree(one, other, objects)?;
         let mut parts = split(&merged.stdout).map(lossy);
         match (merged.code, parts.next()) {
             (0, Some(tree)) => Ok(Merged::Tree(tree.parse()?)),
@@ -60,6 +57,48 @@ impl WorkTree {
             }
             _ => bail!("merge {} and {}: {}", one.short(), other.short(), merged.complaint()),
         }
+    }
+
+    fn merge_tree(&self, one: &ObjectId, other: &ObjectId, objects: &Utf8Path) -> Result<Captured> {
+        create_private_dir(objects)?;
+        let git = self.git_with_objects(objects).in_own_session().limit(LONG);
+        let merge = git.args(["merge-tree", "--write-tree", "--no-messages", "--name-only", "-z"]);
+        merge.args([one.as_str(), other.as_str()]).run()
+    }
+
+    /// Returns true if git is new enough for [`WorkTree::merge_on`]: 2.38.
+    pub fn can_merge_trees(&self, tip: &ObjectId, objects: &Utf8Path) -> Result<bool> {
+        Ok(self.merge_tree(tip, tip, objects)?.code == 0)
+    }
+
+    /// Merges two trees that were made of `base`: of these three and no others, as git would look for an older base on a branch that
+    /// was rewritten. Returns the tree, and the files in conflict, which have both sides in it.
+    pub fn merge_on(
+        &self,
+        base: &ObjectId,
+        [ours, theirs]: [&ObjectId; 2],
+        objects: &Utf8Path,
+    ) -> Result<(ObjectId, Vec<String>)> {
+        create_private_dir(objects)?;
+        let commit = |tree: &ObjectId, parent: Option<&ObjectId>| -> Result<ObjectId> {
+            let git = self.git_with_objects(objects).in_own_session().limit(LONG);
+            let git = ["AUTHOR", "COMMITTER"].iter().fold(git, |git, role| {
+                let git = git.env(&format!("GIT_{role}_NAME"), "ralph");
+                let git = git.env(&format!("GIT_{role}_EMAIL"), "ralph@localhost");
+                git.env(&format!("GIT_{role}_DATE"), "@0 +0000")
+            });
+            let git = git.args(["commit-tree", "--no-gpg-sign", "-m", "merged", tree.as_str()]);
+            let git = parent.iter().fold(git, |git, parent| git.args(["-p", parent.as_str()]));
+            git.line()?.parse()
+        };
+        let base = commit(base, None)?;
+        let [ours, theirs] = [commit(ours, Some(&base))?, commit(theirs, Some(&base))?];
+        let merged = self.merge_tree(&ours, &theirs, objects)?;
+        let mut parts = split(&merged.stdout).map(lossy);
+        let (0 | 1, Some(tree)) = (merged.code, parts.next()) else {
+            bail!("merge {} and {}: {}", ours.short(), theirs.short(), merged.complaint());
+        };
+        Ok((tree.parse()?, parts.filter(|path| !path.is_empty()).collect()))
     }
 
     /// Returns the commits that `head` has and `target` has not, oldest first, those of merged branches too.

@@ -195,6 +195,13 @@ pub fn wait_to_land(repository: &Repository) -> Result<File> {
     Ok(file)
 }
 
+/// Takes the turn at merging results onto a branch, held as long as the file is open. `None` if another loop has it.
+pub fn try_to_integrate(repository: &Repository, branch: &str) -> Result<Option<File>> {
+    let path = repository.ralph_dir().join("branches").join(format!("{}.integrate", slug(branch)));
+    let file = open_shared(&path, repository)?;
+    Ok(has_locked(file.try_lock(), &path)?.then_some(file))
+}
+
 /// Opens the file of a lock, for all that the repository lets in.
 fn open_shared(path: &Utf8Path, repository: &Repository) -> Result<File> {
     create_private_dir(path.parent().unwrap_or(path))?;

@@ -106,6 +106,9 @@ pub struct Draft {
     pub iteration: Option<Iteration>,
     /// Set in every other record.
     pub session_json: Option<Session>,
+    /// True if the branch has what the record publishes, and went on from there.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_published: bool,
     /// Files of the tree: their path there, and their name in the folder of this draft.
     pub files: Vec<(String, String)>,
 }
@@ -130,6 +133,8 @@ pub mod names {
     /// Of `lanes.setup` there.
     pub const SETUP_STDOUT: &str = "setup.stdout";
     pub const SETUP_STDERR: &str = "setup.stderr";
+    /// Both sides of the files that git could not merge.
+    pub const HUNKS: &str = "hunks.txt";
     /// tasks.md as it stood before the agent started: all marks.
     pub const TASKS_BEFORE: &str = "tasks.before.md";
     /// The name of the task that a person accepts, until that is recorded.

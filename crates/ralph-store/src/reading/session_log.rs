@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ralph_core::record::{LogEntry, ObjectId, Outcome, RecordKind, SessionId, Status};
+use ralph_core::record::{LogEntry, ObjectId, RecordKind, SessionId, Status};
 use ralph_core::view::SessionView;
 
 use crate::refs::naming::SessionRefs;
@@ -41,7 +41,7 @@ impl SessionLog {
     /// Returns the snapshot of what it left: in a lane, what an attempt did that was no success is taken back.
     pub fn last_snapshot(&self, is_in_lane: bool) -> Option<ObjectId> {
         let kept = self.iterations().rev();
-        let mut kept = kept.filter(|entry| !is_in_lane || entry.outcome() == Some(Outcome::Success));
+        let mut kept = kept.filter(|entry| !is_in_lane || entry.is_result());
         kept.find_map(LogEntry::snapshot)
     }
 

@@ -102,11 +102,11 @@ fn validated<'l>(store: &Store, rows: &'l ListedSession, entry: &'l LogEntry) ->
         return Some(Validated { rows, entry, passes, tests, cause });
     }
     // A check looks at a clean checkout, and what is given up is validated before its changes are taken back.
-    let ran = matches!(entry.outcome()?, Outcome::Success | Outcome::Failure);
+    let ran = matches!(entry.outcome()?, Outcome::Success | Outcome::Failure) || entry.is_result();
     let code = entry.exit().validation.filter(|_| ran)?;
     let tests = entry.tests().unwrap_or_default();
     // A success may have failures that were there before, or nothing to run yet.
-    let is_success = entry.outcome() == Some(Outcome::Success);
+    let is_success = entry.outcome() == Some(Outcome::Success) || entry.is_result();
     let passes = code == 0 || is_success && tests.failed.is_none_or(|failed| failed == 0);
     let is_question = entry.failure_class().is_some_and(FailureClass::is_question);
     let own = entry.cause().map(str::to_owned).filter(|_| !is_question);

@@ -150,6 +150,14 @@ impl Lines {
             Event::IterationRecorded { record, .. } => {
                 self.last_words(record).into_iter().chain(self.recorded(record)).collect()
             }
+            Event::TaskQueued { task, .. } => {
+                let task = one_line(task);
+                vec![self.dim(&format!(
+                    "  {task} is queued: the branch moved meanwhile, and its result is merged next"
+                ))]
+            }
+            // The row of its record has it all.
+            Event::IntegrationFinished { .. } => Vec::new(),
             Event::ChangesTakenBack { task, restoration, files, .. } => {
                 let what =
                     format!("reverted {}'s changes in {}", one_line(task), counted(*files as u64, "file"));
@@ -222,7 +230,8 @@ impl Lines {
     /// The row of an attempt; below it why it failed, and what a person should know of it.
     fn recorded(&self, record: &Iteration) -> Vec<String> {
         // A check is of no task if it sends none back.
-        let is_of_all = record.outcome == Outcome::Checked && record.task.is_none();
+        let is_of_all =
+            matches!(record.outcome, Outcome::Checked | Outcome::Integrated) && record.task.is_none();
         let sign = sign_by_now(record.outcome, record.failure_class, false);
         let (look, mark) = if is_of_all { (Look::Dim, "·") } else { sign };
         let none = if is_of_all { "" } else { "no task" };
@@ -335,7 +344,7 @@ fn what_happened(record: &Iteration, root: &str) -> String {
         Outcome::Skipped if record.restored_to.is_some() => "given up; changes undone".to_owned(),
         Outcome::Skipped => "given up".to_owned(),
         Outcome::Checked if record.task.is_some() => format!("sent back: {}", one_line(&record.cause())),
-        Outcome::Checked | Outcome::Reopened => one_line(&record.story()),
+        Outcome::Checked | Outcome::Reopened | Outcome::Integrated => one_line(&record.story()),
         Outcome::Interrupted => {
             // Until when is said where it is waited for.
             interruption(record.failure_class, record.exit.agent).to_owned()

@@ -153,6 +153,7 @@ pub(super) fn is_failure_of(iteration: &Iteration, task: &str) -> bool {
         Outcome::Skipped
         | Outcome::Checked
         | Outcome::Reopened
+        | Outcome::Integrated
         | Outcome::Interrupted
         | Outcome::Later(_) => false,
     };

@@ -159,7 +159,10 @@ fn status(iteration: &Iteration) -> &'static str {
     match iteration.outcome {
         Outcome::Success if iteration.is_left_open() => "⬜ Still open",
         Outcome::Success if iteration.is_acceptance() && iteration.closed.is_empty() => "👀 Looked at",
+        Outcome::Success if iteration.is_queued() => "⏳ Queued",
         Outcome::Success => "✅ Completed",
+        Outcome::Integrated if iteration.closed.is_empty() => "↩️ Sent back",
+        Outcome::Integrated => "✅ Integrated",
         Outcome::Failure => "❌ Failed",
         Outcome::Skipped => "⏭️ Skipped",
         Outcome::Checked if iteration.task.is_some() => "↩️ Sent back",

@@ -166,7 +166,9 @@ pub fn attempt_of(section: &Section) -> Option<u32> {
 /// exit codes. `exit:N` means either exit code, `exit:validation=N` and `exit:agent=N` one of them.
 pub fn is_match(feature: &FeatureOverview, entry: &LogEntry, filter: &str) -> bool {
     let outcome = match entry.outcome() {
+        Some(Outcome::Success) if entry.is_queued() => "success done queued",
         Some(Outcome::Success) => "success done",
+        Some(Outcome::Integrated) => "integrated sent back",
         Some(Outcome::Failure) if entry.is_question() => "failure failed asked asks",
         Some(Outcome::Failure) if feature.is_solved(entry) => "failure failed solved",
         Some(Outcome::Failure) => "failure failed",

@@ -61,7 +61,9 @@ pub fn outcome_of(scene: &Scene<'_>, attempt: &LogEntry) -> (Look, &'static str,
     let (look, mark) = sign_by_now(outcome, attempt.failure_class(), is_solved);
     let words = match outcome {
         Outcome::Success if attempt.exit().agent.is_none() => "accepted".to_owned(),
+        Outcome::Success if attempt.is_queued() => "done, queued".to_owned(),
         Outcome::Success => "done".to_owned(),
+        Outcome::Integrated => brief(story(attempt.subject())),
         Outcome::Failure => {
             let asks = if attempt.is_question() { "asks: " } else { "" };
             brief(&format!("{asks}{}", attempt.cause().unwrap_or("failed")))

@@ -1,0 +1,48 @@
+//! What became of results that were queued for the branch of a lane.
+
+use serde::{Deserialize, Serialize};
+
+use super::{IntegrationVerdict, SessionId, TaskName};
+
+/// Longest [`Integration::hunks`], in characters.
+pub const MAX_HUNK_CHARS: usize = 4000;
+
+/// One of them. `integration` in `iteration.json`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Integration {
+    /// The session and the number of the attempt whose result it is.
+    pub session: SessionId,
+    pub iteration: u32,
+    pub task: TaskName,
+    pub verdict: IntegrationVerdict,
+    /// Why it is not on the branch; `None` if it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<String>,
+    /// The files that git cannot merge, from the top of the repository.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub conflicts: Vec<String>,
+    /// Both sides of them as git marks them, of at most [`MAX_HUNK_CHARS`] characters.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub hunks: String,
+}
+
+impl Integration {
+    /// Calls `visit` with each text of these that may be of a person or an agent.
+    pub(super) fn for_each_text(results: &mut [Self], visit: &mut dyn FnMut(&mut String)) {
+        for Self { session: _, iteration: _, task, verdict: _, cause, conflicts, hunks } in results {
+            [task, hunks].into_iter().chain(cause).chain(conflicts).for_each(&mut *visit);
+        }
+    }
+}
+
+/// `T001 integrated; T002 sent back (conflict: ...)`.
+pub(super) fn words(results: &[Integration]) -> String {
+    let words = results.iter().map(|result| match (&result.cause, result.verdict) {
+        (Some(cause), verdict) if verdict.is_sent_back() => {
+            format!("{} sent back ({verdict}: {cause})", result.task)
+        }
+        (Some(cause), verdict) => format!("{} not taken ({verdict}: {cause})", result.task),
+        (None, verdict) => format!("{} {verdict}", result.task),
+    });
+    words.collect::<Vec<_>>().join("; ")
+}

@@ -1,0 +1,652 @@
+//! Results that wait are merged onto the branch of the lane between two attempts, validated together, and published or sent back.
+
+use std::collections::{BTreeMap, HashSet};
+
+use anyhow::Result;
+use camino::Utf8PathBuf;
+use failure_excerpt::Tally;
+use tasklist::TaskList;
+
+use ralph_core::config::Pass;
+use ralph_core::judge::{KnownFailures, known_failures};
+use ralph_core::progress::cause;
+use ralph_core::record::{
+    AttemptId, Event, Evidence, ExitReason, Integration, IntegrationVerdict, Iteration, MAX_HUNK_CHARS,
+    ObjectId, Outcome, RALPH, StopReason, Task, TaskName, Validation, join_files, join_truncated,
+};
+use ralph_core::view::{FeatureView, Queue};
+use ralph_git::worktree::{CommittedFile, PrivateIndex};
+use ralph_os::process::create_private_dir;
+use ralph_store::{Begin, Slot, names, try_to_integrate};
+
+use super::commits::assisted_by::assisted_by;
+use super::commits::message::{CommitSubject, subject};
+use super::iteration::{redacted_text, unfinished};
+use super::iteration_context::validation_cause;
+use super::lane::{
+    is_of_branch, merged_list, result_message, result_tree, take_lane, without_marks, write_feature_file,
+};
+use super::running::Running;
+use super::stop::Ending;
+use super::trusted::newest_checked;
+
+/// Most commits and files that a cause names.
+const MAX_NAMED: usize = 3;
+
+/// Lines around what git could not merge.
+const CONTEXT_LINES: usize = 3;
+
+/// A result that could be merged.
+struct Merged {
+    result: Iteration,
+    /// The tasks that it closes on the branch.
+    closed: Vec<TaskName>,
+    tree: ObjectId,
+    /// A commit of that tree upon the results before it, which is on no branch.
+    commit: ObjectId,
+}
+
+/// How the validation went on a tree.
+#[derive(Clone)]
+struct Tried {
+    passed: bool,
+    run: Option<(Validation, Tally)>,
+    /// Why it failed.
+    cause: Option<String>,
+}
+
+/// What came of a number of results.
+enum Step {
+    /// All that waits is to be looked at again.
+    Again,
+    End(Ending),
+}
+
+impl Running<'_> {
+    /// Merges what waits, until nothing does. Returns why the session ends. Where the branch is gone or checked out, or another loop
+    /// has the turn, everything stays as it is.
+    pub(super) fn integrate(&mut self) -> Result<Option<Ending>> {
+        let Some(lane) = self.inputs.work_tree.lane().filter(|_| self.state.has_queue) else {
+            return Ok(None);
+        };
+        self.state.queued.clear();
+        let Some(_turn) = try_to_integrate(self.inputs.store.repository(), &lane.branch)? else {
+            let tip = self.inputs.store.refs().tip(&lane.reference())?;
+            let waiting = tip.map_or_else(|| Ok(Vec::new()), |tip| self.queued(&tip))?;
+            self.state.queued = waiting.into_iter().flat_map(|result| result.closed).collect();
+            return Ok(None);
+        };
+        loop {
+            let Some(tip) = self.inputs.store.refs().tip(&lane.reference())? else { return Ok(None) };
+            let is_checked_out = self.inputs.work_tree.checked_out_at(&lane.reference())?.is_some();
+            let results = if is_checked_out { return Ok(None) } else { self.queued(&tip)? };
+            if results.is_empty() {
+                self.state.has_queue = false;
+                return Ok(None);
+            }
+            let batch = results.into_iter().take(self.inputs.config.settings.lanes_batch).collect();
+            match self.integrate_batch(&tip, batch)? {
+                Step::Again => {}
+                Step::End(ending) => return Ok(Some(ending)),
+            }
+        }
+    }
+
+    /// Returns the results that wait, in the order in which they are to be merged.
+    fn queued(&self, tip: &ObjectId) -> Result<Vec<Iteration>> {
+        let store = self.inputs.store;
+        let sessions = store.listing(|_| true, &mut Vec::new())?.views_of(&self.session.feature);
+        let named: HashSet<AttemptId> = self.inputs.work_tree.named_results(tip)?.into_iter().collect();
+        let view = FeatureView::of(&sessions);
+        let queue = Queue::of(&view, |result| named.contains(result));
+        Ok(queue.results.iter().filter_map(|entry| store.readable_iteration(entry)).collect())
+    }
+
+    fn integrate_batch(&mut self, tip: &ObjectId, results: Vec<Iteration>) -> Result<Step> {
+        let number = self.state.next;
+        let slot = self.spool.slot(&number.to_string());
+        slot.create()?;
+        create_private_dir(&slot.objects())?;
+        let begin = self.begin_integration(&results, tip, number)?;
+        let (mut merged, mut integration): (Vec<Merged>, Vec<Integration>) = (Vec::new(), Vec::new());
+        let mut both_sides = String::new();
+        for result in results {
+            let at = merged.last().map_or(tip, |last| &last.commit);
+            match self.merge(&slot, result, tip, at, &mut both_sides)? {
+                Ok(one) => merged.push(one),
+                Err(not_merged) => integration.push(not_merged),
+            }
+        }
+        if !both_sides.is_empty() {
+            slot.write(names::HUNKS, both_sides.as_bytes())?;
+        }
+        let mut tried = BTreeMap::new();
+        let good = match self.longest_green(&slot, number, tip, &merged, &mut tried)? {
+            Ok((good, broken)) => {
+                integration.extend(broken);
+                good
+            }
+            Err(ending) => {
+                self.discard(&slot)?;
+                return Ok(Step::End(ending));
+            }
+        };
+        merged.truncate(good);
+        let run = match good {
+            0 => tried.pop_first().map(|(_, tried)| tried),
+            good => tried.remove(&good),
+        };
+        let commits = self.commit_results(&slot, number, tip, &merged, run.as_ref())?;
+        integration
+            .extend(merged.iter().map(|one| verdict(&one.result, IntegrationVerdict::Integrated, None)));
+        self.record_integration(&slot, begin, &merged, integration, commits, run)
+    }
+
+    fn begin_integration(&mut self, results: &[Iteration], tip: &ObjectId, number: u32) -> Result<Begin> {
+        let task = match results {
+            [only] => Task {
+                name: only.task.clone().unwrap_or_default(),
+                id: None,
+                text: only.task_text.clone().unwrap_or_default(),
+                phase: only.phase.clone(),
+                story: None,
+            },
+            _ => Task { name: TaskName::default(), id: None, text: String::new(), phase: None, story: None },
+        };
+        Ok(Begin {
+            agent: self.session.agent.clone(),
+            agent_version: None,
+            model: None,
+            head_before: Some(tip.clone()),
+            ..self.begin_iteration(&task, number)?
+        })
+    }
+
+    fn index(&self) -> Utf8PathBuf {
+        self.spool.scratch().join("merge-index")
+    }
+
+    /// Merges a result onto the commit `at`, or says why it cannot be. `both_sides` gets what git could not merge.
+    fn merge(
+        &mut self,
+        slot: &Slot,
+        result: Iteration,
+        tip: &ObjectId,
+        at: &ObjectId,
+        both_sides: &mut String,
+    ) -> Result<Result<Merged, Integration>> {
+        let (inputs, work_tree) = (self.inputs, self.inputs.work_tree);
+        let (index, objects) = (self.index(), slot.objects());
+        let private = PrivateIndex { index: &index, objects: &objects, max_file: u64::MAX };
+        let path = work_tree.relative(&inputs.feature.tasks_path);
+        let (Some(base), Some(snapshot)) = (result.base.clone(), result.snapshot.clone()) else {
+            let why = "its snapshot is not known".to_owned();
+            return Ok(Err(verdict(&result, IntegrationVerdict::Conflict, Some(why))));
+        };
+        if !inputs.store.has(&snapshot)? {
+            let why = "its snapshot is not here any more".to_owned();
+            return Ok(Err(verdict(&result, IntegrationVerdict::Conflict, Some(why))));
+        }
+        let before = work_tree.snapshot_file(private, &base, &path)?.map_or_else(Vec::new, |file| file.bytes);
+        let Some(ours) = work_tree.snapshot_file(private, at, &path)?.filter(CommittedFile::is_plain) else {
+            let why = format!("{path} is gone from the branch");
+            return Ok(Err(verdict(&result, IntegrationVerdict::Changed, Some(why))));
+        };
+        let lists = [&before, &ours.bytes].map(|bytes| TaskList::parse(bytes).unwrap_or_default());
+        let closed = match still_open(&result, &lists) {
+            Ok(closed) => closed,
+            Err((code, why)) => return Ok(Err(verdict(&result, code, Some(why)))),
+        };
+        let theirs = result_tree(inputs, &self.recorder, slot, &base, [&snapshot, &snapshot], &closed)?;
+        let their_list = work_tree.snapshot_file(private, &theirs, &path)?;
+        let neutral = |tree: &ObjectId, list: Option<&[u8]>| {
+            let list = list
+                .map(|list| CommittedFile { mode: ours.mode.clone(), bytes: without_marks(list.to_vec()) });
+            work_tree.tree_with(private, tree, &[(path.as_str(), list)])
+        };
+        let their_list = their_list.map(|list| list.bytes);
+        let base_tree = neutral(&base, Some(&before))?;
+        let sides = [neutral(at, Some(&ours.bytes))?, neutral(&theirs, their_list.as_deref())?];
+        let (tree, conflicts) = work_tree.merge_on(&base_tree, sides.each_ref(), &objects)?;
+        let files: Vec<String> = conflicts.iter().filter(|file| **file != path).cloned().collect();
+        if !files.is_empty() {
+            return self.conflict(slot, &result, tip, (&tree, files), both_sides).map(Err);
+        }
+        let text = if conflicts.is_empty() { work_tree.snapshot_file(private, &tree, &path)? } else { None };
+        let theirs = their_list.unwrap_or_default();
+        let list = merged_list(ours.bytes, &theirs, text.map(|file| file.bytes), &closed);
+        let list = CommittedFile { mode: ours.mode, bytes: list };
+        let tree = work_tree.tree_with(private, &tree, &[(path.as_str(), Some(list))])?;
+        let commit = work_tree.commit_tree(private, &tree, at, "merged", false)?;
+        Ok(Ok(Merged { result, closed, tree, commit }))
+    }
+
+    /// Returns the verdict on a result that git cannot merge. `tree` has both sides of the files.
+    fn conflict(
+        &self,
+        slot: &Slot,
+        result: &Iteration,
+        tip: &ObjectId,
+        (tree, files): (&ObjectId, Vec<String>),
+        both_sides: &mut String,
+    ) -> Result<Integration> {
+        let (index, objects) = (self.index(), slot.objects());
+        let private = PrivateIndex { index: &index, objects: &objects, max_file: u64::MAX };
+        let mut all = String::new();
+        for path in &files {
+            let found = self.inputs.work_tree.snapshot_file(private, tree, path)?;
+            let text =
+                found.map(|file| String::from_utf8_lossy(&file.bytes).into_owned()).unwrap_or_default();
+            all.push_str(&format!("{path}\n{}\n", hunks(&text)));
+        }
+        both_sides.push_str(&all);
+        let since = result.base.as_ref().map(|base| self.inputs.work_tree.between(base, tip));
+        let (commits, _) = since.transpose().unwrap_or_default().unwrap_or_default();
+        let with = join_truncated(&commits, MAX_NAMED);
+        let why = format!("{} cannot be merged with {with}", join_files(&files, MAX_NAMED));
+        // Before it is cut: half a secret is not found.
+        let hunks = redacted_text(&self.recorder, &all).chars().take(MAX_HUNK_CHARS).collect();
+        let code = IntegrationVerdict::Conflict;
+        Ok(Integration { conflicts: files, hunks, ..verdict(result, code, Some(why)) })
+    }
+
+    /// Returns how many of the first results pass together, found by halving, and the one after them if it breaks what is there: it
+    /// failed twice. `tried` gets how each number of results went.
+    fn longest_green(
+        &mut self,
+        slot: &Slot,
+        number: u32,
+        tip: &ObjectId,
+        merged: &[Merged],
+        tried: &mut BTreeMap<usize, Tried>,
+    ) -> Result<Result<(usize, Option<Integration>), Ending>> {
+        let (mut good, mut bad, mut next) = (0, merged.len() + 1, merged.len());
+        while good + 1 < bad {
+            let found = match self.try_commit(slot, number, &merged[next - 1])? {
+                Ok(found) => found,
+                Err(ending) => return Ok(Err(ending)),
+            };
+            if found.passed {
+                good = next;
+            } else {
+                bad = next;
+            }
+            tried.insert(next, found);
+            next = usize::midpoint(good, bad);
+        }
+        let Some(broken) = merged.get(good).filter(|_| bad <= merged.len()) else {
+            return Ok(Ok((good, None)));
+        };
+        if good == 0
+            && let Some(ending) = self.try_tip_alone(slot, number, tip, broken)?
+        {
+            return Ok(Err(ending));
+        }
+        match self.try_commit(slot, number, broken)? {
+            Err(ending) => Ok(Err(ending)),
+            Ok(again) if again.passed => {
+                tried.insert(bad, again);
+                Ok(Ok((bad, None)))
+            }
+            Ok(again) => {
+                let why = again.cause.clone().unwrap_or_default();
+                let why = format!("the validation fails with what is on the branch: {why}");
+                tried.insert(bad, again);
+                Ok(Ok((good, Some(verdict(&broken.result, IntegrationVerdict::Broke, Some(why))))))
+            }
+        }
+    }
+
+    /// Runs the validation on the tip, unless a record says that it passed on it. Returns how the session ends if it fails there.
+    fn try_tip_alone(
+        &mut self,
+        slot: &Slot,
+        number: u32,
+        tip: &ObjectId,
+        like: &Merged,
+    ) -> Result<Option<Ending>> {
+        self.inputs.work_tree.take_lane_to(tip)?;
+        let tried = self.judging.trusted.tried.as_ref();
+        let is_green = tried.is_some_and(|(commit, state)| commit == tip && state.passed);
+        if is_green || newest_checked(self.inputs)?.is_some_and(|(commit, _)| commit == *tip) {
+            return Ok(None);
+        }
+        let alone = Merged {
+            result: like.result.clone(),
+            closed: Vec::new(),
+            tree: like.tree.clone(),
+            commit: tip.clone(),
+        };
+        let tried = match self.try_commit(slot, number, &alone)? {
+            Ok(tried) => tried,
+            Err(ending) => return Ok(Some(ending)),
+        };
+        let tests = tried.run.map(|(_, tests)| Box::new(tests));
+        self.judging.trusted.tried(tip.clone(), tests, tried.passed);
+        if tried.passed {
+            return Ok(None);
+        }
+        self.target_red(number, tip, tried.cause).map(Some)
+    }
+
+    /// Returns the ending of a session on whose branch the validation fails without any result.
+    pub(super) fn target_red(
+        &mut self,
+        iteration: u32,
+        tip: &ObjectId,
+        words: Option<String>,
+    ) -> Result<Ending> {
+        let words = words.map_or(String::new(), |words| format!(": {words}"));
+        let commit = format!("{} ({})", tip.short(), self.inputs.work_tree.subject(tip)?);
+        let branch = self.session.branch.clone().unwrap_or_default();
+        let id = &self.session.id;
+        let why = format!("the validation fails on {branch} at {commit}, without any attempt{words}");
+        (self.say)(&Event::TargetRed {
+            session: id.clone(),
+            iteration,
+            branch: branch.clone(),
+            commit: tip.clone(),
+            message: why.clone(),
+        });
+        Ok(Ending {
+            why: Some(why),
+            hint: Some(format!("commit what repairs it on {branch}, then `{RALPH} resume {id}`")),
+            ..Ending::of(StopReason::TargetRed)
+        })
+    }
+
+    /// Runs the validation in the lane on a commit that no branch has. Returns how the session ends if it could not.
+    fn try_commit(&mut self, slot: &Slot, number: u32, at: &Merged) -> Result<Result<Tried, Ending>> {
+        // Git commands in the lane find its objects where all are.
+        self.inputs.store.restore_objects(&slot.objects())?;
+        let (inputs, state) = (self.inputs, &mut self.state);
+        if let Some(ending) = take_lane(inputs, &mut self.recorder, &self.identity, state, &at.commit)? {
+            return Ok(Err(ending));
+        }
+        let task = at.result.task.as_deref().unwrap_or_default();
+        let environment = inputs.environment(&self.session.id, task, number, 0);
+        let run = self.validate(slot, number, &environment)?;
+        self.recorder.note_change();
+        if self.recorder.recreate_spool()? {
+            slot.create()?;
+        }
+        let Some((validation, tests)) = run else {
+            return Ok(Ok(Tried { passed: true, run: None, cause: None }));
+        };
+        if validation.exit.reason == Some(ExitReason::Interrupted) {
+            return Ok(Err(Ending::of(StopReason::Interrupted)));
+        }
+        let legacy = self.session.legacy_failures.as_deref();
+        let legacy = legacy.filter(|_| inputs.config.settings.validation_pass == Pass::NoNewFailures);
+        let trusted = self.judging.trusted.tests().and_then(Tally::executed);
+        let is_known = legacy.is_some_and(|legacy| {
+            matches!(known_failures(validation.exit, Some(&tests), legacy, trusted), KnownFailures::Only(_))
+        });
+        let passed = validation.passed() || is_known;
+        let cause = if passed {
+            None
+        } else {
+            let words = validation_cause(slot, &validation, self.recorder.redactor(), &inputs.project_root)?;
+            Some(words.map_or_else(|| format!("exit code {}", validation.exit.code), |(words, _)| words))
+        };
+        Ok(Ok(Tried { passed, run: Some((validation, tests)), cause }))
+    }
+
+    /// Writes a commit for each result, and returns them, oldest first.
+    fn commit_results(
+        &mut self,
+        slot: &Slot,
+        number: u32,
+        tip: &ObjectId,
+        merged: &[Merged],
+        tried: Option<&Tried>,
+    ) -> Result<Vec<ObjectId>> {
+        let (inputs, index, objects) = (self.inputs, self.index(), slot.objects());
+        let private = PrivateIndex { index: &index, objects: &objects, max_file: u64::MAX };
+        let run = tried.and_then(|tried| tried.run.as_ref());
+        let evidence = run.map(|(_, tests)| Evidence { tests: Some(tests.clone()), ..Evidence::default() });
+        let path = inputs.work_tree.relative(&inputs.feature.tasks_path);
+        let mut commits: Vec<ObjectId> = Vec::new();
+        for (place, one) in merged.iter().enumerate() {
+            let result = &one.result;
+            let task = Task {
+                name: result.task.clone().unwrap_or_default(),
+                id: None,
+                text: result.task_text.clone().unwrap_or_default(),
+                phase: result.phase.clone(),
+                story: None,
+            };
+            let list = inputs.work_tree.snapshot_file(private, &one.tree, &path)?;
+            let list = list.and_then(|list| TaskList::parse(&list.bytes).ok()).unwrap_or_default();
+            let environment = inputs.environment(&result.session, &task.name, result.iteration, 0);
+            let done = CommitSubject {
+                session: &result.session,
+                task: &task,
+                unit: None,
+                closed: &one.closed,
+                tasks: &list,
+                iteration: result.iteration,
+                slot,
+                environment: &environment,
+                // Its attempts are recorded.
+                agent: None,
+            };
+            let subject = subject(inputs, &self.recorder, &list, Some(&task.name), &task.text);
+            let is_last = place + 1 == merged.len();
+            let mut message = result_message(&subject, &done, evidence.as_ref().filter(|_| is_last));
+            if evidence.is_some() && !is_last {
+                message.push_str("Ralph-Check: batch\n");
+            }
+            message.push_str(&format!("Ralph-Integrated-By: {}:{number}\n", self.session.id));
+            let tasks: Vec<&TaskName> = one.closed.iter().collect();
+            message.push_str(&assisted_by(inputs, &self.recorder, None, &tasks)?);
+            let parent = commits.last().unwrap_or(tip);
+            let is_signed = inputs.config.settings.branch_sign;
+            commits.push(inputs.work_tree.commit_tree(private, &one.tree, parent, &message, is_signed)?);
+        }
+        Ok(commits)
+    }
+
+    /// Records what came of the results, and moves the branch. If that moved meanwhile, nothing came of it.
+    fn record_integration(
+        &mut self,
+        slot: &Slot,
+        begin: Begin,
+        merged: &[Merged],
+        mut integration: Vec<Integration>,
+        commits: Vec<ObjectId>,
+        run: Option<Tried>,
+    ) -> Result<Step> {
+        let (inputs, number, published) = (self.inputs, begin.iteration, commits.last().cloned());
+        let tip = begin.head_before.clone();
+        self.inputs.store.restore_objects(&slot.objects())?;
+        if let Some(end) = published.as_ref().or(tip.as_ref()) {
+            inputs.work_tree.take_lane_to(end)?;
+            write_feature_file(inputs.feature, &inputs.project_root, inputs.work_tree, end)?;
+        }
+        self.recorder.note_change();
+        (self.state.is_lane_used, self.state.is_lane_renewed) = (true, true);
+        for one in integration.iter_mut().filter(|one| one.cause.is_some()) {
+            let result = self.result_of(one);
+            let cause = one.cause.as_deref().map(cause::bounded).unwrap_or_default();
+            one.cause = Some(format!("{cause}{}", result.map_or(String::new(), |result| lost_work(&result))));
+        }
+        let ended_at = inputs.clock.now();
+        let mut taken = self.recorder.take(slot, &format!("iteration {number}"), ended_at);
+        let list = inputs.job.read_tasks(inputs.feature).unwrap_or_default();
+        let end = published.clone().or_else(|| tip.clone());
+        let mut iteration = unfinished(begin, &self.session, ended_at, list.counts(), end);
+        if iteration.task.as_deref() == Some("") {
+            (iteration.task, iteration.task_text) = (None, None);
+        }
+        iteration.outcome = Outcome::Integrated;
+        (iteration.attempt, iteration.base) = (None, tip);
+        iteration.snapshot = taken.snapshot.take();
+        iteration.closed = merged.iter().flat_map(|one| one.closed.clone()).collect();
+        iteration.commits.extend(commits);
+        iteration.published.clone_from(&published);
+        let causes = integration.iter().filter_map(|one| {
+            let cause = one.cause.as_ref()?;
+            Some(format!("{} ({}): {cause}", one.task, one.verdict))
+        });
+        let causes: Vec<String> = causes.collect();
+        iteration.cause = match integration.as_slice() {
+            [only] => only.cause.as_ref().map(|cause| format!("{}: {cause}", only.verdict)),
+            _ => (!causes.is_empty()).then(|| causes.join("; ")),
+        };
+        iteration.cause = iteration.cause.as_deref().map(cause::bounded);
+        iteration.integration = integration;
+        if let Some((validation, tests)) = run.and_then(|tried| tried.run) {
+            iteration.exit.validation = Some(validation.exit.code);
+            iteration.exit_reason = validation.exit.reason;
+            iteration.duration_ms.validation = Some(validation.duration_ms);
+            let no_tests = validation.has_no_tests;
+            let evidence = Evidence { tests: Some(tests), no_tests, ..Evidence::default() };
+            iteration.evidence = Some(Box::new(evidence));
+        }
+        iteration.phases = self.take_phases();
+        let commit = match self.recorder.iteration(slot, &iteration, "") {
+            Err(error) if is_of_branch(&error, Some(&iteration)) => {
+                self.discard(slot)?;
+                return Ok(Step::Again);
+            }
+            recorded => recorded?,
+        };
+        self.past.left_behind.note_ended(&iteration, &taken.blobs, &list);
+        self.judging.ended(&mut self.session, &iteration);
+        self.count_recorded(&iteration, commit)?;
+        self.note_commits(&iteration);
+        (self.say)(&Event::IntegrationFinished {
+            session: iteration.session.clone(),
+            iteration: number,
+            published,
+            integration: iteration.integration.clone(),
+        });
+        self.give_up_sent_back(&iteration.integration)?;
+        Ok(Step::Again)
+    }
+
+    /// Returns the record of the attempt that a verdict is about.
+    fn result_of(&self, one: &Integration) -> Option<Iteration> {
+        let refs = ralph_store::SessionRefs::new(&self.session.feature, one.session.clone());
+        let log = self.inputs.store.session(&refs).ok().flatten()?;
+        self.inputs.store.readable_iteration(log.iteration(one.iteration)?)
+    }
+
+    /// Skips the tasks whose results were sent back too often.
+    fn give_up_sent_back(&mut self, integration: &[Integration]) -> Result<()> {
+        let Some(most) = self.inputs.config.settings.lanes_max_send_backs else { return Ok(()) };
+        let listing = self.inputs.store.listing(|_| true, &mut Vec::new())?;
+        let sessions = listing.views_of(&self.session.feature);
+        let view = FeatureView::of(&sessions);
+        let queue = Queue::of(&view, |_| false);
+        let given_up = integration
+            .iter()
+            .filter(|one| one.verdict.is_sent_back() && queue.times_sent_back(&one.task) >= most);
+        for one in given_up {
+            let list = self.inputs.job.read_tasks(self.inputs.feature)?;
+            if let Some(item) = list.find(&one.task).filter(|item| !item.done) {
+                self.skip(&Task::from(item))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Drops what was not recorded. What a later snapshot is compared with stays.
+    fn discard(&mut self, slot: &Slot) -> Result<()> {
+        self.inputs.store.restore_objects(&slot.objects())?;
+        slot.remove()
+    }
+}
+
+fn verdict(result: &Iteration, verdict: IntegrationVerdict, cause: Option<String>) -> Integration {
+    Integration {
+        session: result.session.clone(),
+        iteration: result.iteration,
+        task: result.task.clone().unwrap_or_default(),
+        verdict,
+        cause,
+        conflicts: Vec::new(),
+        hunks: String::new(),
+    }
+}
+
+/// Returns where the work of a result is that was not taken.
+fn lost_work(result: &Iteration) -> String {
+    match (&result.base, &result.snapshot) {
+        (Some(base), Some(snapshot)) => {
+            format!("; its work: git diff {} {}", base.short(), snapshot.short())
+        }
+        _ => String::new(),
+    }
+}
+
+/// Returns the tasks that a result still closes, by the list at its base and the one on the branch; or why it is not taken.
+fn still_open(
+    result: &Iteration,
+    [before, now]: &[TaskList; 2],
+) -> Result<Vec<TaskName>, (IntegrationVerdict, String)> {
+    let mut open = Vec::new();
+    for name in &result.closed {
+        let Some(item) = now.find(name) else {
+            return Err((IntegrationVerdict::Changed, format!("{name} is gone from the list of the branch")));
+        };
+        if before.find(name).is_some_and(|then| then.text != item.text) {
+            return Err((
+                IntegrationVerdict::Changed,
+                format!("{name} says something else on the branch now"),
+            ));
+        }
+        if !item.done {
+            open.push(name.clone());
+        }
+    }
+    if open.is_empty() {
+        let tasks = result.closed.join(", ");
+        return Err((IntegrationVerdict::Superseded, format!("{tasks} is done on the branch already")));
+    }
+    Ok(open)
+}
+
+/// Returns the parts of a file that git could not merge, each with some lines around it.
+fn hunks(text: &str) -> String {
+    let lines: Vec<&str> = text.lines().collect();
+    let (mut found, mut begins, mut shown) = (String::new(), None, 0);
+    for (at, line) in lines.iter().enumerate() {
+        if line.starts_with("<<<<<<< ") {
+            begins = Some(at);
+        }
+        let Some(begin) = begins.filter(|_| line.starts_with(">>>>>>> ")) else { continue };
+        let from = begin.saturating_sub(CONTEXT_LINES).max(shown);
+        shown = (at + 1 + CONTEXT_LINES).min(lines.len());
+        for line in &lines[from..shown] {
+            let line = match line.get(..8) {
+                Some("<<<<<<< ") => "<<<<<<< on the branch",
+                Some(">>>>>>> ") => ">>>>>>> of the attempt",
+                _ => line,
+            };
+            found.push_str(line);
+            found.push('\n');
+        }
+        begins = None;
+    }
+    if found.is_empty() {
+        // One side deleted or moved it, or it is no text.
+        found.push_str("both sides changed it, and git shows no lines of that\n");
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hunks_have_some_lines_around_and_name_the_sides() {
+        let text = "1\n2\n3\n4\n<<<<<<< abc\nours\n=======\ntheirs\n>>>>>>> def\n5\n6\n7\n8\n";
+        let expected =
+            "2\n3\n4\n<<<<<<< on the branch\nours\n=======\ntheirs\n>>>>>>> of the attempt\n5\n6\n7\n";
+        assert_eq!(hunks(text), expected);
+        assert!(hunks("deleted on one side\n").starts_with("both sides changed it"));
+    }
+}

@@ -78,27 +78,69 @@ pub const LANE: &str = "run --lane --json";
 
 /// What was sealed is published by the next start, once; what was not is done again. The branch has what the records say.
 pub fn of_lane(sandbox: &Sandbox, before: &Expectation, run: &Struck, _: Injection) {
+    let (session, iteration, _) = published_once(sandbox, before, run, &["T001 Write hello.txt"]);
+    let recorded = sandbox.sessions().into_iter().find(|found| found.id() == session);
+    let published = recorded.expect("it is recorded").iteration(iteration)["published"].clone();
+    assert_eq!(published, sandbox.git("rev-parse ralph/001-login"));
+}
+
+/// The same where a person's commit came between: whoever merges the result, it is on the branch once, behind that commit.
+pub fn of_queue(sandbox: &Sandbox, before: &Expectation, run: &Struck, _: Injection) {
+    let expected = ["By hand", "T001 Write hello.txt"];
+    let (session, iteration, outcomes) = published_once(sandbox, before, run, &expected);
+    let tip = sandbox.git("rev-parse ralph/001-login");
+    let sessions = sandbox.sessions();
+    let all = sessions.iter().flat_map(|session| {
+        (1..=session.iterations().len()).map(|number| session.iteration(number)).collect::<Vec<_>>()
+    });
+    let publishing: Vec<_> = all.filter(|record| record["published"] == tip).collect();
+    let [record] = publishing.as_slice() else {
+        panic!("one record says that it is on the branch: {outcomes:?}, {publishing:?}");
+    };
+    if record["outcome"] == "integrated" {
+        let of = &record["integration"][0];
+        assert_eq!((&of["session"], &of["iteration"]), (&session.into(), &iteration.into()), "{record}");
+        assert_eq!(of["verdict"], "integrated", "{record}");
+    } else {
+        assert_eq!((&record["outcome"], &record["session"]), (&"success".into(), &session.into()));
+    }
+    assert!(!sandbox.ralph("status --json").json()["summary"].to_string().contains("\"queued\""));
+}
+
+/// Starts again, and returns the session and the number of the attempt whose result is on the branch, and all outcomes.
+fn published_once(
+    sandbox: &Sandbox,
+    before: &Expectation,
+    run: &Struck,
+    subjects: &[&str],
+) -> (String, usize, Vec<String>) {
     let mut expected = before.recorded.clone();
     expected.extend(Run::acknowledged_in(&run.stdout));
     let is_sealed = spools(sandbox).iter().any(|path| path.ends_with("1/manifest.json"));
     sandbox.store_is_sound(sandbox.repo());
-    sandbox.call(LANE).spawn().wait().code(0);
+    let next = sandbox.call(LANE).spawn().wait().code(0);
+    assert!(!next.talk().contains("error"), "{next}");
     all_are_there(sandbox, &expected, "after the next start");
-    let format = "--format=%H %(trailers:key=Ralph-Session,valueonly,separator=)";
-    let branch = sandbox.git(["log", format, "main..ralph/001-login"]);
-    let [published, session] = branch.split(' ').collect::<Vec<_>>()[..] else {
-        panic!("one commit is on the branch: {branch}");
+    let log = |format: &str| {
+        sandbox.git(["log", "--reverse", &format!("--format={format}"), "main..ralph/001-login"])
+    };
+    assert_eq!(log("%s").lines().collect::<Vec<_>>(), subjects);
+    let value = |key: &str| {
+        let values = log(&format!("%(trailers:key=Ralph-{key},valueonly,separator=)"));
+        values.lines().last().expect("it has one").to_owned()
     };
     let sessions = sandbox.sessions();
     let outcomes: Vec<_> = sessions.iter().flat_map(|session| session.trailers("Ralph-Outcome")).collect();
     let successes = outcomes.iter().filter(|outcome| *outcome == "success").count();
     assert_eq!(successes, 1, "{outcomes:?}");
-    let recorded = sessions.iter().find(|found| found.id() == session).expect("it is recorded");
-    assert_eq!(recorded.iteration(1)["published"], *published);
+    let session = value("Session");
     assert!(!is_sealed || sessions[0].id() == session, "what was sealed is published: {outcomes:?}");
+    let list = sandbox.git("show ralph/001-login:specs/001-login/tasks.md");
+    assert!(list.contains("- [x] T001"), "{list}");
     assert_eq!(sandbox.git("status --porcelain"), "");
     sandbox.nothing_is_left();
     sandbox.record_is_sound();
+    (session, value("Iteration").parse().expect("it is a number"), outcomes)
 }
 
 /// The files of sessions that are not at their ends.

@@ -102,13 +102,20 @@ fn a_result_of_a_lane_is_published_once_when_it_is_killed_before_any_of_its_writ
     }
     let scene = scenes::lane();
     let points = scene.points();
-    let seal =
-        points.iter().position(|point| point.label.contains("/1/manifest.json")).expect("it is sealed");
-    let last = points.iter().rposition(|point| point.label.contains("/1/")).expect("it is recorded");
-    // What comes before is as in any session.
-    let points = &points[seal.saturating_sub(10)..(last + 5).min(points.len())];
-    let kills: Vec<_> = to_play(points).map(|point| (point, Injection::Kill)).collect();
+    let kills: Vec<_> = to_play(from_seal(&points, "/1/")).map(|point| (point, Injection::Kill)).collect();
     play(&scene, &kills);
+}
+
+#[test]
+fn a_result_that_waits_is_merged_once_when_the_loop_is_killed_before_any_of_its_writes() {
+    if points::is_strace_missing() {
+        return;
+    }
+    let scene = scenes::queue();
+    let points = scene.points();
+    let kills: Vec<_> = to_play(from_seal(&points, "/2/")).map(|point| (point, Injection::Kill)).collect();
+    play(&scene, &kills);
+    kill_everywhere(|| vec![scenes::queue_of_recovery()]);
 }
 
 #[test]
@@ -143,6 +150,15 @@ fn a_check_on_a_full_disk_loses_nothing() {
 #[test]
 fn an_acceptance_that_is_killed_before_any_of_its_writes_leaves_no_box_without_its_work() {
     kill_everywhere(|| vec![scenes::acceptance(), scenes::acceptance_in_a_lane()]);
+}
+
+/// The points from somewhat before the seal of the first iteration until what `last` is in the name of is recorded, and somewhat
+/// behind that: what comes before is as in any session.
+fn from_seal<'a>(points: &'a [Point], last: &str) -> &'a [Point] {
+    let is_seal = |point: &Point| point.label.contains("/1/manifest.json");
+    let seal = points.iter().position(is_seal).expect("it is sealed");
+    let last = points.iter().rposition(|point| point.label.contains(last)).expect("it is recorded");
+    &points[seal.saturating_sub(10)..(last + 5).min(points.len())]
 }
 
 /// The points from the start of a check until it is recorded, and somewhat behind that.

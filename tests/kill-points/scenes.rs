@@ -100,6 +100,10 @@ enum Opening {
     Trusted,
     /// Everything is committed.
     Committed,
+    /// The same, and a person commits on the branch of the lane during the first attempt.
+    Overtaken,
+    /// A session in a lane was killed when its result was sealed, and then a person committed.
+    SealedAndOvertaken(Point),
     /// A file that git ignores makes the validation pass.
     Ignoring,
 }
@@ -169,6 +173,14 @@ impl Scene {
             Opening::Committed => {
                 sandbox.commit("Ready");
             }
+            Opening::Overtaken => overtake_first_attempt(&sandbox),
+            Opening::SealedAndOvertaken(point) => {
+                sandbox.commit("Ready");
+                let struck = points::inject(&sandbox, aftermath::LANE, point, Injection::Kill);
+                assert!(struck.code.is_none(), "not killed at {point}: {struck:?}");
+                let status = sandbox.hermetic("sh").args(["-c", &commit_by_hand(&sandbox)]).status();
+                assert!(status.expect("a shell is there").success());
+            }
             Opening::Ignoring => {
                 sandbox.agent_script(CHEAT).write(".gitignore", "/local/\n");
                 sandbox.validate("test ! -f other.txt || test -f hello.txt || test -f local/pass");
@@ -235,6 +247,27 @@ fn fresh() -> Sandbox {
     sandbox
 }
 
+/// The agent does the first task, and once meanwhile a person commits.
+fn overtake_first_attempt(sandbox: &Sandbox) {
+    let person = commit_by_hand(sandbox);
+    sandbox.agent_sh(&format!(
+        "if [ ! -e $HOME/once ]; then touch $HOME/once; ({person}); fi\n\
+         echo hello > hello.txt; sed -i 's/\\[ \\] T001/[x] T001/' \"$RALPH_TASKS\"\n"
+    ));
+    sandbox.commit("Ready");
+}
+
+/// A commit on the branch of the lane, by a shell.
+fn commit_by_hand(sandbox: &Sandbox) -> String {
+    format!(
+        "export GIT_DIR='{}/.git' GIT_INDEX_FILE=$HOME/by-hand; git read-tree ralph/001-login\n\
+         git update-index --add --cacheinfo 100644,$(echo hi | git hash-object -w --stdin),by-hand\n\
+         commit=$(git commit-tree -p ralph/001-login -m 'By hand' $(git write-tree))\n\
+         git update-ref refs/heads/ralph/001-login $commit; rm $GIT_INDEX_FILE",
+        sandbox.repo().display()
+    )
+}
+
 pub fn whole_session() -> Scene {
     Scene {
         name: "a whole session",
@@ -281,6 +314,30 @@ pub fn second_run(aftermath: Aftermath) -> Scene {
 /// A session in a lane, whose result is published on its branch.
 pub fn lane() -> Scene {
     after_a_session("a session in a lane", aftermath::LANE, Opening::Committed, aftermath::of_lane)
+}
+
+/// A result that is queued, as a person committed on the branch meanwhile, and merged.
+pub fn queue() -> Scene {
+    let name = "a result that is queued and merged";
+    after_a_session(name, aftermath::LANE, Opening::Overtaken, aftermath::of_queue)
+}
+
+/// The recovery of a result that was sealed before a person's commit: it is queued. How the next session merges it is as in the one
+/// that queued it.
+pub fn queue_of_recovery() -> Scene {
+    let points = lane().points();
+    let is_seal =
+        |point: &Point| point.name.starts_with("rename") && point.label.contains("/1/manifest.json");
+    let seal = points.iter().position(is_seal).expect("it is sealed");
+    let sealed = points[seal + 1..].iter().find(|point| point.is_surely_met());
+    let opening = Opening::SealedAndOvertaken(sealed.expect("it is recorded then").clone());
+    Scene {
+        name: "the recovery of a result that is to be queued",
+        words: aftermath::LANE,
+        opening,
+        until: Some("/end\""),
+        aftermath: aftermath::of_queue,
+    }
 }
 
 /// A result is sent back by the check at the end, done again, and holds.

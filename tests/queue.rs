@@ -138,6 +138,55 @@ fn a_result_that_breaks_what_is_on_the_branch_is_sent_back_and_one_that_only_was
 }
 
 #[test]
+fn where_each_success_is_tried_in_a_clean_checkout_so_are_merged_results() {
+    let check = "[ ! -e by-hand ] || [ ! -e work-T001 ] || [ -e declared ] || { echo FAILED undeclared; test -e local/pass; }";
+    for (deed, verdict, outcomes) in [
+        // What git ignores passes in the lane alone.
+        (
+            "mkdir -p local; touch local/pass; [ ! -e by-hand ] || touch declared",
+            "T001 broke",
+            &["success", "integrated", "success"][..],
+        ),
+        ("touch declared", "T001 integrated", &["success", "integrated"]),
+    ] {
+        let scene = scene("- [ ] T001 One", &person(FIRST, "by-hand", "echo hi"), deed);
+        scene.write(".gitignore", "/local/\n").validate(check).commit("Check");
+        scene.call("run --lane --set validation.clean=task").with_baseline().checked().run().code(0);
+        let session = scene.session();
+        let found = session.trailers("Ralph-Outcome");
+        assert_eq!(found[..outcomes.len()], *outcomes, "{found:?}");
+        assert_eq!(verdicts(&session, 2), [verdict]);
+        let record = session.iteration(2);
+        let clean = &record["evidence"]["clean"];
+        let has_failed = verdict.ends_with("broke");
+        assert_eq!(
+            (&clean["why"], &clean["verdict"]),
+            (&"task".into(), &(if has_failed { "fails" } else { "holds" }).into())
+        );
+        if has_failed {
+            assert_eq!(clean["control"]["verdict"], "holds", "{clean}");
+            let cause = record["cause"].as_str().expect("it has one");
+            assert!(cause.contains("in a clean checkout (") && cause.contains("undeclared"), "{cause}");
+            assert!(session.text(2, "validation/stdout").contains("undeclared"));
+            assert!(session.text(3, "prompt.md").contains("in a clean checkout"));
+        } else {
+            assert_eq!(record["exit"]["validation"], 0, "{record}");
+        }
+    }
+    // A tip that fails there as well is not to blame on a result: what runs in the lane counts.
+    let scene =
+        scene("- [ ] T001 One", &person(FIRST, "by-hand", "echo hi"), "mkdir -p local; touch local/pass");
+    scene.write(".gitignore", "/local/\n").validate("[ ! -e by-hand ] || [ -e local/pass ]").commit("Check");
+    scene
+        .call("run --lane --set validation.clean=task")
+        .checked()
+        .run()
+        .code(0)
+        .stdout_has("could not be tried in a clean checkout: the validation fails there on an older tree");
+    assert_eq!(verdicts(&scene.session(), 2), ["T001 integrated"]);
+}
+
+#[test]
 fn a_tip_that_fails_alone_ends_the_session_and_the_result_still_waits() {
     let scene = scene("- [ ] T001 One", &person(FIRST, "bad", "echo hi"), "");
     scene.validate("test ! -e bad").commit("Check");
@@ -243,7 +292,7 @@ fn results_that_wait_together_are_validated_together_and_the_first_that_breaks_i
         ("test ! -e work-T003 -o ! -e work-T001", "T003 broke", &["By hand", "T001 One", "T002 Two"], 4),
     ] {
         let scene = scene(FOUR, &person(FIRST, "by-hand", "echo hi"), "");
-        scene.validate(&format!("echo run >> $HOME/runs; {check}")).commit("Check");
+        scene.validate(&format!("ls work-* by-hand; echo run >> $HOME/runs; {check}")).commit("Check");
         let turn = hold_the_turn(&scene);
         scene.ralph("run --lane -n 3").code(4);
         assert_eq!(scene.session().trailers("Ralph-Outcome"), ["success"; 3]);
@@ -253,6 +302,8 @@ fn results_that_wait_together_are_validated_together_and_the_first_that_breaks_i
         let session = scene.session();
         let mut found = verdicts(&session, 4);
         found.sort();
+        let printed = session.text(4, "validation/stdout");
+        assert_eq!(printed.lines().count(), if after.len() == 3 { 3 } else { 4 }, "{printed}");
         assert_eq!(found, ["T001 integrated", "T002 integrated", verdict], "{check}");
         assert_eq!(subjects(&scene)[..after.len()], *after, "{check}");
         let ran = fs::read_to_string(scene.outside("home/runs")).expect("it ran").lines().count();

@@ -1,6 +1,7 @@
 //! Results that wait are merged onto the branch of the lane between two attempts, validated together, and published or sent back.
 
 use std::collections::{BTreeMap, HashSet};
+use std::fs;
 
 use anyhow::Result;
 use camino::Utf8PathBuf;
@@ -11,12 +12,13 @@ use ralph_core::config::Pass;
 use ralph_core::judge::{KnownFailures, known_failures};
 use ralph_core::progress::cause;
 use ralph_core::record::{
-    AttemptId, Event, Evidence, ExitReason, Integration, IntegrationVerdict, Iteration, MAX_HUNK_CHARS,
-    ObjectId, Outcome, RALPH, StopReason, Task, TaskName, Validation, join_files, join_truncated,
+    AttemptId, CleanVerdict, Event, Evidence, ExitReason, Integration, IntegrationVerdict, Iteration,
+    MAX_HUNK_CHARS, ObjectId, Outcome, RALPH, StopReason, Task, TaskName, join_files, join_truncated,
 };
 use ralph_core::view::{FeatureView, Queue};
 use ralph_git::worktree::{CommittedFile, PrivateIndex};
-use ralph_os::process::create_private_dir;
+use ralph_os::if_there::IfThere;
+use ralph_os::process::{create_private_dir, remove_path};
 use ralph_store::{Begin, Slot, names, try_to_integrate};
 
 use super::commits::assisted_by::assisted_by;
@@ -50,9 +52,41 @@ struct Merged {
 #[derive(Clone)]
 struct Tried {
     passed: bool,
-    run: Option<(Validation, Tally)>,
     /// Why it failed.
     cause: Option<String>,
+    exit: Option<i32>,
+    exit_reason: Option<ExitReason>,
+    duration_ms: Option<u64>,
+    /// `None` without a validation.
+    evidence: Option<Evidence>,
+    /// Where what it printed is.
+    printed: Slot,
+}
+
+/// The files of a slot that a trial writes.
+const PRINTED: [&str; 5] = [
+    names::VALIDATION_STDOUT,
+    names::VALIDATION_STDERR,
+    names::VALIDATION_TESTS,
+    names::SETUP_STDOUT,
+    names::SETUP_STDERR,
+];
+
+impl Tried {
+    /// Returns true if it failed where what it was merged onto passes.
+    fn is_to_blame(&self) -> bool {
+        !self.passed && self.evidence.as_ref().is_some_and(|evidence| evidence.clean.is_some())
+    }
+
+    /// Copies what it printed to where the record is put together.
+    fn copy_to(&self, slot: &Slot) -> Result<()> {
+        for name in PRINTED {
+            if let Some(bytes) = fs::read(self.printed.path(name)).if_there()? {
+                slot.write(name, &bytes)?;
+            }
+        }
+        Ok(())
+    }
 }
 
 /// What came of a number of results.
@@ -136,6 +170,7 @@ impl Running<'_> {
             0 => tried.pop_first().map(|(_, tried)| tried),
             good => tried.remove(&good),
         };
+        run.iter().try_for_each(|run| run.copy_to(&slot))?;
         let commits = self.commit_results(&slot, number, tip, &merged, run.as_ref())?;
         integration
             .extend(merged.iter().map(|one| verdict(&one.result, IntegrationVerdict::Integrated, None)));
@@ -262,7 +297,7 @@ impl Running<'_> {
     ) -> Result<Result<(usize, Option<Integration>), Ending>> {
         let (mut good, mut bad, mut next) = (0, merged.len() + 1, merged.len());
         while good + 1 < bad {
-            let found = match self.try_commit(slot, number, &merged[next - 1])? {
+            let found = match self.try_merged(slot, number, tip, &merged[next - 1])? {
                 Ok(found) => found,
                 Err(ending) => return Ok(Err(ending)),
             };
@@ -277,24 +312,27 @@ impl Running<'_> {
         let Some(broken) = merged.get(good).filter(|_| bad <= merged.len()) else {
             return Ok(Ok((good, None)));
         };
-        if good == 0
-            && let Some(ending) = self.try_tip_alone(slot, number, tip, broken)?
-        {
-            return Ok(Err(ending));
-        }
-        match self.try_commit(slot, number, broken)? {
-            Err(ending) => Ok(Err(ending)),
-            Ok(again) if again.passed => {
-                tried.insert(bad, again);
-                Ok(Ok((bad, None)))
+        let mut found = tried.get(&bad).cloned();
+        if !found.as_ref().is_some_and(Tried::is_to_blame) {
+            let task = broken.result.task.as_deref().unwrap_or_default();
+            if good == 0
+                && let Some(ending) = self.try_tip_alone(slot, number, tip, task)?
+            {
+                return Ok(Err(ending));
             }
-            Ok(again) => {
-                let why = again.cause.clone().unwrap_or_default();
-                let why = format!("the validation fails with what is on the branch: {why}");
-                tried.insert(bad, again);
-                Ok(Ok((good, Some(verdict(&broken.result, IntegrationVerdict::Broke, Some(why))))))
-            }
+            found = match self.try_merged(slot, number, tip, broken)? {
+                Ok(again) => Some(again),
+                Err(ending) => return Ok(Err(ending)),
+            };
         }
+        let Some(found) = found else { return Ok(Ok((good, None))) };
+        let (passed, why) = (found.passed, found.cause.clone().unwrap_or_default());
+        tried.insert(bad, found);
+        if passed {
+            return Ok(Ok((bad, None)));
+        }
+        let why = format!("the validation fails with what is on the branch: {why}");
+        Ok(Ok((good, Some(verdict(&broken.result, IntegrationVerdict::Broke, Some(why))))))
     }
 
     /// Runs the validation on the tip, unless a record says that it passed on it. Returns how the session ends if it fails there.
@@ -303,7 +341,7 @@ impl Running<'_> {
         slot: &Slot,
         number: u32,
         tip: &ObjectId,
-        like: &Merged,
+        task: &str,
     ) -> Result<Option<Ending>> {
         self.inputs.work_tree.take_lane_to(tip)?;
         let tried = self.judging.trusted.tried.as_ref();
@@ -311,17 +349,11 @@ impl Running<'_> {
         if is_green || newest_checked(self.inputs)?.is_some_and(|(commit, _)| commit == *tip) {
             return Ok(None);
         }
-        let alone = Merged {
-            result: like.result.clone(),
-            closed: Vec::new(),
-            tree: like.tree.clone(),
-            commit: tip.clone(),
-        };
-        let tried = match self.try_commit(slot, number, &alone)? {
+        let tried = match self.try_in_lane(slot, number, tip, task)? {
             Ok(tried) => tried,
             Err(ending) => return Ok(Some(ending)),
         };
-        let tests = tried.run.map(|(_, tests)| Box::new(tests));
+        let tests = tried.evidence.and_then(|evidence| evidence.tests).map(Box::new);
         self.judging.trusted.tried(tip.clone(), tests, tried.passed);
         if tried.passed {
             return Ok(None);
@@ -355,23 +387,77 @@ impl Running<'_> {
         })
     }
 
-    /// Runs the validation in the lane on a commit that no branch has. Returns how the session ends if it could not.
-    fn try_commit(&mut self, slot: &Slot, number: u32, at: &Merged) -> Result<Result<Tried, Ending>> {
-        // Git commands in the lane find its objects where all are.
+    /// Runs the validation on merged results: in a clean checkout if each success is tried there, else in the lane. Returns how the
+    /// session ends if it could not.
+    fn try_merged(
+        &mut self,
+        slot: &Slot,
+        number: u32,
+        tip: &ObjectId,
+        merged: &Merged,
+    ) -> Result<Result<Tried, Ending>> {
+        // Git commands find its objects where all are.
         self.inputs.store.restore_objects(&slot.objects())?;
+        let task = merged.result.task.as_deref().unwrap_or_default();
+        let environment = self.inputs.environment(&self.session.id, task, number, 0);
+        let (trees, printed) = ([tip, &merged.tree, &merged.commit], self.trial_slot(&merged.commit)?);
+        let Some((check, flag)) = self.check_merged(&printed, number, trees, environment)? else {
+            return self.try_in_lane(slot, number, &merged.commit, task);
+        };
+        Ok(Ok(Tried {
+            passed: check.verdict == CleanVerdict::Holds,
+            cause: check.cause.clone(),
+            exit: check.exit,
+            exit_reason: None,
+            duration_ms: Some(check.duration_ms),
+            evidence: Some(Evidence {
+                tests: check.tests.clone(),
+                flags: flag.into_iter().collect(),
+                clean: Some(Box::new(check)),
+                ..Evidence::default()
+            }),
+            printed,
+        }))
+    }
+
+    /// Returns an empty place for what a trial of a commit prints.
+    fn trial_slot(&self, commit: &ObjectId) -> Result<Slot> {
+        let dir = self.spool.scratch().join(format!("merged-{}", commit.short()));
+        remove_path(&dir)?;
+        let slot = Slot::within(&dir);
+        slot.create()?;
+        Ok(slot)
+    }
+
+    /// Runs the validation in the lane on a commit. Returns how the session ends if it could not.
+    fn try_in_lane(
+        &mut self,
+        slot: &Slot,
+        number: u32,
+        commit: &ObjectId,
+        task: &str,
+    ) -> Result<Result<Tried, Ending>> {
+        let printed = self.trial_slot(commit)?;
         let (inputs, state) = (self.inputs, &mut self.state);
-        if let Some(ending) = take_lane(inputs, &mut self.recorder, &self.identity, state, &at.commit)? {
+        if let Some(ending) = take_lane(inputs, &mut self.recorder, &self.identity, state, commit)? {
             return Ok(Err(ending));
         }
-        let task = at.result.task.as_deref().unwrap_or_default();
         let environment = inputs.environment(&self.session.id, task, number, 0);
-        let run = self.validate(slot, number, &environment)?;
+        let run = self.validate(&printed, number, &environment)?;
         self.recorder.note_change();
         if self.recorder.recreate_spool()? {
             slot.create()?;
         }
         let Some((validation, tests)) = run else {
-            return Ok(Ok(Tried { passed: true, run: None, cause: None }));
+            return Ok(Ok(Tried {
+                passed: true,
+                cause: None,
+                exit: None,
+                exit_reason: None,
+                duration_ms: None,
+                evidence: None,
+                printed,
+            }));
         };
         if validation.exit.reason == Some(ExitReason::Interrupted) {
             return Ok(Err(Ending::of(StopReason::Interrupted)));
@@ -386,10 +472,20 @@ impl Running<'_> {
         let cause = if passed {
             None
         } else {
-            let words = validation_cause(slot, &validation, self.recorder.redactor(), &inputs.project_root)?;
+            let words =
+                validation_cause(&printed, &validation, self.recorder.redactor(), &inputs.project_root)?;
             Some(words.map_or_else(|| format!("exit code {}", validation.exit.code), |(words, _)| words))
         };
-        Ok(Ok(Tried { passed, run: Some((validation, tests)), cause }))
+        let no_tests = validation.has_no_tests;
+        Ok(Ok(Tried {
+            passed,
+            cause,
+            exit: Some(validation.exit.code),
+            exit_reason: validation.exit.reason,
+            duration_ms: Some(validation.duration_ms),
+            evidence: Some(Evidence { tests: Some(tests), no_tests, ..Evidence::default() }),
+            printed,
+        }))
     }
 
     /// Writes a commit for each result, and returns them, oldest first.
@@ -403,8 +499,7 @@ impl Running<'_> {
     ) -> Result<Vec<ObjectId>> {
         let (inputs, index, objects) = (self.inputs, self.index(), slot.objects());
         let private = PrivateIndex { index: &index, objects: &objects, max_file: u64::MAX };
-        let run = tried.and_then(|tried| tried.run.as_ref());
-        let evidence = run.map(|(_, tests)| Evidence { tests: Some(tests.clone()), ..Evidence::default() });
+        let evidence = tried.and_then(|tried| tried.evidence.as_ref());
         let path = inputs.work_tree.relative(&inputs.feature.tasks_path);
         let mut commits: Vec<ObjectId> = Vec::new();
         for (place, one) in merged.iter().enumerate() {
@@ -433,7 +528,7 @@ impl Running<'_> {
             };
             let subject = subject(inputs, &self.recorder, &list, Some(&task.name), &task.text);
             let is_last = place + 1 == merged.len();
-            let mut message = result_message(&subject, &done, evidence.as_ref().filter(|_| is_last));
+            let mut message = result_message(&subject, &done, evidence.filter(|_| is_last));
             if evidence.is_some() && !is_last {
                 message.push_str("Ralph-Check: batch\n");
             }
@@ -496,13 +591,10 @@ impl Running<'_> {
         };
         iteration.cause = iteration.cause.as_deref().map(cause::bounded);
         iteration.integration = integration;
-        if let Some((validation, tests)) = run.and_then(|tried| tried.run) {
-            iteration.exit.validation = Some(validation.exit.code);
-            iteration.exit_reason = validation.exit.reason;
-            iteration.duration_ms.validation = Some(validation.duration_ms);
-            let no_tests = validation.has_no_tests;
-            let evidence = Evidence { tests: Some(tests), no_tests, ..Evidence::default() };
-            iteration.evidence = Some(Box::new(evidence));
+        if let Some(run) = run {
+            (iteration.exit.validation, iteration.exit_reason) = (run.exit, run.exit_reason);
+            iteration.duration_ms.validation = run.duration_ms;
+            iteration.evidence = run.evidence.map(Box::new);
         }
         iteration.phases = self.take_phases();
         let commit = match self.recorder.iteration(slot, &iteration, "") {
@@ -514,6 +606,7 @@ impl Running<'_> {
         };
         self.past.left_behind.note_ended(&iteration, &taken.blobs, &list);
         self.judging.ended(&mut self.session, &iteration);
+        self.state.clean.successes += u32::from(iteration.published.is_some());
         self.count_recorded(&iteration, commit)?;
         self.note_commits(&iteration);
         (self.say)(&Event::IntegrationFinished {

@@ -74,6 +74,8 @@ struct Trial<'a> {
     environment: Vec<(String, String)>,
     /// Where the objects of the tree are, if not in the repository.
     objects: Option<Utf8PathBuf>,
+    /// True if the iteration is an attempt, which has run the validation in place, too.
+    is_attempt: bool,
 }
 
 /// What made a tree of the one before it.
@@ -142,7 +144,14 @@ impl Running<'_> {
         let slot = self.spool.slot(&number.to_string());
         slot.create()?;
         let environment = self.environment_of(&moments[moments.len() - 1].made);
-        let trial = Trial { why: CleanReason::End, number, slot: &slot, environment, objects: None };
+        let trial = Trial {
+            why: CleanReason::End,
+            number,
+            slot: &slot,
+            environment,
+            objects: None,
+            is_attempt: false,
+        };
         let Some((check, flag)) = self.try_out(&question, &moments, trial)? else {
             slot.remove()?;
             return Ok(Some(ending));
@@ -163,9 +172,7 @@ impl Running<'_> {
         let reason = [(FlagCode::Ignored, CleanReason::Ignored), (FlagCode::Deps, CleanReason::Deps)]
             .into_iter()
             .find_map(|(code, why)| flags.iter().any(|flag| flag.code == code).then_some(why));
-        let is_each =
-            self.inputs.config.settings.validation_clean == Clean::Task || self.state.clean.has_failed;
-        let why = reason.or(is_each.then_some(CleanReason::Task));
+        let why = reason.or(self.tries_each_result().then_some(CleanReason::Task));
         let (Some(why), Some(snapshot)) = (why, snapshot.filter(|_| self.can_check())) else {
             return Ok((decision, None));
         };
@@ -191,6 +198,7 @@ impl Running<'_> {
             slot: &started.slot,
             environment: started.environment.clone(),
             objects: Some(started.slot.objects()),
+            is_attempt: true,
         };
         let Some((mut check, flag)) = self.try_out(&question, &moments, trial)? else {
             return Ok((decision, None));
@@ -202,6 +210,55 @@ impl Running<'_> {
             _ => decision,
         };
         Ok((decision, Some((check, flag))))
+    }
+
+    /// Tries a tree of merged results, where each success is tried: they hold if it does, and are to blame only if it fails while the
+    /// tip that they were merged onto passes. `None` where nothing is tried, and where that says nothing.
+    pub(crate) fn check_merged(
+        &mut self,
+        slot: &Slot,
+        number: u32,
+        [tip, tree, head]: [&ObjectId; 3],
+        environment: Vec<(String, String)>,
+    ) -> Result<Option<Checked>> {
+        if !self.tries_each_result() || !self.can_check() {
+            return Ok(None);
+        }
+        let moments = [
+            Moment { tree: tip.clone(), head: Some(tip.clone()), made: Made::Control },
+            Moment { tree: tree.clone(), head: Some(head.clone()), made: Made::People(0) },
+        ];
+        let flaky = self.flaky_before().concat();
+        let question = Question {
+            in_place: &[None, None],
+            has_control: true,
+            allows_failures: self.inputs.config.settings.validation_pass == Pass::NoNewFailures,
+            flaky: &flaky,
+        };
+        let trial =
+            Trial { why: CleanReason::Task, number, slot, environment, objects: None, is_attempt: false };
+        let Some((mut check, flag)) = self.try_out(&question, &moments, trial)? else { return Ok(None) };
+        check.first_failing = None;
+        self.note_check(&check);
+        match check.verdict {
+            CleanVerdict::Holds => Ok(Some((check, flag))),
+            CleanVerdict::Fails => {
+                check.cause = Some(self.cause_of(&check));
+                Ok(Some((check, flag)))
+            }
+            _ => {
+                self.warn(format!(
+                    "merged results could not be tried in a clean checkout: {}",
+                    check.cause.unwrap_or_default()
+                ));
+                Ok(None)
+            }
+        }
+    }
+
+    /// Returns true if each success is tried, and not the last tree alone.
+    fn tries_each_result(&self) -> bool {
+        self.inputs.config.settings.validation_clean == Clean::Task || self.state.clean.has_failed
     }
 
     /// Returns true if a session that ends for `reason` has results that were not tried, as it ends too early for that.
@@ -324,7 +381,7 @@ impl Running<'_> {
         moments: &[Moment],
         trial: Trial<'_>,
     ) -> Result<Option<Checked>> {
-        let Trial { why, number, slot, environment, objects } = trial;
+        let Trial { why, number, slot, environment, objects, is_attempt } = trial;
         let Some(target) = self.inputs.clean.clone() else { return Ok(None) };
         let (command, setup) = self.clean_commands();
         let last = self.state.clean.last_ms;
@@ -376,7 +433,6 @@ impl Running<'_> {
         }
         let by_agents = checkout.changed_by_agents();
         drop(checkout);
-        let is_attempt = why != CleanReason::End;
         match &tip {
             Some(tip) => tip.copy_to(slot, is_attempt)?,
             None if is_attempt => {

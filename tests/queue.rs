@@ -9,12 +9,19 @@ const LIST: &str = "specs/001-login/tasks.md";
 
 /// Commits on the branch as a person may, if `when` holds: `path` gets what `make` prints.
 fn person(when: &str, path: &str, make: &str) -> String {
+    let stage = format!(
+        "blob=$({make} | git hash-object -w --stdin); git update-index --add --cacheinfo 100644,$blob,{path}"
+    );
+    person_on(when, BRANCH, &stage)
+}
+
+/// Commits on `parent`, which the branch is at then, what `stage` puts into the index.
+fn person_on(when: &str, parent: &str, stage: &str) -> String {
     format!(
         "if {when}; then\n\
          export GIT_DIR=$REPO/.git GIT_INDEX_FILE=$REPO/.git/of-a-person\n\
-         git read-tree {BRANCH}; blob=$({make} | git hash-object -w --stdin)\n\
-         git update-index --add --cacheinfo 100644,$blob,{path}\n\
-         commit=$(git commit-tree -p {BRANCH} -m 'By hand' $(git write-tree))\n\
+         git read-tree {parent}; {stage}\n\
+         commit=$(git commit-tree -p {parent} -m 'By hand' $(git write-tree))\n\
          git update-ref refs/heads/{BRANCH} $commit; rm $GIT_INDEX_FILE\n\
          unset GIT_DIR GIT_INDEX_FILE\nfi\n"
     )
@@ -232,6 +239,116 @@ fn what_a_person_did_or_changed_in_the_list_meanwhile_is_not_taken() {
         let list = scene.git(["show", &format!("{BRANCH}:{LIST}")]);
         assert!(!list.contains("[ ]"), "{change}: {list}");
         assert_eq!(list.contains("Two, done"), change.contains("done"), "{list}");
+    }
+}
+
+#[test]
+fn files_are_merged_as_git_merges_them_and_lists_by_their_tasks() {
+    const LINK: &str = "rm -f shared; ln -s";
+    let stage = |mode: &str, path: &str, make: &str| {
+        format!(
+            "blob=$({make} | git hash-object -w --stdin); git update-index --add --cacheinfo {mode},$blob,{path}"
+        )
+    };
+    let remove = |path: &str| format!("git update-index --force-remove {path}");
+    let heading = "git show ralph/001-login:specs/001-login/tasks.md | sed s/Login/Connexion/";
+    let progress = "specs/001-login/progress.txt";
+    // What the agent does, what a person stages meanwhile, the file that conflicts, and the entry and the text of one then.
+    for (deed, person, conflict, path, entry) in [
+        ("printf 'a\\0b' > bin", stage("100644", "bin", "printf 'a\\0c'"), "bin", "", ""),
+        ("echo 0 >> shared", remove("shared"), "shared", "", ""),
+        ("rm shared", stage("100644", "shared", "echo 0"), "shared", "", ""),
+        (&format!("{LINK} here shared"), stage("120000", "shared", "printf there"), "shared", "", ""),
+        (
+            "chmod +x shared",
+            stage("100644", "shared", "{ cat $REPO/shared; echo 10; }"),
+            "",
+            "shared",
+            "100755 1\n2\n3\n4\n5\n6\n7\n8\n9\n10",
+        ),
+        (&format!("{LINK} here shared"), stage("100644", "other", "echo hi"), "", "shared", "120000 here"),
+        // Of the list the text of the branch stays, and of progress.txt nothing comes.
+        (
+            "sed -i s/Login/Anmeldung/ $RALPH_TASKS",
+            stage("100644", LIST, heading),
+            "",
+            LIST,
+            "100644 # Tasks: Connexion\n\n- [x] T001 One",
+        ),
+        ("true", stage("100644", progress, "echo mine"), "", progress, "100644 mine"),
+    ] {
+        let scene = scene("- [ ] T001 One", &person_on(FIRST, BRANCH, &person), deed);
+        scene.write("bin", "a\0a").write(progress, "").commit("Files");
+        scene.ralph("run --lane -n 1").code(if conflict.is_empty() { 0 } else { 4 });
+        let session = scene.session();
+        let verdict = if conflict.is_empty() { "T001 integrated" } else { "T001 conflict" };
+        assert_eq!(verdicts(&session, 2), [verdict], "{deed}");
+        if conflict.is_empty() {
+            let listed = scene.git(["ls-tree", BRANCH, path]);
+            let text = scene.git(["show", &format!("{BRANCH}:{path}")]);
+            assert_eq!(format!("{} {text}", &listed[..6]), entry, "{deed}");
+            assert!(!files_of(&scene, BRANCH).contains(&progress.to_owned()), "{deed}");
+        } else {
+            let found = &session.iteration(2)["integration"][0];
+            assert_eq!(found["conflicts"], serde_json::json!([conflict]), "{deed}");
+            assert!(found["hunks"].as_str().expect("it is text").contains("both sides changed it"), "{deed}");
+        }
+    }
+}
+
+#[test]
+fn of_a_branch_that_was_rewritten_a_result_brings_its_own_changes_alone() {
+    // The commit of the first task goes, with the base of the second.
+    let rewrite = person_on(
+        "[ $RALPH_TASK = T002 ] && [ ! -e $HOME/once ]",
+        &format!("{BRANCH}~1"),
+        "touch $HOME/once",
+    );
+    let scene = scene("- [ ] T001 One\n- [ ] T002 Two", &rewrite, "");
+    scene.ralph("run --lane -n 2").code(4);
+    let session = scene.session();
+    assert_eq!(session.trailers("Ralph-Outcome"), ["success", "success", "integrated"]);
+    assert_eq!(verdicts(&session, 3), ["T002 integrated"]);
+    assert_eq!(subjects(&scene), ["By hand", "T002 Two"]);
+    assert_eq!(files_of(&scene, BRANCH), [LIST, "work-T002"]);
+    let list = scene.git(["show", &format!("{BRANCH}:{LIST}")]);
+    assert!(list.contains("[ ] T001") && list.contains("[x] T002"), "{list}");
+}
+
+#[test]
+fn each_result_of_a_batch_is_known_by_its_own_files() {
+    // In the session that merged them, and in a later one.
+    for remover in ["T004", "T005"] {
+        let deed = format!(
+            "echo $RALPH_TASK > own-$RALPH_TASK; [ $RALPH_TASK != {remover} ] || rm -f own-T002 by-hand"
+        );
+        let scene = scene(&format!("{FOUR}\n- [ ] T005 Five"), &person(FIRST, "by-hand", "echo hi"), &deed);
+        let turn = hold_the_turn(&scene);
+        scene.ralph("run --lane -n 3").code(4);
+        drop(turn);
+        let mut number = 1;
+        scene.ralph("run --lane -n 1").code(4);
+        if remover == "T004" {
+            number = 2;
+        } else {
+            scene.ralph("run --lane -n 1");
+        }
+        let sessions = scene.sessions();
+        let merged = sessions[1].iteration(1);
+        assert_eq!(merged["closed"], serde_json::json!(["T001", "T002", "T003"]), "{merged}");
+        // Of a person's commit nothing is in what it changed.
+        assert!(!merged["files_changed"].to_string().contains("by-hand"), "{merged}");
+        let record = sessions.last().expect("it ran").iteration(number);
+        let undone: Vec<_> = record["undone"]
+            .as_array()
+            .unwrap_or_else(|| panic!("none is: {remover} {record}"))
+            .iter()
+            .collect();
+        assert_eq!(undone.len(), 1, "{record}");
+        assert_eq!(
+            (&undone[0]["task"], &undone[0]["files"]),
+            (&"T002".into(), &serde_json::json!(["own-T002"]))
+        );
     }
 }
 

@@ -26,8 +26,10 @@ use super::commits::message::{CommitSubject, subject};
 use super::iteration::{redacted_text, unfinished};
 use super::iteration_context::validation_cause;
 use super::lane::{
-    is_of_branch, merged_list, result_message, result_tree, take_lane, without_marks, write_feature_file,
+    is_of_branch, merged_list, prepare_attempt_in_lane, result_message, result_tree, take_lane,
+    without_marks, write_feature_file,
 };
+use super::left_behind::MAX_ENTRIES;
 use super::running::Running;
 use super::stop::Ending;
 use super::trusted::newest_checked;
@@ -37,6 +39,23 @@ const MAX_NAMED: usize = 3;
 
 /// Lines around what git could not merge.
 const CONTEXT_LINES: usize = 3;
+
+/// Results that are merged together.
+struct Batch<'b> {
+    /// What the branch is at.
+    tip: &'b ObjectId,
+    /// The iteration that says what came of them, and what it is put together of.
+    number: u32,
+    slot: &'b Slot,
+    objects: Utf8PathBuf,
+    index: Utf8PathBuf,
+}
+
+impl Batch<'_> {
+    fn private(&self) -> PrivateIndex<'_> {
+        PrivateIndex { index: &self.index, objects: &self.objects, max_file: u64::MAX }
+    }
+}
 
 /// A result that could be merged.
 struct Merged {
@@ -138,15 +157,20 @@ impl Running<'_> {
 
     fn integrate_batch(&mut self, tip: &ObjectId, results: Vec<Iteration>) -> Result<Step> {
         let number = self.state.next;
-        let slot = self.spool.slot(&number.to_string());
+        let slot = &self.spool.slot(&number.to_string());
         slot.create()?;
-        create_private_dir(&slot.objects())?;
-        let begin = self.begin_integration(&results, tip, number)?;
+        let (objects, index) = (slot.objects(), self.spool.scratch().join("merge-index"));
+        create_private_dir(&objects)?;
+        let batch = Batch { tip, number, slot, objects, index };
+        let begin = match self.begin_integration(&batch, &results)? {
+            Ok(begin) => begin,
+            Err(ending) => return self.discard(slot).map(|()| Step::End(ending)),
+        };
         let (mut merged, mut integration): (Vec<Merged>, Vec<Integration>) = (Vec::new(), Vec::new());
         let mut both_sides = String::new();
         for result in results {
             let at = merged.last().map_or(tip, |last| &last.commit);
-            match self.merge(&slot, result, tip, at, &mut both_sides)? {
+            match self.merge(&batch, result, at, &mut both_sides)? {
                 Ok(one) => merged.push(one),
                 Err(not_merged) => integration.push(not_merged),
             }
@@ -155,64 +179,58 @@ impl Running<'_> {
             slot.write(names::HUNKS, both_sides.as_bytes())?;
         }
         let mut tried = BTreeMap::new();
-        let good = match self.longest_green(&slot, number, tip, &merged, &mut tried)? {
-            Ok((good, broken)) => {
-                integration.extend(broken);
-                good
-            }
-            Err(ending) => {
-                self.discard(&slot)?;
-                return Ok(Step::End(ending));
-            }
+        let (good, broken) = match self.longest_green(&batch, &merged, &mut tried)? {
+            Ok(found) => found,
+            Err(ending) => return self.discard(slot).map(|()| Step::End(ending)),
         };
+        integration.extend(broken);
         merged.truncate(good);
-        let run = match good {
-            0 => tried.pop_first().map(|(_, tried)| tried),
-            good => tried.remove(&good),
-        };
-        run.iter().try_for_each(|run| run.copy_to(&slot))?;
-        let commits = self.commit_results(&slot, number, tip, &merged, run.as_ref())?;
+        let run = tried.remove(&good.max(1));
+        run.iter().try_for_each(|run| run.copy_to(slot))?;
+        let commits = self.commit_results(&batch, &merged, run.as_ref())?;
         integration
             .extend(merged.iter().map(|one| verdict(&one.result, IntegrationVerdict::Integrated, None)));
-        self.record_integration(&slot, begin, &merged, integration, commits, run)
+        self.record_integration(slot, begin, &merged, integration, commits, run)
     }
 
-    fn begin_integration(&mut self, results: &[Iteration], tip: &ObjectId, number: u32) -> Result<Begin> {
+    /// Takes the lane to the tip, so that what people committed is not held for what results changed. Returns how the session ends if
+    /// that cannot be.
+    fn begin_integration(
+        &mut self,
+        batch: &Batch<'_>,
+        results: &[Iteration],
+    ) -> Result<Result<Begin, Ending>> {
+        let (inputs, state) = (self.inputs, &mut self.state);
+        if let Some(ending) = take_lane(inputs, &mut self.recorder, &self.identity, state, batch.tip)? {
+            return Ok(Err(ending));
+        }
         let task = match results {
-            [only] => Task {
-                name: only.task.clone().unwrap_or_default(),
-                id: None,
-                text: only.task_text.clone().unwrap_or_default(),
-                phase: only.phase.clone(),
-                story: None,
-            },
+            [only] => task_of(only),
             _ => Task { name: TaskName::default(), id: None, text: String::new(), phase: None, story: None },
         };
-        Ok(Begin {
+        let mut begin = Begin {
             agent: self.session.agent.clone(),
             agent_version: None,
             model: None,
-            head_before: Some(tip.clone()),
-            ..self.begin_iteration(&task, number)?
-        })
-    }
-
-    fn index(&self) -> Utf8PathBuf {
-        self.spool.scratch().join("merge-index")
+            head_before: Some(batch.tip.clone()),
+            ..self.begin_iteration(&task, batch.number)?
+        };
+        let (recorder, judging, past) = (&mut self.recorder, &mut self.judging, &mut self.past);
+        prepare_attempt_in_lane(inputs, recorder, judging, past, &mut self.state, batch.slot, &mut begin)?;
+        // It takes nothing back.
+        begin.restored_to = None;
+        Ok(Ok(begin))
     }
 
     /// Merges a result onto the commit `at`, or says why it cannot be. `both_sides` gets what git could not merge.
     fn merge(
         &mut self,
-        slot: &Slot,
+        batch: &Batch<'_>,
         result: Iteration,
-        tip: &ObjectId,
         at: &ObjectId,
         both_sides: &mut String,
     ) -> Result<Result<Merged, Integration>> {
-        let (inputs, work_tree) = (self.inputs, self.inputs.work_tree);
-        let (index, objects) = (self.index(), slot.objects());
-        let private = PrivateIndex { index: &index, objects: &objects, max_file: u64::MAX };
+        let (inputs, work_tree, private) = (self.inputs, self.inputs.work_tree, batch.private());
         let path = work_tree.relative(&inputs.feature.tasks_path);
         let (Some(base), Some(snapshot)) = (result.base.clone(), result.snapshot.clone()) else {
             let why = "its snapshot is not known".to_owned();
@@ -232,7 +250,7 @@ impl Running<'_> {
             Ok(closed) => closed,
             Err((code, why)) => return Ok(Err(verdict(&result, code, Some(why)))),
         };
-        let theirs = result_tree(inputs, &self.recorder, slot, &base, [&snapshot, &snapshot], &closed)?;
+        let theirs = result_tree(inputs, &self.recorder, batch.slot, &base, [&snapshot, &snapshot], &closed)?;
         let their_list = work_tree.snapshot_file(private, &theirs, &path)?;
         let neutral = |tree: &ObjectId, list: Option<&[u8]>| {
             let list = list
@@ -242,10 +260,10 @@ impl Running<'_> {
         let their_list = their_list.map(|list| list.bytes);
         let base_tree = neutral(&base, Some(&before))?;
         let sides = [neutral(at, Some(&ours.bytes))?, neutral(&theirs, their_list.as_deref())?];
-        let (tree, conflicts) = work_tree.merge_on(&base_tree, sides.each_ref(), &objects)?;
+        let (tree, conflicts) = work_tree.merge_on(&base_tree, sides.each_ref(), &batch.objects)?;
         let files: Vec<String> = conflicts.iter().filter(|file| **file != path).cloned().collect();
         if !files.is_empty() {
-            return self.conflict(slot, &result, tip, (&tree, files), both_sides).map(Err);
+            return self.conflict(batch, &result, (&tree, files), both_sides).map(Err);
         }
         let text = if conflicts.is_empty() { work_tree.snapshot_file(private, &tree, &path)? } else { None };
         let theirs = their_list.unwrap_or_default();
@@ -259,23 +277,20 @@ impl Running<'_> {
     /// Returns the verdict on a result that git cannot merge. `tree` has both sides of the files.
     fn conflict(
         &self,
-        slot: &Slot,
+        batch: &Batch<'_>,
         result: &Iteration,
-        tip: &ObjectId,
         (tree, files): (&ObjectId, Vec<String>),
         both_sides: &mut String,
     ) -> Result<Integration> {
-        let (index, objects) = (self.index(), slot.objects());
-        let private = PrivateIndex { index: &index, objects: &objects, max_file: u64::MAX };
         let mut all = String::new();
         for path in &files {
-            let found = self.inputs.work_tree.snapshot_file(private, tree, path)?;
+            let found = self.inputs.work_tree.snapshot_file(batch.private(), tree, path)?;
             let text =
                 found.map(|file| String::from_utf8_lossy(&file.bytes).into_owned()).unwrap_or_default();
             all.push_str(&format!("{path}\n{}\n", hunks(&text)));
         }
         both_sides.push_str(&all);
-        let since = result.base.as_ref().map(|base| self.inputs.work_tree.between(base, tip));
+        let since = result.base.as_ref().map(|base| self.inputs.work_tree.between(base, batch.tip));
         let (commits, _) = since.transpose().unwrap_or_default().unwrap_or_default();
         let with = join_truncated(&commits, MAX_NAMED);
         let why = format!("{} cannot be merged with {with}", join_files(&files, MAX_NAMED));
@@ -289,15 +304,13 @@ impl Running<'_> {
     /// failed twice. `tried` gets how each number of results went.
     fn longest_green(
         &mut self,
-        slot: &Slot,
-        number: u32,
-        tip: &ObjectId,
+        batch: &Batch<'_>,
         merged: &[Merged],
         tried: &mut BTreeMap<usize, Tried>,
     ) -> Result<Result<(usize, Option<Integration>), Ending>> {
         let (mut good, mut bad, mut next) = (0, merged.len() + 1, merged.len());
         while good + 1 < bad {
-            let found = match self.try_merged(slot, number, tip, &merged[next - 1])? {
+            let found = match self.try_merged(batch, &merged[next - 1])? {
                 Ok(found) => found,
                 Err(ending) => return Ok(Err(ending)),
             };
@@ -316,11 +329,11 @@ impl Running<'_> {
         if !found.as_ref().is_some_and(Tried::is_to_blame) {
             let task = broken.result.task.as_deref().unwrap_or_default();
             if good == 0
-                && let Some(ending) = self.try_tip_alone(slot, number, tip, task)?
+                && let Some(ending) = self.try_tip_alone(batch, task)?
             {
                 return Ok(Err(ending));
             }
-            found = match self.try_merged(slot, number, tip, broken)? {
+            found = match self.try_merged(batch, broken)? {
                 Ok(again) => Some(again),
                 Err(ending) => return Ok(Err(ending)),
             };
@@ -336,20 +349,15 @@ impl Running<'_> {
     }
 
     /// Runs the validation on the tip, unless a record says that it passed on it. Returns how the session ends if it fails there.
-    fn try_tip_alone(
-        &mut self,
-        slot: &Slot,
-        number: u32,
-        tip: &ObjectId,
-        task: &str,
-    ) -> Result<Option<Ending>> {
+    fn try_tip_alone(&mut self, batch: &Batch<'_>, task: &str) -> Result<Option<Ending>> {
+        let tip = batch.tip;
         self.inputs.work_tree.take_lane_to(tip)?;
         let tried = self.judging.trusted.tried.as_ref();
         let is_green = tried.is_some_and(|(commit, state)| commit == tip && state.passed);
         if is_green || newest_checked(self.inputs)?.is_some_and(|(commit, _)| commit == *tip) {
             return Ok(None);
         }
-        let tried = match self.try_in_lane(slot, number, tip, task)? {
+        let tried = match self.try_in_lane(batch, tip, task)? {
             Ok(tried) => tried,
             Err(ending) => return Ok(Some(ending)),
         };
@@ -358,7 +366,7 @@ impl Running<'_> {
         if tried.passed {
             return Ok(None);
         }
-        self.target_red(number, tip, tried.cause).map(Some)
+        self.target_red(batch.number, tip, tried.cause).map(Some)
     }
 
     /// Returns the ending of a session on whose branch the validation fails without any result.
@@ -389,20 +397,15 @@ impl Running<'_> {
 
     /// Runs the validation on merged results: in a clean checkout if each success is tried there, else in the lane. Returns how the
     /// session ends if it could not.
-    fn try_merged(
-        &mut self,
-        slot: &Slot,
-        number: u32,
-        tip: &ObjectId,
-        merged: &Merged,
-    ) -> Result<Result<Tried, Ending>> {
+    fn try_merged(&mut self, batch: &Batch<'_>, merged: &Merged) -> Result<Result<Tried, Ending>> {
         // Git commands find its objects where all are.
-        self.inputs.store.restore_objects(&slot.objects())?;
+        self.inputs.store.restore_objects(&batch.objects)?;
         let task = merged.result.task.as_deref().unwrap_or_default();
-        let environment = self.inputs.environment(&self.session.id, task, number, 0);
-        let (trees, printed) = ([tip, &merged.tree, &merged.commit], self.trial_slot(&merged.commit)?);
-        let Some((check, flag)) = self.check_merged(&printed, number, trees, environment)? else {
-            return self.try_in_lane(slot, number, &merged.commit, task);
+        let environment = self.inputs.environment(&self.session.id, task, batch.number, 0);
+        let (trees, printed) = ([batch.tip, &merged.tree, &merged.commit], self.trial_slot(&merged.commit)?);
+        let checked = self.check_merged(&printed, batch.number, trees, environment)?;
+        let Some((check, flag)) = checked else {
+            return self.try_in_lane(batch, &merged.commit, task);
         };
         Ok(Ok(Tried {
             passed: check.verdict == CleanVerdict::Holds,
@@ -432,8 +435,7 @@ impl Running<'_> {
     /// Runs the validation in the lane on a commit. Returns how the session ends if it could not.
     fn try_in_lane(
         &mut self,
-        slot: &Slot,
-        number: u32,
+        batch: &Batch<'_>,
         commit: &ObjectId,
         task: &str,
     ) -> Result<Result<Tried, Ending>> {
@@ -442,11 +444,11 @@ impl Running<'_> {
         if let Some(ending) = take_lane(inputs, &mut self.recorder, &self.identity, state, commit)? {
             return Ok(Err(ending));
         }
-        let environment = inputs.environment(&self.session.id, task, number, 0);
-        let run = self.validate(&printed, number, &environment)?;
+        let environment = inputs.environment(&self.session.id, task, batch.number, 0);
+        let run = self.validate(&printed, batch.number, &environment)?;
         self.recorder.note_change();
         if self.recorder.recreate_spool()? {
-            slot.create()?;
+            batch.slot.create()?;
         }
         let Some((validation, tests)) = run else {
             return Ok(Ok(Tried {
@@ -491,26 +493,17 @@ impl Running<'_> {
     /// Writes a commit for each result, and returns them, oldest first.
     fn commit_results(
         &mut self,
-        slot: &Slot,
-        number: u32,
-        tip: &ObjectId,
+        batch: &Batch<'_>,
         merged: &[Merged],
         tried: Option<&Tried>,
     ) -> Result<Vec<ObjectId>> {
-        let (inputs, index, objects) = (self.inputs, self.index(), slot.objects());
-        let private = PrivateIndex { index: &index, objects: &objects, max_file: u64::MAX };
+        let (inputs, private) = (self.inputs, batch.private());
         let evidence = tried.and_then(|tried| tried.evidence.as_ref());
         let path = inputs.work_tree.relative(&inputs.feature.tasks_path);
         let mut commits: Vec<ObjectId> = Vec::new();
         for (place, one) in merged.iter().enumerate() {
             let result = &one.result;
-            let task = Task {
-                name: result.task.clone().unwrap_or_default(),
-                id: None,
-                text: result.task_text.clone().unwrap_or_default(),
-                phase: result.phase.clone(),
-                story: None,
-            };
+            let task = task_of(result);
             let list = inputs.work_tree.snapshot_file(private, &one.tree, &path)?;
             let list = list.and_then(|list| TaskList::parse(&list.bytes).ok()).unwrap_or_default();
             let environment = inputs.environment(&result.session, &task.name, result.iteration, 0);
@@ -521,7 +514,7 @@ impl Running<'_> {
                 closed: &one.closed,
                 tasks: &list,
                 iteration: result.iteration,
-                slot,
+                slot: batch.slot,
                 environment: &environment,
                 // Its attempts are recorded.
                 agent: None,
@@ -532,10 +525,10 @@ impl Running<'_> {
             if evidence.is_some() && !is_last {
                 message.push_str("Ralph-Check: batch\n");
             }
-            message.push_str(&format!("Ralph-Integrated-By: {}:{number}\n", self.session.id));
+            message.push_str(&format!("Ralph-Integrated-By: {}:{}\n", self.session.id, batch.number));
             let tasks: Vec<&TaskName> = one.closed.iter().collect();
             message.push_str(&assisted_by(inputs, &self.recorder, None, &tasks)?);
-            let parent = commits.last().unwrap_or(tip);
+            let parent = commits.last().unwrap_or(batch.tip);
             let is_signed = inputs.config.settings.branch_sign;
             commits.push(inputs.work_tree.commit_tree(private, &one.tree, parent, &message, is_signed)?);
         }
@@ -604,7 +597,7 @@ impl Running<'_> {
             }
             recorded => recorded?,
         };
-        self.past.left_behind.note_ended(&iteration, &taken.blobs, &list);
+        self.note_integrated(&iteration, merged, &list)?;
         self.judging.ended(&mut self.session, &iteration);
         self.state.clean.successes += u32::from(iteration.published.is_some());
         self.count_recorded(&iteration, commit)?;
@@ -617,6 +610,23 @@ impl Running<'_> {
         });
         self.give_up_sent_back(&iteration.integration)?;
         Ok(Step::Again)
+    }
+
+    /// Takes in what each result changed on the branch: what becomes of its work is looked at by that.
+    fn note_integrated(&mut self, iteration: &Iteration, merged: &[Merged], list: &TaskList) -> Result<()> {
+        let (inputs, reader) = (self.inputs, self.inputs.store.reader()?);
+        let own = [&inputs.feature.tasks_path, &inputs.feature.progress_path]
+            .map(|path| inputs.work_tree.relative(path).into_bytes());
+        let ends = iteration.base.iter().chain(&iteration.commits);
+        for ((one, before), commit) in merged.iter().zip(ends).zip(&iteration.commits) {
+            let mut changes =
+                reader.differing_files(before, commit, &mut MAX_ENTRIES.clone())?.unwrap_or_default();
+            changes.retain(|(path, _)| !own.contains(path));
+            let of_result =
+                Iteration { task: one.result.task.clone(), closed: one.closed.clone(), ..iteration.clone() };
+            self.past.left_behind.note_ended(&of_result, &changes, list);
+        }
+        Ok(())
     }
 
     /// Returns the record of the attempt that a verdict is about.
@@ -649,6 +659,17 @@ impl Running<'_> {
     fn discard(&mut self, slot: &Slot) -> Result<()> {
         self.inputs.store.restore_objects(&slot.objects())?;
         slot.remove()
+    }
+}
+
+/// Returns the task of a result as it was when it was begun.
+fn task_of(result: &Iteration) -> Task {
+    Task {
+        name: result.task.clone().unwrap_or_default(),
+        id: None,
+        text: result.task_text.clone().unwrap_or_default(),
+        phase: result.phase.clone(),
+        story: None,
     }
 }
 
@@ -733,6 +754,29 @@ fn hunks(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_result_is_taken_for_the_tasks_that_are_open_and_say_what_they_said() {
+        let list = |text: &str| TaskList::parse(text.as_bytes()).unwrap();
+        let result = || {
+            let mut result = ralph_core::record::samples::iteration(Outcome::Success);
+            result.closed = vec!["T001".to_owned(), "T002".to_owned()];
+            result
+        };
+        let before = "- [ ] T001 a\n- [x] T002 b\n";
+        for (now, expected) in [
+            (before, Ok("T001")),
+            ("- [ ] T001 a\n- [ ] T002 b\n", Ok("T001 T002")),
+            // As after another result of the same batch that closed it.
+            ("- [x] T001 a\n- [x] T002 b\n", Err("superseded")),
+            ("- [x] T001 a\n- [ ] T002 c\n", Err("changed")),
+            ("- [ ] T001 a\n", Err("changed")),
+        ] {
+            let found = still_open(&result(), &[list(before), list(now)]);
+            let found = found.map(|open| open.join(" ")).map_err(|(verdict, _)| verdict.to_string());
+            assert_eq!(found, expected.map(str::to_owned).map_err(str::to_owned), "{now}");
+        }
+    }
 
     #[test]
     fn hunks_have_some_lines_around_and_name_the_sides() {

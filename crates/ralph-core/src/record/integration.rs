@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{IntegrationVerdict, SessionId, TaskName};
+use super::{AttemptId, IntegrationVerdict, SessionId, TaskName};
 
 /// Longest [`Integration::hunks`], in characters.
 pub const MAX_HUNK_CHARS: usize = 4000;
@@ -27,6 +27,11 @@ pub struct Integration {
 }
 
 impl Integration {
+    /// Returns the attempt whose result it is.
+    pub fn attempt(&self) -> AttemptId {
+        AttemptId { session: self.session.clone(), number: self.iteration }
+    }
+
     /// Calls `visit` with each text of these that may be of a person or an agent.
     pub(super) fn for_each_text(results: &mut [Self], visit: &mut dyn FnMut(&mut String)) {
         for Self { session: _, iteration: _, task, verdict: _, cause, conflicts, hunks } in results {

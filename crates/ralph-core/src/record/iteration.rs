@@ -8,9 +8,10 @@ use serde::{Deserialize, Serialize};
 
 use super::integration;
 use super::{
-    AgentFacts, AgentSetup, Before, Claim, CleanCheck, Cost, Ended, Evidence, Exit, ExitReason, Facts,
-    FailureClass, Flag, FlagCode, GitState, GoneTask, IgnoredState, Integration, ObjectId, Outcome,
-    PhaseTime, PromptPart, SessionId, TaskName, Timestamp, ToolKind, UndoneTask, UserFile, join_truncated,
+    AgentFacts, AgentSetup, AttemptId, Before, Claim, CleanCheck, Cost, Ended, Evidence, Exit, ExitReason,
+    Facts, FailureClass, Flag, FlagCode, GitState, GoneTask, IgnoredState, Integration, IntegrationVerdict,
+    ObjectId, Outcome, PhaseTime, PromptPart, SessionId, TaskName, Timestamp, ToolKind, UndoneTask, UserFile,
+    join_truncated,
 };
 
 /// What the agent says of itself. Stored apart from what the engine measured.
@@ -518,6 +519,10 @@ pub fn full_branch_name(branch: &str) -> String {
 }
 
 impl Iteration {
+    pub fn id(&self) -> AttemptId {
+        AttemptId { session: self.session.clone(), number: self.iteration }
+    }
+
     /// Returns true if it is an attempt: an agent had its turn, and the result was judged.
     pub fn is_attempt(&self) -> bool {
         self.outcome.is_attempt(self.is_acceptance())
@@ -542,6 +547,12 @@ impl Iteration {
     /// Returns what an integration says of a task whose result is not on the branch.
     pub fn not_integrated(&self, task: &str) -> Option<&Integration> {
         self.integration.iter().rfind(|one| one.task == task && one.cause.is_some())
+    }
+
+    /// Returns the results that it put on the branch, each with the commit that has it, oldest first.
+    pub fn integrated(&self) -> impl Iterator<Item = (&Integration, &ObjectId)> {
+        let results = self.integration.iter();
+        results.filter(|one| one.verdict == IntegrationVerdict::Integrated).zip(&self.commits)
     }
 
     /// Leaves a success unpublished: the branch had moved.

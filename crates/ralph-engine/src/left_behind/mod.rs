@@ -21,7 +21,7 @@ mod user_files;
 pub(super) use done_work::EMPTY;
 pub(super) use locks::old_locks;
 pub use lost_list::lost_list;
-pub(super) use recorded_work::recorded_work;
+pub(super) use recorded_work::{MAX_ENTRIES, recorded_work};
 pub use still_there::{brought_back, remains};
 pub(super) use surroundings::LeftBehind;
 pub(super) use undone::Undone;

@@ -1,8 +1,10 @@
 //! What tasks changed so far, read from the record once.
 
+use std::collections::HashMap;
+
 use anyhow::Result;
 
-use ralph_core::record::{FlagCode, LogEntry, ObjectId, Outcome, Session, SessionId};
+use ralph_core::record::{AttemptId, FlagCode, LogEntry, ObjectId, Outcome, Session, SessionId, TaskName};
 use ralph_core::view::{FeatureView, SessionView};
 use ralph_store::{RecordReader, SessionLog, Store};
 
@@ -13,7 +15,7 @@ use crate::snapshot_taken::BlobChange;
 const MAX_ATTEMPTS: usize = 1000;
 
 /// Maximum number of entries of folders that are read to compare them.
-const MAX_ENTRIES: usize = 2_000_000;
+pub(crate) const MAX_ENTRIES: usize = 2_000_000;
 
 /// Reads what the tasks of the feature of `session` changed, up to its first snapshot or that of its resumption, `now`,
 /// but for its `own_files`.
@@ -35,6 +37,7 @@ pub(crate) fn recorded_work(
         own_files,
         recorded: UndoneWork { gone, ..UndoneWork::default() },
         last: None,
+        queued: HashMap::new(),
         budget: MAX_ENTRIES,
     };
     for (_, entry) in &view.iterations[view.iterations.len().saturating_sub(MAX_ATTEMPTS)..] {
@@ -58,6 +61,8 @@ struct Fold<'a> {
     recorded: UndoneWork,
     /// The snapshot up to which all is known.
     last: Option<ObjectId>,
+    /// What results that were queued are to close.
+    queued: HashMap<AttemptId, Vec<(TaskName, Option<String>)>>,
     budget: usize,
 }
 
@@ -68,6 +73,9 @@ impl Fold<'_> {
             self.recorded.last = entry.number();
         }
         let changes = self.changes_of(entry)?;
+        if entry.outcome() == Some(Outcome::Integrated) {
+            return self.add_integrated(entry);
+        }
         if entry.exit().agent.is_none() && entry.closed().is_empty() {
             if entry.outcome() == Some(Outcome::Skipped) {
                 self.recorded.work.taken_back_by_loop(&changes);
@@ -84,11 +92,14 @@ impl Fold<'_> {
             return Ok(());
         }
         let task = entry.task().unwrap_or_default().to_owned();
-        // What is queued is work that was tried, until it is on the branch.
-        let closed = entry.closed().into_iter().filter(|_| !entry.is_queued());
-        let closed: Vec<_> = closed
+        let closed = entry.closed().into_iter();
+        let mut closed: Vec<_> = closed
             .map(|name| (name.to_owned(), entry.title().filter(|_| name == task).map(str::to_owned)))
             .collect();
+        if entry.is_queued() {
+            // It is work that was tried, until it is on the branch.
+            self.queued.insert(entry.id(), std::mem::take(&mut closed));
+        }
         self.recorded.work.ended(&task, &closed, &changes, entry.snapshot().as_ref());
         let is_flagged = entry.has_flag(FlagCode::Undid) || entry.refused() == Some(FlagCode::Undid);
         let iteration = if is_flagged { self.store.readable_iteration(entry) } else { None };
@@ -99,6 +110,21 @@ impl Fold<'_> {
             for undone in undone.iter().filter(|undone| undone.reopened) {
                 self.recorded.work.forget(&undone.task);
             }
+        }
+        Ok(())
+    }
+
+    /// Takes in what each result of an integration changed on the branch.
+    fn add_integrated(&mut self, entry: &LogEntry) -> Result<()> {
+        let Some(record) = self.store.readable_iteration(entry) else { return Ok(()) };
+        let mut before = record.base.clone();
+        for (one, commit) in record.integrated() {
+            let Some(before) = before.replace(commit.clone()) else { break };
+            let changes = self.between(&before, commit)?;
+            let mut closed =
+                self.queued.remove(&one.attempt()).unwrap_or_else(|| vec![(one.task.clone(), None)]);
+            closed.retain(|(name, _)| record.closed.contains(name));
+            self.recorded.work.ended(&one.task, &closed, &changes, record.snapshot.as_ref());
         }
         Ok(())
     }

@@ -352,8 +352,7 @@ pub fn describe(store: &Store, log: &SessionLog, running: &[Holder]) -> Result<S
         TaskCounts { done: session.tasks_done, open: session.tasks_remaining } = last.tasks();
     }
     // A check says nothing of a success after it.
-    let last =
-        log.iterations().rfind(|entry| matches!(entry.outcome(), Some(Outcome::Success | Outcome::Checked)));
+    let last = log.iterations().rfind(|entry| entry.is_result() || entry.outcome() == Some(Outcome::Checked));
     let check = last.filter(|entry| entry.outcome() == Some(Outcome::Checked));
     let check = check.and_then(|entry| store.readable_iteration(entry));
     session.clean = check.and_then(|record| record.check().cloned()).map(Box::new);

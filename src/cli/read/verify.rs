@@ -189,13 +189,15 @@ pub fn run(args: &VerifyArgs, context: &Context) -> Result<ExitCode> {
 fn control(store: &Store, feature: &str) -> Result<Option<Control>> {
     let entries = store.iterations_of(feature, MAX_ITERATIONS)?;
     let entries: Vec<&LogEntry> = entries.iter().collect();
-    Ok(newest_held(store, &entries, &[Outcome::Checked, Outcome::Success]).and_then(|(_, record)| {
-        Some(Control {
-            name: format!("{}:{}", record.session, record.iteration),
-            tree: record.check()?.tree.clone(),
-            head: record.head_after.clone(),
-        })
-    }))
+    Ok(newest_held(store, &entries, &[Outcome::Checked, Outcome::Success, Outcome::Integrated]).and_then(
+        |(_, record)| {
+            Some(Control {
+                name: format!("{}:{}", record.session, record.iteration),
+                tree: record.check()?.tree.clone(),
+                head: record.head_after.clone(),
+            })
+        },
+    ))
 }
 
 /// What a check came to, with its last run.

@@ -35,6 +35,8 @@ struct Closing<'a> {
     entry: &'a LogEntry,
     before: Option<&'a LogEntry>,
     attempts: usize,
+    /// The commit that has it.
+    commit: Option<ObjectId>,
 }
 
 pub fn of(range: Range<'_>, context: &Context) -> Result<Work> {
@@ -56,17 +58,29 @@ pub fn of(range: Range<'_>, context: &Context) -> Result<Work> {
                 let model = record.model.as_ref().map_or(String::new(), |model| format!(" ({model})"));
                 *work.agents.entry(record.agent.clone() + &model).or_default() += 1;
             }
-            if record.outcome == Outcome::Success {
+            if entry.is_result() {
                 work.tests[1] = after.or(work.tests[1]);
+            }
+            // What was merged later is the work of its attempt, and what was sent back is none.
+            closings.retain(|_, closing| {
+                let mut results = record.integration.iter();
+                let of = results.find(|one| one.attempt() == closing.record.id());
+                of.is_none_or(|of| of.cause.is_none())
+            });
+            for (one, commit) in record.integrated() {
+                let merged = closings.values_mut();
+                let merged = merged.filter(|closing| one.attempt() == closing.record.id());
+                merged.for_each(|closing| closing.commit = Some(commit.clone()));
             }
             let Some(task) = record.task.clone() else { continue };
             let count = attempts.entry(task.clone()).or_default();
             *count += usize::from(record.is_attempt());
-            // What was merged later is the work of its attempt.
             for closed in record.closed.iter().filter(|_| record.outcome != Outcome::Integrated) {
                 let before = place.checked_sub(1).and_then(|place| log.entries.get(place));
                 let attempts = if *closed == task { *count } else { 1 };
-                closings.insert(closed.clone(), Closing { record: record.clone(), entry, before, attempts });
+                let commit = record.published.clone().or_else(|| record.commits.last().cloned());
+                let record = record.clone();
+                closings.insert(closed.clone(), Closing { record, entry, before, attempts, commit });
             }
             match &record.cause {
                 Some(cause) if record.outcome == Outcome::Failure => {
@@ -89,12 +103,10 @@ pub fn of(range: Range<'_>, context: &Context) -> Result<Work> {
         let Some(closing) = closings.get(&task.name) else { continue };
         let record = &closing.record;
         let of_branch = range.commits.iter().rev().find(|commit| commit.task == task.name);
-        let recorded = || record.published.clone().or_else(|| record.commits.last().cloned());
+        let recorded = closing.commit.clone().filter(|_| range.commits.is_empty());
         work.done.push(DoneTask {
             name: task.name.clone(),
-            commit: of_branch
-                .map(|commit| commit.id.clone())
-                .or_else(|| recorded().filter(|_| range.commits.is_empty())),
+            commit: of_branch.map(|commit| commit.id.clone()).or(recorded),
             size: size(store, &own, record.snapshot.as_ref()),
             proof: proof(store, closing)?,
             attempts: closing.attempts,

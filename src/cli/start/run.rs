@@ -8,7 +8,8 @@ use serde_json::json;
 
 use ralph_core::config::{Config, Until};
 use ralph_core::record::{
-    Baseline, Event, FlagCode, ObjectId, Outcome, Refusal, Scope, TaskCounts, quoted_for_shell,
+    Baseline, Event, FlagCode, Integration, IntegrationVerdict, ObjectId, Outcome, Refusal, Scope,
+    TaskCounts, quoted_for_shell,
 };
 use ralph_engine::{EventRedactor, Finish, LoopInputs};
 use ralph_git::worktree::WorkTree;
@@ -309,13 +310,26 @@ fn runs_by_itself(feature: &str, context: &Context) -> Result<Vec<String>> {
     let (store, users) = (context.store()?, context.work_tree()?);
     let head = users.head()?;
     let mut lines = Vec::new();
-    for entry in store.iterations_of(feature, MAX_ITERATIONS)? {
+    let entries = store.iterations_of(feature, MAX_ITERATIONS)?;
+    for entry in &entries {
         let is_flagged = entry.outcome() == Some(Outcome::Success);
         if !is_flagged || !entry.has_flag(FlagCode::RunsByItself) {
             continue;
         }
-        let Some(record) = store.readable_iteration(&entry) else { continue };
-        let is_merged = match (&record.published, &head) {
+        let Some(record) = store.readable_iteration(entry) else { continue };
+        let mut published = record.published.clone();
+        if entry.is_queued()
+            && let Some((verdict, by)) = entry.what_became_of_it(&entries)
+        {
+            if verdict != IntegrationVerdict::Integrated {
+                continue;
+            }
+            let of_result = |(one, commit): (&Integration, &ObjectId)| {
+                (one.attempt() == entry.id()).then(|| commit.clone())
+            };
+            published = store.readable_iteration(by).and_then(|by| by.integrated().find_map(of_result));
+        }
+        let is_merged = match (&published, &head) {
             (Some(published), Some(head)) => users.is_ancestor(published, head)?,
             _ => false,
         };

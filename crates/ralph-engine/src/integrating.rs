@@ -1,7 +1,6 @@
 //! Results that wait are merged onto the branch of the lane between two attempts, validated together, and published or sent back.
 
 use std::collections::{BTreeMap, HashSet};
-use std::fs;
 
 use anyhow::Result;
 use camino::Utf8PathBuf;
@@ -17,7 +16,6 @@ use ralph_core::record::{
 };
 use ralph_core::view::{FeatureView, Queue};
 use ralph_git::worktree::{CommittedFile, PrivateIndex};
-use ralph_os::if_there::IfThere;
 use ralph_os::process::{create_private_dir, remove_path};
 use ralph_store::{Begin, Slot, names, try_to_integrate};
 
@@ -95,16 +93,6 @@ impl Tried {
     /// Returns true if it failed where what it was merged onto passes.
     fn is_to_blame(&self) -> bool {
         !self.passed && self.evidence.as_ref().is_some_and(|evidence| evidence.clean.is_some())
-    }
-
-    /// Copies what it printed to where the record is put together.
-    fn copy_to(&self, slot: &Slot) -> Result<()> {
-        for name in PRINTED {
-            if let Some(bytes) = fs::read(self.printed.path(name)).if_there()? {
-                slot.write(name, &bytes)?;
-            }
-        }
-        Ok(())
     }
 }
 
@@ -186,7 +174,9 @@ impl Running<'_> {
         integration.extend(broken);
         merged.truncate(good);
         let run = tried.remove(&good.max(1));
-        run.iter().try_for_each(|run| run.copy_to(slot))?;
+        for run in &run {
+            PRINTED.iter().try_for_each(|name| slot.copy_from(&run.printed, name))?;
+        }
         let commits = self.commit_results(&batch, &merged, run.as_ref())?;
         integration
             .extend(merged.iter().map(|one| verdict(&one.result, IntegrationVerdict::Integrated, None)));

@@ -14,6 +14,7 @@ use ralph_core::record::{
     Timestamp,
 };
 use ralph_git::repository::Repository;
+use ralph_os::if_there::IfThere;
 use ralph_os::process::create_private_dir;
 
 use super::disk;
@@ -396,6 +397,13 @@ impl Slot {
     pub fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
         let path = self.path(name);
         fs::write(&path, bytes).with_context(|| format!("write {path}"))
+    }
+
+    /// Copies a file of another slot, if it is there.
+    pub fn copy_from(&self, other: &Self, name: &str) -> Result<()> {
+        let from = other.path(name);
+        let copied = fs::copy(&from, self.path(name)).if_there();
+        copied.map(drop).with_context(|| format!("copy {from}"))
     }
 
     /// The commit point: from here on the record will be made, by us or by who comes after us.

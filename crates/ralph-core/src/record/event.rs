@@ -287,8 +287,8 @@ impl Event {
                 if let Some(SandboxFacts { mechanism, version: _, settings: _, network }) = sandbox {
                     [mechanism, network].into_iter().for_each(&mut *visit);
                 }
-                let texts = [feature, agent, loop_type, artifact].into_iter();
-                let texts = texts.chain(branch).chain(agent_version).chain(validation).chain(given_up).chain(api_key);
+                let texts = [feature, agent, loop_type, artifact].into_iter().chain(branch).chain(api_key);
+                let texts = texts.chain(agent_version).chain(validation).chain(given_up);
                 let lists = [validation_files, validation_notes, dropped_variables, user_file_names];
                 texts.chain(lists.into_iter().flatten()).for_each(visit);
             }
@@ -329,9 +329,8 @@ impl Event {
                 [text, other].into_iter().for_each(visit);
             }
             Self::UserFilesLost { iteration: _, what, command, files } => {
-                let paths = files
-                    .iter_mut()
-                    .map(|UserFile { path, change: _, since: _, kept_in: _, commit: _ }| path);
+                let files = files.iter_mut();
+                let paths = files.map(|UserFile { path, change: _, since: _, kept_in: _, commit: _ }| path);
                 [what].into_iter().chain(command).chain(paths).for_each(visit);
             }
             Self::NeedsYou(Need { why: _, task, cause, session: _, iteration: _ }) => {
@@ -488,7 +487,7 @@ mod tests {
         let baseline = Baseline { exit: 1, cause: Some(x()), ..Baseline::default() };
         let agent = |event| Event::AgentEvent { iteration: 1, event };
         let commit: ObjectId = "0".repeat(40).parse().unwrap();
-        let mut events = [
+        let mut events = vec![
             Event::SessionStarted {
                 session: session.clone(),
                 feature: x(),

@@ -52,7 +52,7 @@ fn verdicts(session: &Session<'_>, number: usize) -> Vec<String> {
 fn a_commit_of_a_persons_costs_no_attempt() {
     let scene = scene("- [ ] T001 One\n- [ ] T002 Two", &person(FIRST, "by-hand", "echo hi"), "");
     let run = scene.call("run --lane").with_baseline().run().code(0);
-    run.stdout_has("T001 is queued").stdout_has("T001 integrated");
+    run.stdout_has("T001 is queued").stdout_has("merged T001");
     assert_eq!(subjects(&scene), ["By hand", "T001 One", "T002 Two"]);
     let session = scene.session();
     assert_eq!(session.trailers("Ralph-Outcome"), ["success", "integrated", "success"]);
@@ -74,9 +74,9 @@ fn a_commit_of_a_persons_costs_no_attempt() {
         ("T001".into(), "1".into(), "passed".into())
     );
     assert_eq!(trailer("Integrated-By"), format!("{}:2", session.id()));
-    scene.ralph("log").code(0).stdout_has("queued: One").stdout_has("T001 integrated");
-    scene.ralph("show 1").code(0).stdout_has("1, on ralph/001-login: queued");
-    scene.ralph("show 2").code(0).stdout_has("T001 integrated");
+    scene.ralph("log").code(0).stdout_has("merged in #2: One").stdout_has("merged T001");
+    scene.ralph("show 1").code(0).stdout_has("on ralph/001-login: queued, as it had moved, and merged in #2");
+    scene.ralph("show 2").code(0).stdout_has("T001        merged as ");
     let status = scene.ralph("status --json").json();
     let summary = &status["summary"];
     assert_eq!((&summary["attempts"], summary.get("queued")), (&2.into(), None), "{status}");
@@ -90,7 +90,7 @@ fn what_git_cannot_merge_is_sent_back_with_both_sides_and_the_rest_is_merged() {
     scene
         .ralph("run --lane --set skip-after=1")
         .code(0)
-        .stdout_has("T001 sent back (conflict: shared cannot be merged");
+        .stdout_has("T001 sent back (conflict): shared cannot be merged");
     let session = scene.session();
     assert_eq!(session.trailers("Ralph-Outcome"), ["success", "integrated", "success"]);
     assert_eq!(verdicts(&session, 2), ["T001 conflict"]);
@@ -350,6 +350,58 @@ fn each_result_of_a_batch_is_known_by_its_own_files() {
             (&"T002".into(), &serde_json::json!(["own-T002"]))
         );
     }
+}
+
+#[test]
+fn commands_know_what_was_merged_together() {
+    let scene = scene(
+        FOUR,
+        &person("[ ! -e $HOME/once ]", "by-hand", "echo hi"),
+        "touch $HOME/once; echo $RALPH_TASK > own-$RALPH_TASK",
+    );
+    scene.validate("test ! -e work-T003 -o ! -e work-T001 || { echo FAILED three; exit 1; }").commit("Check");
+    let turn = hold_the_turn(&scene);
+    let first = scene.ralph("run --lane -n 3").code(4);
+    first.stdout_has("⊕ T001, T002, T003  queued: ").stdout_lacks("not done after");
+    drop(turn);
+    scene.ralph("resume -n 1").code(4);
+    let log = scene.ralph("log").code(0);
+    let log = log.stdout_has("4  ⊕   merged T001, T002; T003 sent back (broke): the validation fails");
+    log.stdout_has("merged in #4: One").stdout_has("sent back (broke) in #4: Three");
+    let show = scene.ralph("show 4").code(0);
+    let show = show
+        .stdout_has("results that waited")
+        .stdout_has("T002        merged as ")
+        .stdout_has(", the result of #2");
+    let show = show.stdout_has(
+        "T003        sent back (broke): the validation fails with what is on the branch: FAILED three",
+    );
+    show.stdout_has("own-T001 +1, own-T002 +1").stdout_lacks("by-hand");
+    scene.ralph("diff 4 --stat").code(0).stdout_has("own-T002").stdout_lacks("by-hand");
+    // One commit says that it passed: both tasks are tried with it.
+    scene.ralph(["bisect", "--", "test ! -e work-T002"]).code(0).stdout_has("2");
+    let page = scene.ralph("report -o -").code(0);
+    page.stdout_has("merged in #4").stdout_has("#4 sent back (broke): the validation fails");
+    let commit = scene.git(["rev-parse", "--short=10", &format!("{BRANCH}~1")]);
+    scene.ralph("report --markdown").code(0).stdout_has(&commit[..7]);
+    let prompt = scene.session().text(5, "prompt.md");
+    assert!(prompt.contains("this one was sent back (broke)") && !prompt.contains("merged T001"), "{prompt}");
+    // What a person opens again is done anew, and not merged once more.
+    scene.ralph("reopen T001").code(0);
+    scene.ralph("run --lane -n 1").code(4);
+    let newest = scene.sessions().pop().expect("it ran");
+    assert_eq!(
+        (newest.trailers("Ralph-Outcome"), newest.iteration(1)["task"].clone()),
+        (vec!["success".to_owned()], "T001".into())
+    );
+    scene.git(["checkout", "--quiet", BRANCH]);
+    let session = scene.sessions()[0].id().to_owned();
+    scene.ralph(["restore", &format!("{session}:4"), "--force"]).code(0);
+    assert!(
+        scene.path("own-T001").exists()
+            && scene.path("own-T002").exists()
+            && !scene.path("own-T003").exists()
+    );
 }
 
 #[test]

@@ -174,7 +174,7 @@ impl Running<'_> {
         integration.extend(broken);
         merged.truncate(good);
         let run = tried.remove(&good.max(1));
-        for run in &run {
+        if let Some(run) = &run {
             PRINTED.iter().try_for_each(|name| slot.copy_from(&run.printed, name))?;
         }
         let commits = self.commit_results(&batch, &merged, run.as_ref())?;
@@ -544,10 +544,8 @@ impl Running<'_> {
         }
         self.recorder.note_change();
         (self.state.is_lane_used, self.state.is_lane_renewed) = (true, true);
-        for one in integration.iter_mut().filter(|one| one.cause.is_some()) {
-            let result = self.result_of(one);
-            let cause = one.cause.as_deref().map(cause::bounded).unwrap_or_default();
-            one.cause = Some(format!("{cause}{}", result.map_or(String::new(), |result| lost_work(&result))));
+        for one in &mut integration {
+            one.cause = one.cause.as_deref().map(cause::bounded);
         }
         let ended_at = inputs.clock.now();
         let mut taken = self.recorder.take(slot, &format!("iteration {number}"), ended_at);
@@ -563,14 +561,13 @@ impl Running<'_> {
         iteration.closed = merged.iter().flat_map(|one| one.closed.clone()).collect();
         iteration.commits.extend(commits);
         iteration.published.clone_from(&published);
-        let causes = integration.iter().filter_map(|one| {
-            let cause = one.cause.as_ref()?;
-            Some(format!("{} ({}): {cause}", one.task, one.verdict))
-        });
-        let causes: Vec<String> = causes.collect();
         iteration.cause = match integration.as_slice() {
-            [only] => only.cause.as_ref().map(|cause| format!("{}: {cause}", only.verdict)),
-            _ => (!causes.is_empty()).then(|| causes.join("; ")),
+            [only] => only.return_words(),
+            all => {
+                let words =
+                    all.iter().filter_map(|one| Some(format!("{} {}", one.task, one.return_words()?)));
+                Some(words.collect::<Vec<_>>().join("; ")).filter(|words| !words.is_empty())
+            }
         };
         iteration.cause = iteration.cause.as_deref().map(cause::bounded);
         iteration.integration = integration;
@@ -619,13 +616,6 @@ impl Running<'_> {
         Ok(())
     }
 
-    /// Returns the record of the attempt that a verdict is about.
-    fn result_of(&self, one: &Integration) -> Option<Iteration> {
-        let refs = ralph_store::SessionRefs::new(&self.session.feature, one.session.clone());
-        let log = self.inputs.store.session(&refs).ok().flatten()?;
-        self.inputs.store.readable_iteration(log.iteration(one.iteration)?)
-    }
-
     /// Skips the tasks whose results were sent back too often.
     fn give_up_sent_back(&mut self, integration: &[Integration]) -> Result<()> {
         let Some(most) = self.inputs.config.settings.lanes_max_send_backs else { return Ok(()) };
@@ -672,16 +662,6 @@ fn verdict(result: &Iteration, verdict: IntegrationVerdict, cause: Option<String
         cause,
         conflicts: Vec::new(),
         hunks: String::new(),
-    }
-}
-
-/// Returns where the work of a result is that was not taken.
-fn lost_work(result: &Iteration) -> String {
-    match (&result.base, &result.snapshot) {
-        (Some(base), Some(snapshot)) => {
-            format!("; its work: git diff {} {}", base.short(), snapshot.short())
-        }
-        _ => String::new(),
     }
 }
 

@@ -183,7 +183,8 @@ pub fn left_open<'a>(
     summary: &'a Summary,
 ) -> impl Iterator<Item = &'a NotDone> + Clone {
     let is_answered = |task: &NotDone| summary.answered.iter().any(|one| one.task == task.task);
-    not_done.iter().filter(move |task| !is_answered(task))
+    let is_queued = |task: &NotDone| summary.queued.iter().any(|one| one.task == task.task);
+    not_done.iter().filter(move |task| !is_answered(task) && !is_queued(task))
 }
 
 /// Returns the name of a feature, without the folder that all of them are in.

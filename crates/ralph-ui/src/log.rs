@@ -7,7 +7,10 @@ use anyhow::Result;
 use serde::ser::{SerializeMap as _, SerializeSeq as _};
 use serde::{Serialize, Serializer};
 
-use ralph_core::record::{AttemptId, Circumstances, DiffStat, FlagCode, LogEntry, Outcome, Status, Summary};
+use ralph_core::record::{
+    AttemptId, Circumstances, DiffStat, FlagCode, IntegrationVerdict, LogEntry, Outcome, SessionId, Status,
+    Summary,
+};
 use ralph_core::view::SessionView;
 use ralph_store::RemoteRun;
 
@@ -58,7 +61,10 @@ struct ShownEntry<'a> {
 
 /// The columns, from left to right. What `--json` has is in [`Values`].
 const COLUMNS: [Column; 7] = [
-    right("#", NUMBER, |it| (Look::Dim, if_some(it.entry.is_attempt().then(|| it.entry.number())))),
+    right("#", NUMBER, |it| {
+        let has_number = it.entry.is_attempt() || it.entry.outcome() == Some(Outcome::Integrated);
+        (Look::Dim, if_some(has_number.then(|| it.entry.number())))
+    }),
     left("  task", 6, |it| {
         let task = it.entry.task().map_or(String::new(), |task| cut(&one_line(task), MIN_TEXT));
         (it.sign.0, format!("{} {task}", it.sign.1))
@@ -139,6 +145,8 @@ pub struct ByNow {
     pub solved: BTreeSet<AttemptId>,
     /// The reasons of their flags are gone.
     pub moot: BTreeSet<AttemptId>,
+    /// What became of results that were queued, and the record that says so.
+    pub merged: HashMap<AttemptId, (IntegrationVerdict, AttemptId)>,
 }
 
 /// A line that a search found, behind where it is: `validation`, `answer`, or the path of a file that changed.
@@ -163,8 +171,7 @@ impl Listed<'_> {
 
 impl ListRow {
     fn of(listed: &Listed<'_>, entry: &LogEntry) -> Self {
-        let is_of_all =
-            matches!(entry.outcome(), Some(Outcome::Checked | Outcome::Integrated)) && entry.task().is_none();
+        let is_of_all = entry.outcome() == Some(Outcome::Checked) && entry.task().is_none();
         let sign = if is_of_all { (Look::Dim, "·") } else { sign_of(listed, entry) };
         let shown = ShownEntry { listed, entry, sign, end: day_and_clock(entry.ended_at()) };
         let flag = entry.first_flag().filter(|_| !listed.by_now.moot.contains(&entry.id()));
@@ -251,6 +258,15 @@ fn sign_of(listed: &Listed<'_>, row: &LogEntry) -> (Look, &'static str) {
     row.outcome().map_or((Look::Dim, " "), |outcome| sign_by_now(outcome, row.failure_class(), is_solved))
 }
 
+/// `merged in #4`: what became of a result of a session that was queued.
+pub fn became(found: Option<&(IntegrationVerdict, AttemptId)>, session: &SessionId) -> String {
+    match found {
+        Some((verdict, by)) if by.session == *session => format!("{} in #{}", verdict.words(), by.number),
+        Some((verdict, by)) => format!("{} in {}:{}", verdict.words(), by.session, by.number),
+        None => "queued".to_owned(),
+    }
+}
+
 /// Of a failure its cause, of a success after failures what solved them, else what was to be done.
 fn what_happened(listed: &Listed<'_>, row: &LogEntry) -> String {
     match row.outcome() {
@@ -262,7 +278,11 @@ fn what_happened(listed: &Listed<'_>, row: &LogEntry) -> String {
             let title = row.title().filter(|title| !title.is_empty());
             let words = listed.solved.get(&row.number()).cloned().or_else(|| Some(title?.to_owned()));
             let words = words.unwrap_or_else(|| story(row.subject()).to_owned());
-            if row.is_queued() { format!("queued: {words}") } else { words }
+            if !row.is_queued() {
+                return words;
+            }
+            let found = listed.by_now.merged.get(&row.id());
+            format!("{}: {words}", became(found, &row.session()))
         }
         Some(Outcome::Failure) => {
             if let Some(first) = listed.repeats.get(&row.number()) {
@@ -572,7 +592,7 @@ mod tests {
             ..Summary::default()
         };
         let solved = view.iterations().filter(|one| [2, 3].contains(&one.number())).map(LogEntry::id);
-        let by_now = ByNow { solved: solved.collect(), moot: BTreeSet::new() };
+        let by_now = ByNow { solved: solved.collect(), ..ByNow::default() };
         let mut shown = String::new();
         for (width, name) in [(80, "80 columns"), (40, "40 columns"), (usize::MAX, "piped")] {
             let listed = Listed {

@@ -113,7 +113,7 @@ pub fn rows(summary: &Summary, newest: Option<&SessionId>, screen: Screen) -> Ve
         tasks.filter_map(|task| Some(format!("{} for {}", waiters(summary, task)?, one_line(task))));
     rows.extend(waiting.flat_map(|line| screen.hanging("  · ", &line)));
     rows.extend(answered(summary, "  ", screen));
-    rows.extend(queued(summary, screen));
+    rows.extend(queued(summary, "  ", screen));
     rows.extend(flagged(summary, newest, "  ", screen));
     rows
 }
@@ -179,12 +179,12 @@ pub fn answered(summary: &Summary, indent: &str, screen: Screen) -> Vec<String> 
 }
 
 /// Returns a row for the tasks whose results wait: `⊕ T003, T004  queued: the loop merges what is on the branch by now`.
-fn queued(summary: &Summary, screen: Screen) -> Vec<String> {
+pub fn queued(summary: &Summary, indent: &str, screen: Screen) -> Vec<String> {
     let tasks: Vec<&str> = summary.queued.iter().map(|queued| queued.task.as_str()).collect();
     if tasks.is_empty() {
         return Vec::new();
     }
-    let lead = format!("  ⊕ {}  ", one_line(&join_truncated(&tasks, MAX_NAMED)));
+    let lead = format!("{indent}⊕ {}  ", one_line(&join_truncated(&tasks, MAX_NAMED)));
     screen.hanging(&lead, "queued: the loop merges them with what is on the branch by now")
 }
 

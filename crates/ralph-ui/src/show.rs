@@ -1,10 +1,12 @@
 //! One iteration, for reading.
 
+use std::collections::HashMap;
+
 use indexmap::IndexMap;
 
 use ralph_core::record::{
     ExitReason, FailureClass, FileChange, GoneHow, Iteration, Outcome, RALPH, SandboxFacts, SecondRun,
-    SessionId, StreamCounts, Timestamp, ToolCall, hint_command_of, join_truncated, last_words,
+    SessionId, StreamCounts, TaskName, Timestamp, ToolCall, hint_command_of, join_truncated, last_words,
 };
 
 use super::ending::{capital, interruption};
@@ -51,6 +53,8 @@ pub struct ShownAttempt<'a> {
     pub earlier: &'a [(u32, Option<String>)],
     /// What became of its task; `None` if it was done, or is none.
     pub afterwards: Option<&'a Afterwards>,
+    /// What became of its result that was queued: `merged in #4`; `None` if it was not.
+    pub after_queue: Option<&'a str>,
     /// The files that it changed; `None` without snapshots.
     pub changed: Option<&'a [FileChange]>,
     /// True if all of these files are as it left them.
@@ -101,9 +105,7 @@ pub fn lines(shown: &ShownAttempt<'_>, now: Timestamp, screen: Screen) -> Vec<St
             Some(_) => format!("Cut short: {}", one_line(&iteration.cause())),
             None => format!("{}.", capital(why)),
         });
-    } else if iteration.outcome == Outcome::Integrated {
-        below.push(one_line(&iteration.story()));
-    } else if iteration.outcome != Outcome::Success {
+    } else if !matches!(iteration.outcome, Outcome::Success | Outcome::Integrated) {
         let cause = one_line(&iteration.cause());
         below.push(if is_question { format!("The agent asks: {cause}") } else { cause });
     }
@@ -119,10 +121,7 @@ pub fn lines(shown: &ShownAttempt<'_>, now: Timestamp, screen: Screen) -> Vec<St
     if !is_question || final_message.lines().filter(|line| !line.trim().is_empty()).count() > 1 {
         lines.extend(message(final_message, screen));
     }
-    for hunk in iteration.integration.iter().map(|one| one.hunks.trim_end()).filter(|one| !one.is_empty()) {
-        lines.push(String::new());
-        lines.extend(hunk.lines().map(|line| indented(&one_line(line))));
-    }
+    lines.extend(verdicts(iteration, screen));
     let sections = render(&sections(entry, iteration, final_message), screen.paint);
     if !sections.trim().is_empty() {
         lines.push(String::new());
@@ -158,11 +157,41 @@ pub fn lines(shown: &ShownAttempt<'_>, now: Timestamp, screen: Screen) -> Vec<St
     lines
 }
 
+/// Returns what became of each result that was merged, with both sides of what git could not merge.
+fn verdicts(iteration: &Iteration, screen: Screen) -> Vec<String> {
+    let mut lines = Vec::new();
+    let merged: HashMap<_, _> = iteration.integrated().map(|(one, commit)| (one.attempt(), commit)).collect();
+    for one in &iteration.integration {
+        if lines.is_empty() {
+            lines.push(String::new());
+        }
+        let commit =
+            merged.get(&one.attempt()).map_or(String::new(), |commit| format!(" as {}", commit.short()));
+        let words = one.return_words().unwrap_or_else(|| one.verdict.words());
+        let of = if one.session == iteration.session {
+            format!("#{}", one.iteration)
+        } else {
+            one.attempt().to_string()
+        };
+        let look = if one.cause.is_none() { Look::Good } else { Look::Bad };
+        let lead = format!("  {}", padded(&one_line(&one.task), NAME));
+        let hanging = screen.hanging(&lead, &format!("{}{commit}, the result of {of}", one_line(&words)));
+        lines.extend(screen.paint_start(look, &lead, hanging));
+        let files = listed(&one.conflicts, MAX_NAMED);
+        lines.extend(
+            files.iter().flat_map(|files| screen.hanging(&format!("  {}", padded("in", NAME)), files)),
+        );
+        lines.extend(one.hunks.trim_end().lines().map(|line| format!("    {}", one_line(line))));
+    }
+    lines
+}
+
 /// `✘ T034 Export boards as CSV, attempt 3 of 3                 #49`
 fn headline(shown: &ShownAttempt<'_>, screen: Screen) -> String {
     let ShownAttempt { iteration, attempts, session, .. } = *shown;
     let (look, mark) = sign_by_now(iteration.outcome, iteration.failure_class, false);
-    let task = one_line(iteration.task.as_deref().unwrap_or("no task"));
+    let none = if iteration.outcome == Outcome::Integrated { "results that waited" } else { "no task" };
+    let task = one_line(iteration.task.as_deref().unwrap_or(none));
     let title = one_line(task_title(iteration.task_text.as_deref().unwrap_or_default()));
     let attempt = match iteration.attempt {
         Some(attempt) if iteration.is_attempt() && attempts > 1 => {
@@ -199,7 +228,11 @@ fn attempt_facts(shown: &ShownAttempt<'_>, now: Timestamp) -> Facts {
     if let (Some(lane), Some(branch)) = (iteration.lane, &iteration.branch) {
         let commit =
             iteration.published.as_ref().map_or(String::new(), |commit| format!(": {}", commit.short()));
-        let commit = if iteration.is_queued() { ": queued, as it had moved".to_owned() } else { commit };
+        let queued = shown.after_queue.map(|became| match became {
+            "queued" => ": queued, as it had moved".to_owned(),
+            became => format!(": queued, as it had moved, and {became}"),
+        });
+        let commit = queued.unwrap_or(commit);
         facts.push(("lane", format!("{lane}, on {}{commit}", one_line(branch))));
     }
     let all = counted(iteration.agent_commits.len() as u64, "commit");
@@ -325,7 +358,10 @@ fn message(message: &str, screen: Screen) -> Vec<String> {
 ///
 /// If no validation failed, the excerpt of an entry is the end of the last words.
 fn sections(entry: &str, iteration: &Iteration, final_message: &str) -> String {
-    let beside: Vec<String> = iteration.closed_beside().map(|name| one_line(name)).collect();
+    // What was merged is named above.
+    let is_beside = |_: &&TaskName| iteration.integration.is_empty();
+    let beside: Vec<String> =
+        iteration.closed_beside().filter(is_beside).map(|name| one_line(name)).collect();
     let mut text =
         if beside.is_empty() { String::new() } else { format!("**Also closed**: {}\n", beside.join(", ")) };
     for (title, items) in [
@@ -370,7 +406,7 @@ mod tests {
     use failure_excerpt::Tally;
 
     use ralph_core::record::samples::iteration;
-    use ralph_core::record::{Evidence, Exits, Flag, FlagCode};
+    use ralph_core::record::{Evidence, Exits, Flag, FlagCode, Integration, IntegrationVerdict};
 
     #[test]
     fn below_the_facts_is_what_the_last_words_do_not_say() {
@@ -430,6 +466,7 @@ mod tests {
             attempts: 1,
             earlier: &[],
             afterwards: None,
+            after_queue: None,
             changed: None,
             is_in_tree: false,
         }
@@ -446,6 +483,43 @@ mod tests {
         iteration.error = Some("no such model".to_owned());
         let text = text(&attempt(&iteration), 80);
         assert_eq!(text.matches("no such model").count(), 1, "{text}");
+    }
+
+    #[test]
+    fn what_became_of_merged_results_is_said_for_each_with_both_sides_of_conflicts() {
+        let one = |task: &str, number, verdict, cause: Option<&str>| Integration {
+            session: iteration(Outcome::Success).session,
+            iteration: number,
+            task: task.to_owned(),
+            verdict,
+            cause: cause.map(str::to_owned),
+            conflicts: cause.map(|_| "src/a.rs".to_owned()).into_iter().collect(),
+            hunks: cause.map_or(String::new(), |_| "src/a.rs\n<<<<<<< on the branch\nours\n".to_owned()),
+        };
+        let mut iteration = iteration(Outcome::Integrated);
+        (iteration.task, iteration.iteration, iteration.commits) =
+            (None, 4, vec!["1a2b3c4d5e1a2b3c4d5e1a2b3c4d5e1a2b3c4d5e".parse().unwrap()]);
+        iteration.integration = vec![
+            one(
+                "T002",
+                2,
+                IntegrationVerdict::Conflict,
+                Some("src/a.rs cannot be merged with 1a2b (By hand)"),
+            ),
+            one("T001", 1, IntegrationVerdict::Integrated, None),
+        ];
+        let text = text(&attempt(&iteration), 100);
+        assert!(text.starts_with("⊕ results that waited "), "{text}");
+        let expected = "
+  T002        sent back (conflict): src/a.rs cannot be merged with 1a2b (By hand), the result of #2
+  in          src/a.rs
+    src/a.rs
+    <<<<<<< on the branch
+    ours
+  T001        merged as 1a2b3c4d5e, the result of #1
+";
+        assert!(text.contains(expected), "{text}");
+        assert!(!text.contains("Also closed"), "{text}");
     }
 
     #[test]

@@ -11,7 +11,7 @@ use ralph_core::history::failure_key::FailureKey;
 use ralph_core::history::repeats;
 use ralph_core::progress::first_sentence;
 use ralph_core::record::{LogEntry, Outcome, Status};
-use ralph_core::view::FeatureView;
+use ralph_core::view::{FeatureView, integrations};
 use ralph_git::worktree::{ChangedFile, WorkTree};
 use ralph_os::platform::repo_path;
 use ralph_os::process::Tool;
@@ -324,6 +324,7 @@ fn by_now(store: &Store, listing: &Listing) -> Result<ByNow> {
         let view = FeatureView::of(&sessions);
         by_now.solved.extend(view.solved_attempts());
         by_now.moot.extend(view.moot_flags());
+        by_now.merged.extend(integrations(view.iterations.iter().map(|(_, entry)| *entry)));
     }
     Ok(by_now)
 }

@@ -101,6 +101,7 @@ pub fn run(args: &ShowArgs, context: &Context) -> Result<ExitCode> {
         return Ok(if text.is_empty() { ExitCode::NotDone } else { ExitCode::Done });
     };
     let afterwards = task_attempts::afterwards(store, &shown.log, entry)?;
+    let after_queue = task_attempts::after_queue(store, &shown.log, entry)?;
     let earlier = earlier_attempts(&shown.log, entry);
     // What cannot be compared is left out.
     let changed = diff::changed_files(context, &shown).unwrap_or_default();
@@ -125,6 +126,7 @@ pub fn run(args: &ShowArgs, context: &Context) -> Result<ExitCode> {
             .count(),
         earlier: &earlier,
         afterwards: afterwards.as_ref(),
+        after_queue: after_queue.as_deref(),
         changed: changes.as_deref(),
         is_in_tree,
     };

@@ -3,9 +3,11 @@
 use anyhow::{Error, Result, anyhow};
 
 use ralph_core::record::{LogEntry, Outcome, RALPH};
+use ralph_core::view::integrations;
 use ralph_project::tasks::{Readiness, readiness};
 use ralph_store::{RecordReader, SessionLog, Store};
 use ralph_ui::ending::state;
+use ralph_ui::log::became;
 use ralph_ui::show::Afterwards;
 use ralph_ui::style::{one_line, times};
 
@@ -82,6 +84,16 @@ pub fn afterwards(store: &Store, log: &SessionLog, entry: &LogEntry) -> Result<O
         .and_then(|skip| store.readable_iteration(skip))
         .is_some_and(|skip| skip.restored_to.is_some() && skip.kept_paths.is_empty());
     Ok(Some(Afterwards { is_given_up: skip.is_some(), is_undone, done_in }))
+}
+
+/// Returns what became of a result that was queued: `merged in #4`; `None` if it was not.
+pub fn after_queue(store: &Store, log: &SessionLog, entry: &LogEntry) -> Result<Option<String>> {
+    if !entry.is_queued() {
+        return Ok(None);
+    }
+    let logs = sessions::of_feature(store, log.feature(), None)?;
+    let found = integrations(logs.iter().flat_map(SessionLog::iterations));
+    Ok(Some(became(found.get(&entry.id()), log.id())))
 }
 
 /// Returns which iteration of a later session of the feature closed a task.

@@ -11,6 +11,7 @@ use ralph_core::record::{
     Baseline, Event, FlagCode, Integration, IntegrationVerdict, ObjectId, Outcome, Refusal, Scope,
     TaskCounts, quoted_for_shell,
 };
+use ralph_core::view::integrations;
 use ralph_engine::{EventRedactor, Finish, LoopInputs};
 use ralph_git::worktree::WorkTree;
 use ralph_os::process::{Interrupt, outside};
@@ -311,6 +312,7 @@ fn runs_by_itself(feature: &str, context: &Context) -> Result<Vec<String>> {
     let head = users.head()?;
     let mut lines = Vec::new();
     let entries = store.iterations_of(feature, MAX_ITERATIONS)?;
+    let integrations = integrations(&entries);
     for entry in &entries {
         let is_flagged = entry.outcome() == Some(Outcome::Success);
         if !is_flagged || !entry.has_flag(FlagCode::RunsByItself) {
@@ -318,16 +320,16 @@ fn runs_by_itself(feature: &str, context: &Context) -> Result<Vec<String>> {
         }
         let Some(record) = store.readable_iteration(entry) else { continue };
         let mut published = record.published.clone();
-        if entry.is_queued()
-            && let Some((verdict, by)) = entry.what_became_of_it(&entries)
-        {
-            if verdict != IntegrationVerdict::Integrated {
+        if let Some((verdict, by)) = integrations.get(&entry.id()) {
+            if *verdict != IntegrationVerdict::Integrated {
                 continue;
             }
             let of_result = |(one, commit): (&Integration, &ObjectId)| {
                 (one.attempt() == entry.id()).then(|| commit.clone())
             };
-            published = store.readable_iteration(by).and_then(|by| by.integrated().find_map(of_result));
+            let by = entries.iter().find(|entry| entry.id() == *by);
+            let by = by.and_then(|by| store.readable_iteration(by));
+            published = by.and_then(|by| by.integrated().find_map(of_result));
         }
         let is_merged = match (&published, &head) {
             (Some(published), Some(head)) => users.is_ancestor(published, head)?,

@@ -5,7 +5,9 @@ use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 
 use crate::history::failure_key::FailureKey;
-use crate::record::{Claim, Facts, FileStatus, FlagCode, Iteration, Outcome, RALPH_BY_PATH, listed_files};
+use crate::record::{
+    Claim, Facts, FileStatus, FlagCode, Integration, Iteration, Outcome, RALPH_BY_PATH, listed_files,
+};
 
 use super::capture;
 use super::learnings::without_learned;
@@ -49,7 +51,10 @@ pub fn last_attempt(
     let Selection { past, names, .. } = selection;
     let Some(place) = selection.last else { return String::new() };
     let last = &past[place];
-    let mut text = format!("{}\n{}", headline(last, names), circumstances(last, names));
+    let task = selection.task.map(|task| task.name.as_str()).unwrap_or_default();
+    let not_integrated = last.not_integrated(task);
+    let headline = not_integrated.map_or_else(|| headline(last, names), |one| return_words(one, last, names));
+    let mut text = format!("{headline}\n{}", circumstances(last, names));
     if last.outcome == Outcome::Checked || last.refused() == Some(FlagCode::Clean) {
         push_section(&mut text, "What that means", CLEAN_ADVICE);
     }
@@ -65,9 +70,14 @@ pub fn last_attempt(
         "What the validation said"
     };
     push_section(&mut text, title, excerpt);
-    let task = selection.task.map(|task| task.name.as_str()).unwrap_or_default();
-    let hunks = last.not_integrated(task).map_or("", |one| one.hunks.as_str());
-    push_section(&mut text, "What git could not merge", hunks);
+    push_section(&mut text, "What git could not merge", not_integrated.map_or("", |one| &one.hunks));
+    let result = not_integrated.and_then(|one| past.iter().find(|result| result.id() == one.attempt()));
+    if let Some((base, snapshot)) =
+        result.and_then(|result| result.base.as_ref().zip(result.snapshot.as_ref()))
+    {
+        writeln!(text, "\nIts work: `git diff {} {}`", base.short(), snapshot.short())
+            .expect("writing to a String cannot fail");
+    }
     push_section(&mut text, "The end of its final message", &final_message(selection, last));
     push_list(&mut text, "Commands that failed in it", &failed_commands(&last.facts));
     let mut later = past[place + 1..].iter().filter(|later| later.task == last.task);
@@ -123,12 +133,17 @@ fn headline(iteration: &Iteration, names: &Names) -> String {
         Outcome::Interrupted => "was interrupted",
         Outcome::Checked => return format!("{name} sent it back: {}", one_line(&iteration.cause())),
         Outcome::Reopened => return format!("{name}: the task was {}", one_line(&iteration.cause())),
-        Outcome::Integrated => {
-            return format!("{name} did not take its result in: {}", one_line(&iteration.cause()));
-        }
+        Outcome::Integrated => return format!("{name}: {}", one_line(&iteration.cause())),
         Outcome::Failure | Outcome::Skipped | Outcome::Later(_) => "failed",
     };
     format!("{name}{attempt} {how}: {}{ticked}", one_line(&iteration.cause()))
+}
+
+/// `Iteration 4 merged results, and this one was sent back (conflict): shared cannot be merged with 1a2b3c (By hand)`.
+fn return_words(one: &Integration, by: &Iteration, names: &Names) -> String {
+    let name = format!("Iteration {}", names.number(&by.session, by.iteration));
+    let words = one.return_words().unwrap_or_default();
+    format!("{name} merged results, and this one was {}", one_line(&words))
 }
 
 /// Returns what the headline and the sections below do not say: how the validation ended, and where more is. How an

@@ -32,6 +32,11 @@ impl Integration {
         AttemptId { session: self.session.clone(), number: self.iteration }
     }
 
+    /// `sent back (conflict): shared cannot be merged with 1a2b3c (By hand)`; `None` if it is on the branch.
+    pub fn return_words(&self) -> Option<String> {
+        self.cause.as_ref().map(|cause| format!("{}: {cause}", self.verdict.words()))
+    }
+
     /// Calls `visit` with each text of these that may be of a person or an agent.
     pub(super) fn for_each_text(results: &mut [Self], visit: &mut dyn FnMut(&mut String)) {
         for Self { session: _, iteration: _, task, verdict: _, cause, conflicts, hunks } in results {
@@ -40,14 +45,10 @@ impl Integration {
     }
 }
 
-/// `T001 integrated; T002 sent back (conflict: ...)`.
+/// `merged T001, T002; T003 sent back (conflict): shared cannot be merged with 1a2b3c (By hand)`.
 pub(super) fn words(results: &[Integration]) -> String {
-    let words = results.iter().map(|result| match (&result.cause, result.verdict) {
-        (Some(cause), verdict) if verdict.is_sent_back() => {
-            format!("{} sent back ({verdict}: {cause})", result.task)
-        }
-        (Some(cause), verdict) => format!("{} not taken ({verdict}: {cause})", result.task),
-        (None, verdict) => format!("{} {verdict}", result.task),
-    });
-    words.collect::<Vec<_>>().join("; ")
+    let merged: Vec<&str> = results.iter().filter(|one| one.cause.is_none()).map(|one| &*one.task).collect();
+    let merged = (!merged.is_empty()).then(|| format!("merged {}", merged.join(", ")));
+    let others = results.iter().filter_map(|one| Some(format!("{} {}", one.task, one.return_words()?)));
+    merged.into_iter().chain(others).collect::<Vec<_>>().join("; ")
 }

@@ -416,15 +416,6 @@ impl LogEntry {
         }
     }
 
-    /// Returns what became of its result that was queued, and the record of that, by what is recorded; `None` if it waits.
-    pub fn what_became_of_it<'e>(&self, entries: &'e [Self]) -> Option<(IntegrationVerdict, &'e Self)> {
-        let id = self.id();
-        entries.iter().find_map(|entry| {
-            let (_, verdict, _) = entry.integration().into_iter().find(|(_, _, result)| *result == id)?;
-            Some((verdict, entry))
-        })
-    }
-
     /// Returns what became of results that were queued.
     pub fn integration(&self) -> Vec<(TaskName, IntegrationVerdict, AttemptId)> {
         self.word(Field::Integration, fields::integration).unwrap_or_default()

@@ -116,6 +116,15 @@ impl IntegrationVerdict {
     pub fn is_sent_back(self) -> bool {
         matches!(self, Self::Conflict | Self::Broke)
     }
+
+    /// `sent back (conflict)`
+    pub fn words(self) -> String {
+        match self {
+            Self::Integrated => "merged".to_owned(),
+            _ if self.is_sent_back() => format!("sent back ({self})"),
+            _ => format!("not taken ({self})"),
+        }
+    }
 }
 
 words! {

@@ -13,5 +13,5 @@ mod tests;
 mod totals;
 
 pub use feature::{FeatureView, left_behind};
-pub use queue::Queue;
+pub use queue::{Queue, integrations};
 pub use session::SessionView;

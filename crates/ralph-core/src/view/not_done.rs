@@ -11,6 +11,17 @@ impl SessionView {
         let totals = self.totals();
         let mut found: Vec<NotDone> = Vec::new();
         for record in self.iterations() {
+            for (task, verdict, _) in
+                record.integration().into_iter().filter(|(_, verdict, _)| verdict.is_sent_back())
+            {
+                if let Some(known) = found.iter_mut().find(|known| known.task == task) {
+                    known.iteration = record.number();
+                    known.cause = Some(match record.task() {
+                        Some(_) => record.cause().unwrap_or_default().to_owned(),
+                        None => format!("sent back ({verdict}) in #{}", record.number()),
+                    });
+                }
+            }
             let (Some(outcome), Some(task)) = (record.outcome(), record.task()) else { continue };
             let Some(item) = tasks.find(task).filter(|item| !item.is_settled()) else { continue };
             let place = found.iter().position(|known| known.task == task).unwrap_or_else(|| {

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::record::{AttemptId, LogEntry, Outcome, TaskName};
+use crate::record::{AttemptId, IntegrationVerdict, LogEntry, Outcome, TaskName};
 
 use super::FeatureView;
 
@@ -53,13 +53,25 @@ impl<'a> Queue<'a> {
     }
 }
 
+/// Returns what became of results that were queued, with the record that says so.
+pub fn integrations<'a>(
+    entries: impl IntoIterator<Item = &'a LogEntry>,
+) -> HashMap<AttemptId, (IntegrationVerdict, AttemptId)> {
+    let of_entry = |entry: &LogEntry| {
+        let results = entry.integration().into_iter();
+        let by = entry.id();
+        results.map(|(_, verdict, result)| (result, (verdict, by.clone()))).collect::<Vec<_>>()
+    };
+    entries.into_iter().flat_map(of_entry).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
     use super::*;
     use crate::record::samples::log_entries;
-    use crate::record::{Field, IntegrationVerdict, SessionId, Timestamp};
+    use crate::record::{Field, SessionId, Timestamp};
     use crate::view::SessionView;
 
     fn id(number: usize) -> SessionId {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::header::USUAL;
 use crate::ending::{BEGAN_RED, attempts_and_failures, cut_short, left_open, verdict};
 use crate::needs::{
-    answered, broken, changed_and_committed, flagged, need_commands, need_sign, scoped, show_command,
+    answered, broken, changed_and_committed, flagged, need_commands, need_sign, queued, scoped, show_command,
     validation, waiters, with_commands,
 };
 use crate::style::{
@@ -166,6 +166,7 @@ fn facts(closing: &Closing, is_validated: bool, screen: Screen) -> Vec<String> {
         let words = format!("not done after {attempts}{cause}");
         lines.extend(screen.hanging(&format!("· {}  ", one_line(&task.task)), &words));
     }
+    lines.extend(queued(&closing.summary, "", screen));
     let are = if closing.uncommitted.len() == 1 { "is done, and its" } else { "are done, and their" };
     let uncommitted = listed(&closing.uncommitted, MAX_NAMED);
     let left_out = listed(&closing.left_out, MAX_NAMED);

@@ -146,18 +146,17 @@ impl Lines {
             | Event::TaskGivenUp { .. }
             | Event::Budget80 { .. }
             | Event::Flagged(_)
-            | Event::TargetRed { .. } => Vec::new(),
+            | Event::TargetRed { .. }
+            | Event::IntegrationFinished { .. } => Vec::new(),
             Event::IterationRecorded { record, .. } => {
                 self.last_words(record).into_iter().chain(self.recorded(record)).collect()
             }
             Event::TaskQueued { task, .. } => {
                 let task = one_line(task);
                 vec![self.dim(&format!(
-                    "  {task} is queued: the branch moved meanwhile, and its result is merged next"
+                    "  {task} is queued: its result is merged with what is on the branch by now"
                 ))]
             }
-            // The row of its record has it all.
-            Event::IntegrationFinished { .. } => Vec::new(),
             Event::ChangesTakenBack { task, restoration, files, .. } => {
                 let what =
                     format!("reverted {}'s changes in {}", one_line(task), counted(*files as u64, "file"));
@@ -230,11 +229,10 @@ impl Lines {
     /// The row of an attempt; below it why it failed, and what a person should know of it.
     fn recorded(&self, record: &Iteration) -> Vec<String> {
         // A check is of no task if it sends none back.
-        let is_of_all =
-            matches!(record.outcome, Outcome::Checked | Outcome::Integrated) && record.task.is_none();
+        let is_of_all = record.outcome == Outcome::Checked && record.task.is_none();
         let sign = sign_by_now(record.outcome, record.failure_class, false);
         let (look, mark) = if is_of_all { (Look::Dim, "·") } else { sign };
-        let none = if is_of_all { "" } else { "no task" };
+        let none = if is_of_all || record.outcome == Outcome::Integrated { "" } else { "no task" };
         let task = one_line(record.task.as_deref().unwrap_or(none));
         let attempt = record.attempt.filter(|attempt| *attempt > 1 && record.is_attempt());
         let task = cut(&task, MAX_TASK) + &attempt.map_or(String::new(), |attempt| format!(" {attempt}"));

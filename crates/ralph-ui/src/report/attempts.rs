@@ -17,7 +17,9 @@ use crate::style::{brief_duration, counted, cut, grouped, joined, one_line as pl
 use crate::time_line::Fate;
 use ralph_core::history::clusters::message;
 use ralph_core::progress::first_sentence;
-use ralph_core::record::{Iteration, Outcome, RALPH_ELSEWHERE, StreamCounts, TaskName, join_truncated};
+use ralph_core::record::{
+    Integration, Iteration, Outcome, RALPH_ELSEWHERE, StreamCounts, TaskName, join_truncated,
+};
 
 use super::environment::render;
 use super::html_escape::{escape, one_line};
@@ -65,7 +67,7 @@ pub(super) struct Attempt<'a> {
 pub(super) fn attempts(report: &Report, most: usize) -> Vec<Attempt<'_>> {
     let attempts = report.iterations.iter().filter_map(|iteration| {
         let kind = fate_of(report, iteration)?;
-        let mut parts = parts(iteration, kind);
+        let mut parts = parts(iteration, merged(report, &iteration.record), kind);
         for part in &mut parts {
             part.lay_out(most);
         }
@@ -99,7 +101,7 @@ impl Attempt<'_> {
             facts => facts(record),
             files => one_line(&record.files_changed[..record.files_changed.len().min(MAX_FILES)].join(" ")),
             solved_in => solved_in.copied(),
-            warnings => warnings(record),
+            warnings => warnings(record, merged(report, record)),
             commands => left_behind::commands(RALPH_ELSEWHERE, record, Some(&record.session)),
             lists => lists(iteration),
             parts => Value::from(Serde(if has_parts { &*self.parts } else { &[] })),
@@ -144,6 +146,17 @@ pub(super) fn list(
     Ok(html)
 }
 
+/// Returns what became of the result of an attempt that was queued, and the record of the session that says so.
+fn merged<'r>(report: &'r Report, result: &Iteration) -> Option<(&'r ReportIteration, &'r Integration)> {
+    if !result.is_queued() {
+        return None;
+    }
+    report.iterations.iter().find_map(|by| {
+        let one = by.record.integration.iter().find(|one| one.attempt() == result.id())?;
+        Some((by, one))
+    })
+}
+
 fn title(record: &Iteration) -> String {
     cut(&one_line(record.task_text.as_deref().unwrap_or_default()), MAX_ROW_CHARS)
 }
@@ -171,8 +184,12 @@ fn what(report: &Report, iteration: &ReportIteration, kind: Fate, is_lone: bool)
     let beside = record.closed_beside().cloned().collect::<Vec<_>>();
     let beside = (!beside.is_empty()).then(|| format!("closed {}", beside.join(", ")));
     let undone = given_up(report, record).map(str::to_owned);
+    let merged = record.is_queued().then(|| match merged(report, record) {
+        Some((by, one)) => format!("{} in #{}", one.verdict.words(), by.record.iteration),
+        None => "queued".to_owned(),
+    });
     let words = Some(cut(&one_line(&words), MAX_ROW_CHARS));
-    joined([words, beside, undone, first_flag(record.flags())], " · ").unwrap_or_default()
+    joined([words, merged, beside, undone, first_flag(record.flags())], " · ").unwrap_or_default()
 }
 
 /// Returns what became of a task after this attempt, if it was given up then.
@@ -201,8 +218,10 @@ fn facts(record: &Iteration) -> String {
     facts.join(" · ")
 }
 
-fn warnings(record: &Iteration) -> Vec<String> {
+fn warnings(record: &Iteration, merged: Option<(&ReportIteration, &Integration)>) -> Vec<String> {
     let mut warnings = Vec::new();
+    let returned = merged.and_then(|(by, one)| Some((by, one.return_words()?)));
+    warnings.extend(returned.map(|(by, words)| quote(&format!("#{} {words}", by.record.iteration))));
     warnings.extend(false_claim(record).map(|words| format!("{}.", capital(&quote(&words)))));
     warnings.extend(record.error.as_deref().map(|words| format!("The agent reported: {}", quote(words))));
     warnings.extend(record.flags().iter().map(|flag| format!("{FLAG} {}", quote(&flag.text))));
@@ -286,7 +305,11 @@ impl AttemptDetails<'_> {
     }
 }
 
-fn parts(iteration: &ReportIteration, kind: Fate) -> Vec<AttemptDetails<'_>> {
+fn parts<'r>(
+    iteration: &'r ReportIteration,
+    merged: Option<(&'r ReportIteration, &'r Integration)>,
+    kind: Fate,
+) -> Vec<AttemptDetails<'r>> {
     let record = &iteration.record;
     let mut parts = Vec::new();
     if let Some(text) = &iteration.answer {
@@ -295,6 +318,11 @@ fn parts(iteration: &ReportIteration, kind: Fate) -> Vec<AttemptDetails<'_>> {
     if let Some(text) = &iteration.validation {
         let command = record.validation_command.as_deref().map(one_line).unwrap_or_default();
         parts.push(("validation", "Validation", cut(&command, MAX_ROW_CHARS), "--stdout", shown(text)));
+    }
+    if let Some((_, one)) = merged.filter(|(_, one)| !one.hunks.is_empty()) {
+        let note = cut(&one_line(&one.conflicts.join(", ")), MAX_ROW_CHARS);
+        let hunks = (Cow::Borrowed(one.hunks.as_str()), false);
+        parts.push(("merge", "What git could not merge", note, "--json", hunks));
     }
     let files = &record.files_changed;
     let count = counted(files.len() as u64, "file");
@@ -330,8 +358,11 @@ fn parts(iteration: &ReportIteration, kind: Fate) -> Vec<AttemptDetails<'_>> {
         class,
         title,
         note,
-        command: format!("{RALPH_ELSEWHERE} show {} {flag}", iteration.name),
-        is_open: class == "answer" || class == "validation" && kind != Fate::Done,
+        command: match merged.filter(|_| class == "merge") {
+            Some((by, _)) => format!("{RALPH_ELSEWHERE} show {}", by.name),
+            None => format!("{RALPH_ELSEWHERE} show {} {flag}", iteration.name),
+        },
+        is_open: matches!(class, "answer" | "merge") || class == "validation" && kind != Fate::Done,
         text,
         was_cut,
         html: String::new(),

@@ -138,6 +138,11 @@ pub fn attention(report: &Report) -> Vec<Attention> {
         iterations.retain(|number| runs.contains(number));
         found.push(finding(level, Some(&task.task), what, task.cause.as_ref(), iterations));
     }
+    for task in &report.summary.queued {
+        let what = "is queued: the loop merges its result with what is on the branch by now.".to_owned();
+        let own = Some(task.iteration).filter(|_| task.session == report.session.id);
+        found.push(finding(Level::Note, Some(&task.task), what, None, own.into_iter().collect()));
+    }
     for task in &report.summary.answered {
         let what = "is answered: its next prompt has it.".to_owned();
         found.push(finding(Level::Note, Some(&task.task), what, Some(&task.answer), Vec::new()));

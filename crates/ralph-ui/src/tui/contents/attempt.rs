@@ -3,7 +3,7 @@
 use crate::ending::capital;
 use crate::left_behind::commands;
 use crate::show::beside;
-use crate::style::duration;
+use crate::style::{duration, one_line};
 use crate::tui::model::is_same_failure;
 use crate::tui::page::Section;
 use crate::tui::row::{Look, Row};
@@ -43,6 +43,7 @@ pub fn sections(scene: &Scene<'_>, session: &SessionView, attempt: &LogEntry) ->
     let mut sections = vec![Section::plain(rows), Section::plain(excerpt)];
     let Some(record) = record else { return sections };
     sections.push(Section::plain(facts(record)));
+    sections.push(verdicts(record));
     sections.push(Section::plain(changed_files(scene, attempt)));
     let said = markdown(record.facts.final_message.trim()).into_iter();
     let said = said.map(|row| Row::of(Look::Plain, "  ").then(row).indented(2));
@@ -94,6 +95,21 @@ fn facts(record: &Iteration) -> Vec<Row> {
     let commands = commands(RALPH, record, Some(&record.session)).into_iter();
     rows.extend(commands.map(|command| fact("Bring back", Row::of(Look::Plain, command))));
     rows
+}
+
+/// What became of each result that was merged, with both sides of what git could not merge.
+fn verdicts(record: &Iteration) -> Section {
+    let mut rows = Vec::new();
+    for one in &record.integration {
+        let look = if one.cause.is_none() { Look::Good } else { Look::Bad };
+        let words = one.return_words().unwrap_or_else(|| one.verdict.words());
+        let row = Row::of(Look::Plain, format!("  {}  ", brief(&one.task))).and(look, brief(&words));
+        rows.push(row.indented(4));
+        let lines = one.conflicts.iter().map(|path| format!("    {}", brief(path)));
+        let hunks = one.hunks.trim_end().lines().map(|line| format!("      {}", one_line(line)));
+        rows.extend(lines.chain(hunks).map(|line| Row::of(Look::Plain, line)));
+    }
+    Section::titled(Row::of(Look::Bold, "What became of the results"), rows)
 }
 
 /// What the agent did, each call with what came of it.

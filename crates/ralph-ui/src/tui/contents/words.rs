@@ -3,7 +3,7 @@
 use crate::ending::{attempts_and_failed, interruption};
 use crate::evidence::validation;
 use crate::local_time::{clock, describe_remote_run};
-use crate::log::story;
+use crate::log::{became, story};
 use crate::needs::waiters;
 use crate::session_table::End;
 use crate::status::how_it_ended;
@@ -11,6 +11,7 @@ use crate::style::{brief_duration, cut, sign_by_now};
 use crate::tui::model::FeatureOverview;
 use crate::tui::row::{Look, Row, shown};
 use ralph_core::record::{Iteration, LogEntry, Outcome, Status};
+use ralph_core::view::integrations;
 
 use super::Scene;
 
@@ -61,7 +62,10 @@ pub fn outcome_of(scene: &Scene<'_>, attempt: &LogEntry) -> (Look, &'static str,
     let (look, mark) = sign_by_now(outcome, attempt.failure_class(), is_solved);
     let words = match outcome {
         Outcome::Success if attempt.exit().agent.is_none() => "accepted".to_owned(),
-        Outcome::Success if attempt.is_queued() => "done, queued".to_owned(),
+        Outcome::Success if attempt.is_queued() => {
+            let found = integrations(scene.session.iterations());
+            format!("done, {}", became(found.get(&attempt.id()), &scene.session.id))
+        }
         Outcome::Success => "done".to_owned(),
         Outcome::Integrated => brief(story(attempt.subject())),
         Outcome::Failure => {
@@ -85,9 +89,10 @@ pub fn outcome_of(scene: &Scene<'_>, attempt: &LogEntry) -> (Look, &'static str,
     }
 }
 
-/// Returns the number of an attempt, with a blank; empty for a record that is none, as that of a check.
+/// Returns the number of an attempt or of an integration, with a blank; empty for other records, as that of a check.
 pub fn number_of(attempt: &LogEntry) -> String {
-    if attempt.is_attempt_or_cut_short() { format!("{} ", attempt.number()) } else { String::new() }
+    let has_number = attempt.is_attempt_or_cut_short() || attempt.outcome() == Some(Outcome::Integrated);
+    if has_number { format!("{} ", attempt.number()) } else { String::new() }
 }
 
 /// Returns what an attempt tried, in the agent's words.

@@ -23,7 +23,7 @@ pub fn sections(scene: &Scene<'_>, session: &SessionView, attempt: &LogEntry) ->
     let verdict = match attempt.outcome() {
         Some(Outcome::Failure) if attempt.is_question() => "asks",
         Some(Outcome::Failure) => "failed",
-        Some(Outcome::Success) => "done",
+        Some(Outcome::Success) if !attempt.is_queued() => "done",
         _ => words.as_str(),
     };
     let mut rows = vec![Row::of(look, format!("{mark} {verdict}{of}")).with_right(took(attempt))];

@@ -123,8 +123,12 @@ fn cells(scene: &Scene<'_>, [files, calls, time, cost, end]: [&str; 5]) -> Strin
 
 /// `T006 3`
 fn task_of(attempt: &LogEntry) -> String {
-    let is_check = attempt.outcome() == Some(Outcome::Checked);
-    let task = brief(attempt.task().unwrap_or(if is_check { "check" } else { "-" }));
+    let none = match attempt.outcome() {
+        Some(Outcome::Checked) => "check",
+        Some(Outcome::Integrated) => "merge",
+        _ => "-",
+    };
+    let task = brief(attempt.task().unwrap_or(none));
     let number = attempt.attempt().filter(|one| attempt.is_attempt() && *one > 1);
     number.map_or_else(|| task.clone(), |number| format!("{task} {number}"))
 }
@@ -140,6 +144,9 @@ fn line(
     // What became of it, if that is no success; else what is flagged, or what it was about.
     let words = match (attempt.outcome(), attempt.first_flag(), attempt.title()) {
         (Some(Outcome::Success), Some(flag), _) => (Look::Warn, brief(&format!("{FLAG} {flag}"))),
+        (Some(Outcome::Success), None, Some(title)) if attempt.is_queued() => {
+            (Look::Plain, brief(&format!("{words}: {}", task_title(title))))
+        }
         (Some(Outcome::Success), None, Some(title)) => (Look::Plain, brief(task_title(title))),
         _ => (if attempt.is_failure() { look } else { Look::Plain }, words),
     };

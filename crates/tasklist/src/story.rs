@@ -40,6 +40,11 @@ pub(super) fn of(tag: Option<&str>, headings: &[(u8, String)]) -> Vec<String> {
     stories
 }
 
+/// Returns true if a heading names a story.
+pub(super) fn is_named(heading: &str) -> bool {
+    IN_HEADING.is_match(heading)
+}
+
 /// `1`, `us-1` and `User Story 1` as `US1`; `None` for what names no story.
 pub(super) fn typed(text: &str) -> Option<String> {
     TYPED.captures(text).map(|found| canonical(&found["number"]))

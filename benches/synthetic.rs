@@ -390,6 +390,7 @@ fn session(id: &SessionId, seconds: i64) -> Session {
         feature: FEATURE.to_owned(),
         branch: Some("main".to_owned()),
         lane: None,
+        group: None,
         scope: None,
         loop_type: "implement".to_owned(),
         started_at: Timestamp::from_seconds(seconds),

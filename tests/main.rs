@@ -38,6 +38,7 @@ mod left_behind;
 mod loops;
 mod machines;
 mod maintenance;
+mod many;
 mod memory;
 mod model;
 mod partial;

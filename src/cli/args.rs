@@ -1,16 +1,69 @@
 //! What several commands take.
 
+use std::str::FromStr;
+
 use anyhow::{Result, anyhow, bail};
 use camino::Utf8PathBuf;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 
 use ralph_core::config::{self, FlagInput, KEYS, Key, ValueKind};
-use ralph_core::record::Refusal;
+use ralph_core::record::{Refusal, SessionId};
+use ralph_ui::live::Detail;
+use ralph_ui::style::Paint;
 
 use crate::cli::{Flags, Json, SessionChoice};
 
+/// Which loop of a group one is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Membership {
+    First,
+    /// One that joins the group that this session began.
+    Of(SessionId),
+}
+
+impl FromStr for Membership {
+    type Err = <SessionId as FromStr>::Err;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if text == "first" { Ok(Self::First) } else { text.parse().map(Self::Of) }
+    }
+}
+
+/// How a running loop speaks.
+#[derive(Debug, Clone, Copy, Args)]
+pub struct TalkArgs {
+    /// Print more about what the agent does
+    #[arg(short, long)]
+    pub verbose: bool,
+    /// Print only warnings and failures
+    #[arg(short, long, conflicts_with = "verbose")]
+    pub quiet: bool,
+    /// Print events as JSON, one object per line
+    #[arg(long, conflicts_with_all = ["verbose", "quiet"])]
+    pub json: bool,
+}
+
+/// How a run speaks.
+#[derive(Debug, Clone, Copy)]
+pub struct Voice {
+    pub is_json: bool,
+    pub detail: Detail,
+    pub paint: Paint,
+}
+
+impl TalkArgs {
+    pub fn voice(self, paint: Paint) -> Voice {
+        let detail = match self {
+            Self { verbose: true, .. } => Detail::Verbose,
+            Self { quiet: true, .. } => Detail::Quiet,
+            Self { .. } => Detail::Normal,
+        };
+        Voice { is_json: self.json, detail, paint }
+    }
+}
+
 /// What a lane is started with, beside settings.
-#[derive(Debug, Clone, Copy, Default, Args)]
+#[derive(Debug, Clone, Default, Args)]
 pub struct LaneArgs {
     /// In a lane: begin the branch with a commit of your uncommitted changes
     #[arg(long)]
@@ -18,11 +71,14 @@ pub struct LaneArgs {
     /// In a lane: bring its branch into the one that is checked out at the end, if that is a fast-forward
     #[arg(long)]
     pub land: bool,
+    /// Work beside others on the branch, as the loop that starts them says
+    #[arg(long, hide = true, value_name = "SESSION")]
+    pub in_group: Option<Membership>,
 }
 
 impl LaneArgs {
     /// Refuses flags that mean nothing where no lane is used.
-    pub fn refuse_without_lane(self) -> Result<()> {
+    pub fn refuse_without_lane(&self) -> Result<()> {
         let flag = match self {
             Self { take_changes: true, .. } => "--take-changes",
             Self { land: true, .. } => "--land",
@@ -118,6 +174,7 @@ impl<const OF_HISTORY: bool> Args for KeyFlags<OF_HISTORY> {
                 .help(format!("{}{words}{default}", key.doc));
             command.arg(match key.name {
                 "agent" => argument.action(ArgAction::Append).visible_alias("agent-cli"),
+                "jobs" => argument.short('j'),
                 "max-iterations" => argument.short('n'),
                 "model" => argument.short('m'),
                 "sandbox.mechanism" => argument.num_args(0..=1).default_missing_value("auto"),

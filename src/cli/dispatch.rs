@@ -163,9 +163,9 @@ fn act(ralph: Ralph, arguments: &[OsString]) -> Result<ExitCode> {
     }
     match action {
         Action::Run(args) if args.tui => tui::run_beside(arguments, args.settings.flags(), &context),
-        Action::Run(args) => run::run(&args, &context),
+        Action::Run(args) => run::run(&args, arguments, &context),
         Action::Resume(args) if args.tui => tui::resume_beside(arguments, &args, &context),
-        Action::Resume(args) => resume::run(&args, &context),
+        Action::Resume(args) => resume::run(&args, arguments, &context),
         Action::Stop { now, session } => control::stop(now, session.as_ref(), &context),
         Action::Accept(args) => accept::accept(&args, &context),
         Action::Reopen(args) => accept::reopen(&args, &context),

@@ -171,6 +171,8 @@ impl Sandbox {
             .into_iter()
             .filter(|path| {
                 let is_lock = path.extension().is_some_and(|extension| extension == "lock");
+                // What the kernel frees is no lock that is left.
+                let is_lock = is_lock && !path.starts_with(git_dir.join("ralph/branches"));
                 let is_temporary = name(path).starts_with(".tmp") || name(path).starts_with("tmp_");
                 is_lock || is_temporary || path.starts_with(git_dir.join("ralph/spool"))
             })

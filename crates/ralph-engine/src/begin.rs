@@ -14,7 +14,6 @@ use ralph_core::record::{
     RecordKind, Refusal, SCHEMA, Session, SessionId, SessionTotals, Status, Timestamp, Tokens,
 };
 use ralph_git::worktree::WorkTree;
-use ralph_os::clock::Clock;
 use ralph_os::platform::repo_path;
 use ralph_os::process::host_name;
 use ralph_os::sandbox::Sandbox;
@@ -37,6 +36,7 @@ use super::lane::require_lane_setup;
 use super::left_behind::{LeftBehind, PreviousSession, UndoneWork, UserFiles, recorded_work};
 use super::loop_inputs::LoopInputs;
 use super::memory::Memory;
+use super::others::Others;
 use super::recorder::{Opening, Recorder};
 use super::redaction::redacted;
 use super::restoring::last_green::LastGreen;
@@ -59,6 +59,10 @@ impl<'a> Running<'a> {
         let earlier = resume.map(|refs| inputs.store.session(refs)).transpose()?.flatten();
         let is_resumed = earlier.is_some();
         let (mut running, recorded) = Self::new(inputs, tasks, earlier.as_ref(), lock, say)?;
+        if is_resumed {
+            running.take_in_records()?;
+            running.past.history.begin_runs();
+        }
         let measured = match running.record_start(tasks, earlier.as_ref()) {
             Err(error) if error.is::<Refusal>() => {
                 // Nothing is recorded of it.
@@ -203,6 +207,7 @@ impl<'a> Running<'a> {
                 phases: Vec::new(),
                 phase_clock: inputs.clock.stopwatch(),
             },
+            others: Others::default(),
             inputs,
             say,
         };
@@ -344,7 +349,7 @@ pub(super) fn check_finished<'a>(
 
 /// The latest session is the one whose id sorts last.
 fn new_id(inputs: &LoopInputs<'_>, started_at: Timestamp) -> Result<SessionId> {
-    let id = SessionId::new(started_at, salt(&inputs.clock));
+    let id = SessionId::new(started_at, salt(inputs));
     Ok(inputs.store.newest_session()?.into_iter().fold(id, |id, newest| id.sorted_after(&newest)))
 }
 
@@ -362,6 +367,7 @@ fn new_session(
         feature: inputs.feature.path.clone(),
         branch: inputs.work_tree.branch()?,
         lane: inputs.work_tree.lane().map(|lane| lane.number),
+        group: inputs.group.as_ref().map(|group| group.first.clone().unwrap_or_else(|| id.clone())),
         project: Some(project_folders(inputs)),
         environment: None,
         loop_type: inputs.job.loop_type.clone(),
@@ -501,12 +507,12 @@ pub(super) fn pathspecs(work_tree: &WorkTree, root: &Utf8Path, globs: &[String])
     globs.iter().map(|glob| format!(":(top,glob){}", below(glob))).collect()
 }
 
-/// Distinguishes sessions that start in the same second; a fixed number beside a stepping clock.
-fn salt(clock: &Clock) -> u32 {
+/// Distinguishes sessions that start in the same second; beside a stepping clock by their lanes alone.
+fn salt(inputs: &LoopInputs<'_>) -> u32 {
     use std::hash::{BuildHasher, RandomState};
     // The standard library's hasher is keyed from the system's randomness: all that is needed here.
-    if clock.is_stepping() {
-        0
+    if inputs.clock.is_stepping() {
+        inputs.group.as_ref().and(inputs.work_tree.lane()).map_or(0, |lane| lane.number)
     } else {
         (RandomState::new().hash_one(std::process::id()) & 0xffff_ffff) as u32
     }

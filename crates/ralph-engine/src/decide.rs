@@ -10,6 +10,8 @@ use super::stop::{Ending, Facts, Goal, before};
 #[derive(Debug)]
 pub(super) enum Decision {
     Go(Task),
+    /// What others have in hand comes first.
+    Wait,
     Stop(Ending),
 }
 
@@ -20,6 +22,9 @@ pub(super) fn decide(facts: &Facts<'_>) -> Decision {
     }
     if let Goal::This(task) = &facts.goal {
         return Decision::Go(task.clone());
+    }
+    if facts.is_all_in_hand() {
+        return Decision::Wait;
     }
     // What asks is tried once more when nothing else can be done, then what was given up before, and what is optional last.
     let mut found = Pick::Blocked(Vec::new());
@@ -33,6 +38,7 @@ pub(super) fn decide(facts: &Facts<'_>) -> Decision {
     }
     match found {
         Pick::Task(item) => Decision::Go(item.into()),
+        Pick::NoneOpen | Pick::Blocked(_) if facts.has_others() => Decision::Wait,
         Pick::NoneOpen => Decision::Stop(facts.completed()),
         Pick::Blocked(blocked) => Decision::Stop(facts.stuck(why_blocked(&blocked))),
     }
@@ -43,7 +49,8 @@ pub(super) fn decide(facts: &Facts<'_>) -> Decision {
 fn pick_class(facts: &Facts<'_>, task: &str) -> Option<u8> {
     let history = facts.history;
     match question(history, facts.hints, task) {
-        _ if history.is_skipped(task) || facts.queued.iter().any(|name| name == task) => None,
+        _ if history.is_skipped(task) || facts.waiting.contains(task) => None,
+        _ if facts.busy.iter().any(|name| name == task) => None,
         Some(_) if facts.for_others.iter().any(|name| name == task) => Some(0),
         Some(OpenQuestion::AskedAgain) => None,
         _ if facts.given_up.iter().any(|name| name == task) && history.attempts(task) == 0 => Some(2),
@@ -76,6 +83,7 @@ fn why_blocked(blocked: &[Blocked]) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
     use std::time::Duration;
 
     use ralph_core::config::{Config, Inputs, Settings, Unit};
@@ -127,13 +135,17 @@ mod tests {
             restoration: None,
             unable: None,
             hints,
-            queued: &[],
+            busy: &[],
+            others: None,
+            waiting: &HashSet::new(),
+            tokens: None,
             given_up,
             for_others: &[],
         };
         also(&mut facts);
         match decide(&facts) {
             Decision::Go(task) => task.name,
+            Decision::Wait => "wait".to_owned(),
             Decision::Stop(Ending { limit: Some(limit), .. }) => limit.to_string(),
             Decision::Stop(Ending { why: Some(why), .. }) => why,
             Decision::Stop(ending) => ending.reason.to_string(),

@@ -122,7 +122,7 @@ impl Running<'_> {
             let is_checked_out = self.inputs.work_tree.checked_out_at(&lane.reference())?.is_some();
             let results = if is_checked_out { return Ok(None) } else { self.queued(&tip)? };
             if results.is_empty() {
-                self.state.has_queue = false;
+                self.state.has_queue = self.inputs.group.is_some();
                 return Ok(None);
             }
             let batch = results.into_iter().take(self.inputs.config.settings.lanes_batch).collect();
@@ -134,7 +134,7 @@ impl Running<'_> {
     }
 
     /// Returns the results that wait, in the order in which they are to be merged.
-    fn queued(&self, tip: &ObjectId) -> Result<Vec<Iteration>> {
+    pub(super) fn queued(&self, tip: &ObjectId) -> Result<Vec<Iteration>> {
         let store = self.inputs.store;
         let sessions = store.listing(|_| true, &mut Vec::new())?.views_of(&self.session.feature);
         let named: HashSet<AttemptId> = self.inputs.work_tree.named_results(tip)?.into_iter().collect();

@@ -221,20 +221,19 @@ fn why_moved(inputs: &LoopInputs<'_>, base: &ObjectId) -> Result<Option<String>>
 }
 
 /// Writes the commit that has the result of a success. `None` outside of a lane, and if the result is to be queued: the branch has
-/// moved, or is checked out, or others wait before it.
+/// moved, or is checked out, or there is no `base` as others come before it.
 pub(super) fn publish(
     inputs: &LoopInputs<'_>,
     recorder: &Recorder<'_>,
     done: &CommitSubject<'_>,
     base: Option<&ObjectId>,
     evidence: &Evidence,
-    is_queue_first: bool,
 ) -> Result<Option<ObjectId>> {
     let (Some(_), Some(base), (Some(tree), _)) = (inputs.work_tree.lane(), base, recorder.last_contents())
     else {
         return Ok(None);
     };
-    if is_queue_first || why_moved(inputs, base)?.is_some() {
+    if why_moved(inputs, base)?.is_some() {
         return Ok(None);
     }
     let subject = subject(inputs, recorder, done.tasks, Some(&done.task.name), &done.task.text);

@@ -16,6 +16,7 @@ mod decide;
 mod earlier;
 mod environment;
 mod given_up;
+mod group;
 mod integrating;
 mod iteration;
 mod iteration_context;
@@ -29,6 +30,7 @@ mod left_spools;
 mod loop_inputs;
 mod memory;
 mod notices;
+mod others;
 mod progress_file;
 mod prompt_size;
 mod prompting;
@@ -73,8 +75,10 @@ use ralph_store::{LoopLock, SessionRefs, passed_states};
 use control::ended_by;
 use control::hints::{hints_for_tasks, left_hints};
 use decide::Decision;
+use group::{GroupEnd, Look};
 use lane::{lacking_in_lane, renew_lane};
 use left_behind::old_locks;
+use others::sum;
 use running::{NextStep, Running};
 use stop::{AfterFacts, Ending, Facts, Goal};
 use task_watch::{TaskWatch, close_finished, lost_words, recorded_losses, restoration};
@@ -101,6 +105,7 @@ pub use clean::{
 pub use commits::committing::check_commits;
 pub use commits::earlier_work::{earlier_work, work_of_tasks};
 pub use environment::tool_versions;
+
 pub use iteration_context::last_words;
 pub use job::Job;
 pub use lane::write_feature_file;
@@ -109,6 +114,7 @@ pub use left_behind::{brought_back, lost_list, remains};
 pub use left_spools::{left_running, nothing_is_left};
 pub use loop_inputs::{Candidate, LoopInputs};
 pub use memory::{Reason, RecalledHistory};
+pub use others::Group;
 pub use prompting::Prompt;
 pub use recalled::{LastMemory, Recalled};
 pub use recorded_progress::{expected_progress, rebuilt_of_all};
@@ -255,12 +261,14 @@ impl Running<'_> {
                     return Ok(Ending { warnings, ..Ending::of(StopReason::Stuck) });
                 }
             };
+            let Look::Pick(moment) = self.look_at_others()? else { continue };
             let asked = self.control.look().unwrap_or_else(|error| {
                 self.warn(format!("cannot read requests to this loop: {error:#}"));
                 None
             });
             let lost = self.task_watch.still_lost(&tasks);
             let since = self.task_watch.lost.first().map(|lost| lost.since);
+            let (waiting, busy) = (self.waiting_in_order(&tasks), self.busy());
             let facts = Facts {
                 settings: &self.inputs.config.settings,
                 session: &self.session,
@@ -272,27 +280,39 @@ impl Running<'_> {
                     (None, None) => Goal::All,
                 },
                 // What an attempt does not say may be as much as the dearest one.
-                cost_usd: self
-                    .session
-                    .cost_usd
+                cost_usd: sum(self.session.cost_usd, self.others.cost_usd)
                     .map(|usd| f64::from(self.state.unread_costs).mul_add(self.state.dearest_usd, usd)),
+                tokens: self.session.tokens.plus(&self.others.tokens).total(),
                 elapsed: self.state.started.elapsed(),
                 is_promised: self.state.is_promised,
-                is_asked: asked.is_some() || self.inputs.interrupt.signal().is_some(),
+                is_asked: asked.is_some() || self.inputs.interrupt.signal().is_some() || self.others.is_over,
                 operation: self.past.left_behind.operation(self.inputs, self.state.next.saturating_sub(1)),
                 lost: &lost,
                 restoration: since.map(|since| self.past.left_behind.list_restoration(self.inputs, since)),
                 unable: self.judging.why_nothing_can_be_done(),
                 hints: &hints_for_tasks(self.inputs),
-                queued: &self.state.queued,
+                busy: &busy,
+                others: self.inputs.group.as_ref().map(|_| self.others.attempts()),
+                waiting: &waiting,
                 given_up: &self.state.given_up,
                 for_others: &self.for_others(&tasks),
             };
             let budgets = stop::budgets(&facts);
-            let task = match decide::decide(&facts) {
+            let decision = decide::decide(&facts);
+            let task = match decision {
                 Decision::Go(task) => task,
-                Decision::Stop(ending) => return Ok(ending),
+                // What was done is merged before the last one goes.
+                Decision::Stop(ending) if self.state.queued.is_empty() || self.is_to_end_now() => {
+                    return Ok(ending);
+                }
+                Decision::Wait | Decision::Stop(_) => {
+                    drop(moment);
+                    self.wait_for_others();
+                    continue;
+                }
             };
+            self.claim(&tasks, &task)?;
+            drop(moment);
             self.say_budgets(budgets);
             match self.before_turn(&task.name) {
                 NextStep::Iterate => {}
@@ -508,7 +528,11 @@ impl Running<'_> {
         self.note_passing_state();
         self.propose_patterns();
         let entry = self.closing_entry(tasks.as_deref());
+        // Of several that end at once, one is the last.
+        let moment = self.wait_to_end()?;
         let commit = self.recorder.end(&self.session, &entry, ended_at)?;
+        let group = self.group_totals()?;
+        drop(moment);
         if !self.session.hints.is_empty() {
             let hints = self.session.hints.join("; ");
             self.warn(format!("hints that no prompt had wait for the next run: {hints}"));
@@ -519,7 +543,16 @@ impl Running<'_> {
             self.warn(warning);
         }
         let is_untried = self.leaves_untried(reason);
-        let closing = Closing { why, hint, next, is_untried, ..self.closing(tasks.as_deref()) };
+        let mut closing = Closing { why, hint, next, is_untried, ..self.closing(tasks.as_deref()) };
+        match group {
+            GroupEnd::Alone => {}
+            GroupEnd::OthersGoOn => closing.is_of_others = true,
+            GroupEnd::Last(totals) => {
+                if let Some(part) = &mut closing.summary.session {
+                    part.totals = *totals;
+                }
+            }
+        }
         // What cannot be read was said with the rest.
         if let Ok(Some(log)) = self.log() {
             self.session.totals = log.view().totals().clone();

@@ -22,6 +22,7 @@ use ralph_store::{Identity, Slot, Spool, Store, names};
 use super::job::Job;
 use super::lane_dependencies::Dependency;
 use super::memory::Memory;
+use super::others::Group;
 use super::prompting::{Assignment, Prompt, Prompting};
 use super::recalled::Recalled;
 use super::settings::{progress_strategy, validation_limits};
@@ -55,6 +56,8 @@ pub struct LoopInputs<'a> {
     pub sandbox: Option<Arc<Sandbox>>,
     pub clock: Clock,
     pub interrupt: &'a Interrupt,
+    /// The loops that work on the branch of its lane at once; `None` if it works alone.
+    pub group: Option<Group>,
     /// Where results are tried; `None` if they are not.
     pub clean: Option<WorkTree>,
     /// What the user's work tree has and a lane may lack.

@@ -179,7 +179,8 @@ fn finish(
     }
     Control::of(inputs.store.repository(), &place.session).clear()?;
     // Until its resumption is recorded, its spool says that it has no end.
-    if is_taken_up { Ok(()) } else { spool.remove(inputs.store.repository()) }
+    // What it had in hand is recorded.
+    if is_taken_up { spool.unclaim() } else { spool.remove(inputs.store.repository()) }
 }
 
 /// Records what a dead session had sealed. A success that is not on the branch, because that has moved, is queued; an integration

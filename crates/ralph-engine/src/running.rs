@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use ralph_core::history::History;
 use ralph_core::progress::Progress;
-use ralph_core::record::{Baseline, Event, Limit, PhaseTime, Session, TaskName};
+use ralph_core::record::{Baseline, Cost, Event, Limit, PhaseTime, Session, TaskName};
 use ralph_os::clock::Stopwatch;
 use ralph_os::process::Marker;
 use ralph_store::{Control, Identity, LoopLock, Spool, kept_settings};
@@ -19,6 +19,7 @@ use super::judging::{Judging, may_fail};
 use super::left_behind::LeftBehind;
 use super::loop_inputs::{Candidate, LoopInputs};
 use super::memory::Memory;
+use super::others::Others;
 use super::recorder::Recorder;
 use super::restoring::last_green::LastGreen;
 use super::shown::warn;
@@ -45,6 +46,8 @@ pub(super) struct Running<'a> {
     /// `None` if nothing is to be committed.
     pub work: Option<PendingCommit>,
     pub state: LoopState,
+    /// The other loops on its branch.
+    pub others: Others,
     pub say: &'a mut dyn FnMut(&Event),
 }
 
@@ -82,7 +85,7 @@ pub(super) struct LoopState {
     pub is_lane_renewed: bool,
     /// True if results may wait to be merged onto the branch of the lane.
     pub has_queue: bool,
-    /// The tasks of those that stay in the queue for now, as another loop has the turn at the branch.
+    /// The tasks of those that stay in the queue for now, as another loop has the turn at the branch, or came since.
     pub queued: Vec<TaskName>,
     /// What fills the last prompt, if it was too long for its agent.
     pub prompt_filler: Option<String>,
@@ -105,6 +108,14 @@ pub(super) struct LoopState {
     /// The phases of the iteration so far; the last one lasts since `phase_clock`.
     pub phases: Vec<PhaseTime>,
     pub phase_clock: Stopwatch,
+}
+
+impl LoopState {
+    /// Takes in what an iteration cost.
+    pub fn note_cost(&mut self, cost: Cost) {
+        self.dearest_usd = self.dearest_usd.max(cost.usd.unwrap_or_default());
+        self.unread_costs += u32::from(cost.is_partial);
+    }
 }
 
 impl Running<'_> {

@@ -1,7 +1,7 @@
 //! When a session ends, and why: one ordered table of rules over what was measured. Pure: no rule waits, reads, writes or says
 //! anything.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::time::Duration;
 
 use tasklist::{Counts, Selection, TaskList};
@@ -77,6 +77,7 @@ pub(super) struct Facts<'a> {
     pub settings: &'a Settings,
     pub session: &'a Session,
     pub history: &'a History,
+    pub tokens: Option<u64>,
     /// The list as it is now.
     pub tasks: &'a TaskList,
     pub goal: Goal<'a>,
@@ -96,8 +97,12 @@ pub(super) struct Facts<'a> {
     pub unable: Option<String>,
     /// Hints that wait for tasks.
     pub hints: &'a [Hint],
-    /// Tasks whose results wait to be merged.
-    pub queued: &'a [TaskName],
+    /// Tasks that others work on, and those whose results wait to be merged.
+    pub busy: &'a [TaskName],
+    /// Attempts that others have in hand; `None` where one loop works alone.
+    pub others: Option<u32>,
+    /// Open tasks that wait for others above them.
+    pub waiting: &'a HashSet<TaskName>,
     /// Tasks that get one attempt, after all others.
     pub given_up: &'a [TaskName],
     /// Tasks that the provider of an agent refused, and that another agent can try.
@@ -166,6 +171,17 @@ pub fn all_done(tasks: &TaskList, part: Option<&Selection>) -> bool {
 }
 
 impl Facts<'_> {
+    /// Returns true if others have something in hand that may change what can be done, or something waits to be merged.
+    pub fn has_others(&self) -> bool {
+        self.others.is_some_and(|attempts| attempts > 0 || !self.busy.is_empty())
+    }
+
+    /// Returns true if no attempt may begin while those of others are not over.
+    pub fn is_all_in_hand(&self) -> bool {
+        let others = self.others.unwrap_or_default();
+        others > 0 && self.history.runs() + others >= self.settings.max_iterations
+    }
+
     pub fn part(&self) -> Option<&Selection> {
         if let Goal::Part(part) = self.goal { Some(part) } else { None }
     }
@@ -176,7 +192,8 @@ impl Facts<'_> {
 
     /// Returns true if the last validation passed, where there is one.
     fn passes(&self) -> bool {
-        !self.settings.has_validation() || self.history.last_passed().unwrap_or(true)
+        // The last attempt of several loops says nothing of the branch.
+        self.others.is_some() || !self.settings.has_validation() || self.history.last_passed().unwrap_or(true)
     }
 
     fn boundary(&self) -> Option<Boundary> {
@@ -259,7 +276,7 @@ fn blocked_boundary(facts: &Facts<'_>) -> Option<Ending> {
 #[expect(clippy::cast_precision_loss, reason = "no session has 2^53 tokens")]
 pub(super) fn budgets(facts: &Facts<'_>) -> Vec<(Limit, f64, f64)> {
     let &Settings { max_iterations, max_tokens, max_cost, max_duration, .. } = facts.settings;
-    let tokens = facts.session.tokens.total().zip(max_tokens);
+    let tokens = facts.tokens.zip(max_tokens);
     let iterations = Some((f64::from(facts.history.runs()), f64::from(max_iterations)));
     let pairs = [
         (Limit::Iterations, iterations),

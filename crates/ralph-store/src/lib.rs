@@ -42,10 +42,13 @@ pub use local::kept_settings;
 pub use local::last_written::{
     last_written, last_written_in_each_lane, last_written_in_lanes, newest_written, note_last_written,
 };
-pub use local::lock::{CheckoutLock, Holder, LoopLock, refuse_read_only, try_to_integrate, wait_to_land};
+pub use local::lock::{
+    CheckoutLock, Holder, LoopLock, hold_branch_for_group, refuse_read_only, try_to_integrate, wait_to_land,
+    wait_to_pick,
+};
 pub use local::passed_states;
 pub use local::scratch::Scratch;
-pub use local::spool::{Begin, Draft, Slot, Spool, SpoolMeta, Tips, names};
+pub use local::spool::{Begin, Claim, Draft, Slot, Spool, SpoolMeta, Tips, names};
 pub use maintenance::{MIN_LOOSE_TO_PACK, Maintenance, loose_objects};
 pub use message::Snapshot;
 pub use objects::{Quarantine, Signature};

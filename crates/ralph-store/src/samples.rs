@@ -18,6 +18,7 @@ pub fn session() -> Session {
         feature: "specs/001-login".into(),
         branch: Some("main".into()),
         lane: None,
+        group: None,
         loop_type: "implement".into(),
         scope: None,
         started_at: Timestamp::from_seconds(1_795_294_000),

@@ -111,7 +111,8 @@ fn answer(name: &str, word: Word, by: &str, feature: &Feature, context: &Context
     if answered.as_ref().map_or(true, |answered| answered.iteration.is_none()) {
         lane::take_branch_back(&work_tree, moved, context)?;
     }
-    Ok((answered?, lane::close(&work_tree, false, None, context)?))
+    let branch = work_tree.lane().map(|lane| lane.branch.clone()).unwrap_or_default();
+    Ok((answered?, lane::close(&branch, false, None, context)?))
 }
 
 type Said = (Answered, Option<String>);

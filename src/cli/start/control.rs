@@ -1,10 +1,12 @@
 //! `specify ralph stop`: asks a running loop to end, from another terminal.
 
+use std::collections::BTreeSet;
+
 use anyhow::Result;
 
-use ralph_core::record::{RALPH, Refusal, SessionName};
+use ralph_core::record::{RALPH, Refusal, SessionId, SessionName};
 use ralph_os::process;
-use ralph_store::{Control, Holder, LoopLock, Stop};
+use ralph_store::{Control, Holder, LoopLock, Spool, Stop, Store};
 
 use crate::cli::{Context, ExitCode, say};
 
@@ -15,6 +17,22 @@ pub fn stop(now: bool, session: Option<&SessionName>, context: &Context) -> Resu
         (Stop::AfterIteration, "after this attempt")
     };
     let store = context.store()?;
+    let holders = LoopLock::holders(store.repository())?;
+    let named = holders.iter().filter(|holder| is_named(holder, session));
+    let groups: BTreeSet<Option<SessionId>> = named.map(|holder| group_of(store, holder)).collect();
+    // Those that work on one branch are stopped as one.
+    if let [Some(group)] = groups.into_iter().collect::<Vec<_>>().as_slice() {
+        let of_group = |holder: &&Holder| group_of(store, holder).as_ref() == Some(group);
+        let fellows: Vec<&Holder> = holders.iter().filter(of_group).collect();
+        let controls = fellows.iter().map(|holder| Control::of(store.repository(), &holder.session));
+        let controls: Vec<Control> = controls.collect();
+        controls.iter().try_for_each(|control| control.ask_to_stop(stop))?;
+        let left = LoopLock::holders(store.repository())?;
+        for (_, control) in fellows.iter().zip(&controls).filter(|(holder, _)| !left.contains(holder)) {
+            control.clear()?;
+        }
+        return say(format!("{} loops on one branch stop {when}", fellows.len()));
+    }
     let Some(holder) = running(context, session)? else {
         return Err(no_loop(match session {
             Some(id) => format!("session {id} is not running"),
@@ -28,6 +46,11 @@ pub fn stop(now: bool, session: Option<&SessionName>, context: &Context) -> Resu
         return Err(no_loop(format!("session {} has just ended", holder.session)));
     }
     say(format!("session {} stops {when}", holder.session))
+}
+
+/// Returns the first session of the group of a loop that runs.
+fn group_of(store: &Store, holder: &Holder) -> Option<SessionId> {
+    Spool::place_of(store.repository(), &holder.session).ok()??.begun.group
 }
 
 /// Refuses what changes records, settings or files of a loop within an iteration of its: an agent would speak as a person. A project

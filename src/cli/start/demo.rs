@@ -13,9 +13,10 @@ use ralph_store::{SessionQuery, Store};
 use ralph_ui::live::Detail;
 use ralph_ui::style::{Look, Paint};
 
+use crate::cli::args::Voice;
 use crate::cli::settings::load_in;
 use crate::cli::start::approvals::{Approvals, Approved};
-use crate::cli::start::run::{self, Voice};
+use crate::cli::start::run;
 use crate::cli::start::setup::RunRequest;
 use crate::cli::{Context, ExitCode, Flags, stdout};
 

@@ -346,7 +346,8 @@ fn feature(context: &Context) -> Finding {
 /// Says whether a session could work in a lane now. That it could not matters only where the settings ask for one.
 fn lane(config: &Config, context: &Context) -> Option<Finding> {
     let feature = context.feature(None, None).ok()?;
-    let Err(error) = lane::check(&feature, config, &RunRequest::default(), context) else {
+    let Err(error) = lane::check(&feature, config, &RunRequest::default(), config.settings.jobs, context)
+    else {
         return Some(Finding::fine("lane", "can be made"));
     };
     let finding = Finding::wrong("lane", &error);

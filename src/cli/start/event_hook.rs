@@ -5,12 +5,15 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
+use anyhow::Result;
 use camino::Utf8PathBuf;
 use redact_stream::Redactor;
+use serde::Serialize;
 
-use ralph_core::record::Event;
+use ralph_core::config::Config;
 use ralph_os::process::Tool;
 
+use crate::cli::settings::terminal_redactor;
 use crate::cli::warn;
 
 /// Time limit of one call, and of all that are left when the session ends.
@@ -46,7 +49,7 @@ struct Shared {
 
 #[derive(Default)]
 struct Queue {
-    events: VecDeque<(&'static str, Vec<u8>)>,
+    events: VecDeque<(String, Vec<u8>)>,
     /// How many were not handed over.
     dropped: usize,
     has_failed: bool,
@@ -86,7 +89,7 @@ impl EventCommand {
             }
             let Some((kind, line)) = queue.events.pop_front() else { return };
             drop(queue);
-            let failure = self.call(kind, line, rest.unwrap_or(CALL_TIMEOUT).min(CALL_TIMEOUT));
+            let failure = self.call(&kind, line, rest.unwrap_or(CALL_TIMEOUT).min(CALL_TIMEOUT));
             let mut queue = shared.lock();
             let failure = failure.filter(|_| !queue.has_failed);
             queue.has_failed |= failure.is_some();
@@ -102,7 +105,7 @@ impl Shared {
 }
 
 impl Queue {
-    fn push(&mut self, kind: &'static str, line: Vec<u8>) {
+    fn push(&mut self, kind: String, line: Vec<u8>) {
         if self.events.len() == MAX_QUEUED {
             self.drop_oldest(1);
         }
@@ -120,6 +123,15 @@ impl Queue {
 }
 
 impl EventHook {
+    /// Returns what runs the user's command for events, if there is one, in `directory`, where the project is in the user's work
+    /// tree.
+    pub fn of(config: &Config, directory: Utf8PathBuf) -> Result<Option<Self>> {
+        let settings = &config.settings;
+        let Some(line) = settings.on_event.clone() else { return Ok(None) };
+        let redactor = terminal_redactor(config)?;
+        Ok(Some(Self::start(EventCommand::new(line, settings.event_kinds.clone(), directory, redactor))))
+    }
+
     /// If no thread can be started, nothing is run.
     pub fn start(command: EventCommand) -> Self {
         let shared = Arc::new(Shared::default());
@@ -129,14 +141,13 @@ impl EventHook {
     }
 
     /// Queues an event, which has no secrets, if it is wanted.
-    pub fn push(&self, event: &Event) {
-        let kind = event.kind();
+    pub fn push(&self, kind: &str, event: &impl Serialize) {
         if self.thread.is_some()
             && self.kinds.iter().any(|wanted| wanted == kind)
             && let Ok(mut line) = serde_json::to_vec(event)
         {
             line.push(b'\n');
-            self.shared.lock().push(kind, line);
+            self.shared.lock().push(kind.to_owned(), line);
             self.shared.changed.notify_one();
         }
     }
@@ -165,6 +176,8 @@ impl Drop for EventHook {
 
 #[cfg(test)]
 mod tests {
+    use ralph_core::record::Event;
+
     use super::*;
 
     fn warning(message: String) -> Event {
@@ -180,7 +193,7 @@ mod tests {
     fn of_more_than_a_hundred_events_the_oldest_are_dropped_and_that_is_said() {
         let mut queue = Queue::default();
         for number in 0..=MAX_QUEUED + 1 {
-            queue.push("warning", vec![u8::try_from(number).unwrap()]);
+            queue.push("warning".to_owned(), vec![u8::try_from(number).unwrap()]);
         }
         let lines: Vec<u8> = queue.events.iter().map(|(_, line)| line[0]).collect();
         assert_eq!((lines.len(), lines[0], lines[99], queue.dropped), (100, 2, 101, 2));
@@ -214,15 +227,10 @@ mod tests {
         let directory = camino::Utf8Path::from_path(folder.path()).unwrap();
         let hook = EventHook::start(command("cat >> lines; echo $RALPH_EVENT >> lines; exit 3", directory));
         for number in 1..=3 {
-            hook.push(&warning(number.to_string()));
+            hook.push("warning", &warning(number.to_string()));
         }
         // Not wanted.
-        hook.push(&Event::AgentChanged {
-            session: ralph_core::record::SessionId::new(ralph_core::record::Timestamp::from_seconds(0), 1),
-            from: "a".to_owned(),
-            to: "b".to_owned(),
-            failure_class: None,
-        });
+        hook.push("agent_changed", &warning("4".to_owned()));
         let shared = Arc::clone(&hook.shared);
         shared.lock().deadline = Instant::now().checked_add(Duration::from_mins(1));
         shared.changed.notify_one();

@@ -29,6 +29,7 @@ use ralph_store::{
 };
 use ralph_ui::style::{counted, size};
 
+use crate::cli::args::Membership;
 use crate::cli::settings::{load_without_file, project_in};
 use crate::cli::start::setup::{RunRequest, template};
 use crate::cli::{Context, ExitCode, Json, emit, refuse, warn};
@@ -44,7 +45,7 @@ const MAX_SESSIONS: usize = 100;
 
 /// A lane that may be opened: nothing is written yet.
 pub struct Checked {
-    branch: String,
+    pub branch: String,
     root: Utf8PathBuf,
     head: ObjectId,
     tip: Option<ObjectId>,
@@ -84,9 +85,17 @@ pub fn is_wanted(config: &Config, resume: Option<&SessionRefs>, context: &Contex
 }
 
 /// Refuses what keeps a session from working in a lane, and says so if only the sandbox asks for one. Writes nothing.
-pub fn check(feature: &Feature, config: &Config, request: &RunRequest, context: &Context) -> Result<Checked> {
-    check_all(feature, config, request, context).map_err(|error| match error.downcast::<Refusal>() {
-        Ok(Refusal { message, hint }) if config.settings.lane.is_none() && config.settings.uses_lane() => {
+///
+/// `lanes` is how many are to be opened.
+pub fn check(
+    feature: &Feature,
+    config: &Config,
+    request: &RunRequest,
+    lanes: usize,
+    context: &Context,
+) -> Result<Checked> {
+    check_all(feature, config, request, lanes, context).map_err(|error| match error.downcast::<Refusal>() {
+        Ok(Refusal { message, hint }) if config.settings.lane.is_none() && config.settings.sandbox.is_some() => {
             let hint = hint.unwrap_or_default();
             let way = "the lane comes with the sandbox; --no-lane keeps the sandbox, in which your files are written";
             Refusal::new(message).with_hint(format!("{hint}\nhint: {way}")).into()
@@ -96,7 +105,13 @@ pub fn check(feature: &Feature, config: &Config, request: &RunRequest, context: 
     })
 }
 
-fn check_all(feature: &Feature, config: &Config, request: &RunRequest, context: &Context) -> Result<Checked> {
+fn check_all(
+    feature: &Feature,
+    config: &Config,
+    request: &RunRequest,
+    lanes: usize,
+    context: &Context,
+) -> Result<Checked> {
     let (settings, work_tree, store) = (&config.settings, context.work_tree()?, context.store()?);
     if config.loop_type.until != Until::Tasks {
         let message = format!("a loop of type `{}` cannot work in a lane", config.loop_type.name);
@@ -115,7 +130,8 @@ fn check_all(feature: &Feature, config: &Config, request: &RunRequest, context: 
         return refuse("there is no commit yet that a lane could begin from", "git add --all && git commit");
     };
     let (branch, reference) = branch_of_lane(settings, feature, work_tree)?;
-    refuse_branch(store, work_tree, &branch, &reference)?;
+    let joins = matches!(request.lane.in_group, Some(Membership::Of(_)));
+    refuse_branch(store, work_tree, &branch, &reference, request.lane.in_group.is_some())?;
     let tip = store.refs().tip(&reference)?;
     if let Some(path) = work_tree.submodule()? {
         return refuse(
@@ -136,6 +152,8 @@ fn check_all(feature: &Feature, config: &Config, request: &RunRequest, context: 
             refuse_ignored(feature, &ignored, context)?;
             untracked
         }
+        // The first of the group looked.
+        (None, false, _) if joins => Vec::new(),
         (None, false, _) => {
             refuse_uncommitted(feature, config, context)?;
             Vec::new()
@@ -149,30 +167,40 @@ fn check_all(feature: &Feature, config: &Config, request: &RunRequest, context: 
     }
     refuse_copies(settings, context)?;
     let root = lanes_folder(settings, work_tree, context)?;
-    let number = match number_of_dead(store, &branch, request)? {
-        Some(number) => number,
-        None => lowest_free(work_tree, &root, &branch)?,
-    };
-    let is_new = work_tree.lane_in(root.clone(), number, &branch).is_new_lane();
-    let new_bytes = is_new.then(|| refuse_full_disk(&root, settings, context)).transpose()?;
+    let (mut number, mut new) = (number_of_dead(store, &branch, request)?.filter(|_| lanes == 1), 0);
+    for _ in 0..lanes {
+        let next = match number.take_if(|_| lanes == 1) {
+            Some(dead) => dead,
+            None => next_free(work_tree, &root, &branch, number.unwrap_or_default())?,
+        };
+        new += u64::from(work_tree.lane_in(root.clone(), next, &branch).is_new_lane());
+        number = Some(next);
+    }
+    let new_bytes = (new > 0).then(|| refuse_full_disk(&root, settings, new, context)).transpose()?;
     Ok(Checked { branch, root, head, tip, taken, new_bytes })
 }
 
-/// Refuses a new lane that does not fit on the disk. Returns the bytes that it takes.
-fn refuse_full_disk(root: &Utf8Path, settings: &Settings, context: &Context) -> Result<u64> {
+/// Refuses so many new lanes if they do not fit on the disk. Returns the bytes that one takes.
+fn refuse_full_disk(root: &Utf8Path, settings: &Settings, new: u64, context: &Context) -> Result<u64> {
     let (work_tree, project) = (context.work_tree()?, context.project_root()?);
     let copies = settings.lanes_copy.iter().map(|path| work_tree.relative(&project.join(path)));
-    let needed = work_tree.bytes_of_lane(&copies.collect::<Vec<_>>())?;
+    let one = work_tree.bytes_of_lane(&copies.collect::<Vec<_>>())?;
+    let needed = one.saturating_mul(new);
     let there = root.ancestors().find(|folder| folder.exists()).unwrap_or(root);
     let free = disk_free(there)?;
     if needed > free {
-        let message = format!("a new lane takes {} in {there}, where {} are free", size(needed), size(free));
+        let (needed, free) = (size(needed), size(free));
+        let message = if new == 1 {
+            format!("a new lane takes {needed} in {there}, where {free} are free")
+        } else {
+            format!("{new} new lanes take {needed} in {there}, where {free} are free")
+        };
         return refuse(
             message,
             "name a folder on another disk: --set lanes.dir=/absolute/path; `clean --lanes` removes old ones",
         );
     }
-    Ok(needed)
+    Ok(one)
 }
 
 /// Returns the branch of a lane, and its ref.
@@ -187,7 +215,13 @@ fn branch_of_lane(settings: &Settings, feature: &Feature, work_tree: &WorkTree) 
 }
 
 /// Refuses a branch that cannot be one, or that is checked out.
-fn refuse_branch(store: &Store, work_tree: &WorkTree, branch: &str, reference: &str) -> Result<()> {
+fn refuse_branch(
+    store: &Store,
+    work_tree: &WorkTree,
+    branch: &str,
+    reference: &str,
+    is_in_group: bool,
+) -> Result<()> {
     let above = reference.match_indices('/').skip(2).map(|(end, _)| &reference[..end]);
     for name in above {
         if store.refs().tip(name)?.is_some() {
@@ -205,7 +239,8 @@ fn refuse_branch(store: &Store, work_tree: &WorkTree, branch: &str, reference: &
         let message = format!("{branch} is checked out in {place}, and a lane publishes on it");
         return refuse(message, "switch to another branch there, or give another: --branch NAME");
     }
-    for holder in LoopLock::holders(store.repository())? {
+    let holders = if is_in_group { Vec::new() } else { LoopLock::holders(store.repository())? };
+    for holder in holders {
         let Some(place) = Spool::place_of(store.repository(), &holder.session)? else { continue };
         if place.begun.lane.is_some() && place.begun.branch.as_deref() == Some(branch) {
             let message = format!("session {} works on {branch} in {}", holder.session, place.work_tree);
@@ -638,7 +673,9 @@ pub fn open(
     create_private_dir(&root)?;
     let root = canonicalize(&root).with_context(|| format!("look at {root}"))?;
     let (work_tree, mut lock) = take_lane(store, users, &root, &branch, request)?;
-    if !lock.hold_branch(store.repository(), &reference)? || store.refs().tip(&reference)? != tip {
+    let joins = matches!(request.lane.in_group, Some(Membership::Of(_)));
+    let is_held = lock.hold_branch(store.repository(), &reference, request.lane.in_group.is_some())?;
+    if !is_held || !joins && store.refs().tip(&reference)? != tip {
         let message = format!("another loop is just starting on {branch}");
         return refuse(message, "try again in a moment, or give another branch: --branch NAME");
     }
@@ -657,6 +694,8 @@ pub fn open(
             store.refs().move_branch(&reference, None, &head)?;
             moved = Some((None, head.clone()));
         }
+        // It is as the first of the group found it, or further.
+        Some(_) if joins => {}
         Some(tip) => {
             let relation = relation(tip, &head, context)?;
             if relation.is_merged() && *tip != head {
@@ -697,8 +736,13 @@ fn take_lane(
 ) -> Result<(WorkTree, LoopLock)> {
     let lane = |number| users.lane_in(root.to_owned(), number, branch);
     if let Some(number) = number_of_dead(store, branch, request)? {
-        let lock = LoopLock::take(&lane(number))?;
-        return Ok((lane(number), lock));
+        if request.lane.in_group.is_none() || request.resume.is_some() {
+            return Ok((lane(number), LoopLock::take(&lane(number))?));
+        }
+        // That of another of the group may run.
+        if let Some(lock) = LoopLock::try_take(&lane(number))? {
+            return Ok((lane(number), lock));
+        }
     }
     let mut number = 1;
     loop {
@@ -726,7 +770,12 @@ fn number_of_dead(store: &Store, branch: &str, request: &RunRequest) -> Result<O
 
 /// Returns the lowest number of a lane in which no session runs.
 pub fn lowest_free(users: &WorkTree, root: &Utf8Path, branch: &str) -> Result<u32> {
-    let mut number = 1;
+    next_free(users, root, branch, 0)
+}
+
+/// Returns the same of those with greater numbers.
+fn next_free(users: &WorkTree, root: &Utf8Path, branch: &str, after: u32) -> Result<u32> {
+    let mut number = after + 1;
     while LoopLock::holder_here(&users.lane_in(root.to_owned(), number, branch))?.is_some() {
         number += 1;
     }
@@ -775,8 +824,8 @@ impl Opened {
         } else {
             ""
         };
-        let why =
-            if settings.lane.is_none() { "; it comes with the sandbox (--no-lane: without)" } else { "" };
+        let is_of_sandbox = settings.lane.is_none() && settings.sandbox.is_some();
+        let why = if is_of_sandbox { "; it comes with the sandbox (--no-lane: without)" } else { "" };
         let new = self.new_bytes.map_or(String::new(), |bytes| format!(", new, {}", size(bytes)));
         format!("lane: {} on {branch}, from {}{new}{who}{why}", self.work_tree.top(), tip.short())
     }
@@ -852,35 +901,34 @@ pub fn unmerged(branch: &str, context: &Context) -> Result<Option<(u64, String, 
 ///
 /// `fenced` is the user's work tree with its filters in the sandbox, if there is one. Hooks may be an agent's: then none runs.
 pub fn close(
-    lane: &WorkTree,
+    branch: &str,
     land: bool,
     fenced: Option<&WorkTree>,
     context: &Context,
 ) -> Result<Option<String>> {
     let users = fenced.map_or_else(|| context.work_tree(), Ok)?;
-    let Some(lane) = lane.lane() else { return Ok(None) };
     // Another loop may land at the same moment.
     let _turn = land.then(|| wait_to_land(users.repository())).transpose()?;
-    let Some((commits, command, is_forward)) = unmerged(&lane.branch, context)? else {
+    let Some((commits, command, is_forward)) = unmerged(branch, context)? else {
         return Ok(None);
     };
     let commits = counted(commits, "commit");
     Ok(Some(if !land {
-        format!("{commits} on {}: {command}", lane.branch)
+        format!("{commits} on {branch}: {command}")
     } else if !is_forward {
-        format!("not landed: {} and what is checked out have both moved on\nhint: {command}", lane.branch)
+        format!("not landed: {branch} and what is checked out have both moved on\nhint: {command}")
     } else if !users.uncommitted()?.is_empty() {
         format!("not landed: there are uncommitted changes\nhint: commit or stash them, then {command}")
     } else {
         let merged = if fenced.is_some() {
-            users.go_forward(&lane.reference())
+            users.go_forward(&full_branch_name(branch))
         } else {
             let merge = Tool::git_for_user(users.top()).args(["merge", "--ff-only", "--quiet"]);
-            merge.arg(lane.reference()).run().map(|merged| (merged, Vec::new()))
+            merge.arg(full_branch_name(branch)).run().map(|merged| (merged, Vec::new()))
         };
         let why = match merged {
             Ok((done, hooks)) if done.is_success() => {
-                let landed = format!("landed: {commits} of {}", lane.branch);
+                let landed = format!("landed: {commits} of {branch}");
                 let left = "an agent may have written what they run";
                 return Ok(Some(match hooks.join(", ") {
                     hooks if hooks.is_empty() => landed,
@@ -891,7 +939,7 @@ pub fn close(
             Err(error) => format!("{error:#}"),
         };
         // A person may have committed meanwhile.
-        let command = unmerged(&lane.branch, context)?.map_or(command, |(_, command, _)| command);
+        let command = unmerged(branch, context)?.map_or(command, |(_, command, _)| command);
         format!("not landed: {why}\nhint: {command}")
     }))
 }

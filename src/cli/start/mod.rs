@@ -7,6 +7,7 @@ pub(super) mod control;
 pub(super) mod demo;
 pub(super) mod doctor;
 mod event_hook;
+pub(super) mod group;
 pub(super) mod hint;
 pub(super) mod init;
 pub(super) mod lane;

@@ -1,5 +1,7 @@
 //! `specify ralph resume`: a session goes on with the settings that it began with.
 
+use std::ffi::OsString;
+
 use anyhow::{Error, Result, anyhow};
 use clap::Args;
 
@@ -13,15 +15,15 @@ use ralph_project::tasks;
 use ralph_store::{Identity, SessionLog, SessionRefs, Store, kept_settings};
 use ralph_ui::style::one_line;
 
-use crate::cli::args::{LaneArgs, SettingArgs};
+use crate::cli::args::{LaneArgs, Membership, SettingArgs, TalkArgs};
 use crate::cli::read::sessions;
 use crate::cli::repair::lost_list;
 use crate::cli::settings::{inputs, load_in, project_in};
 use crate::cli::start::approvals::{Approvals, Approved};
-use crate::cli::start::lane;
 use crate::cli::start::resumption::{self, FRESH, Kept, Winner};
-use crate::cli::start::run::{TalkArgs, code_of_flags, start, voice};
+use crate::cli::start::run::{code_of_flags, start};
 use crate::cli::start::setup::RunRequest;
+use crate::cli::start::{group, lane};
 use crate::cli::{Context, ExitCode, note, refusal, warn};
 
 #[derive(Debug, Args)]
@@ -48,6 +50,9 @@ pub struct ResumeArgs {
     /// In a lane: bring its branch into the one that is checked out at the end, if that is a fast-forward
     #[arg(long)]
     pub land: bool,
+    /// Work beside others on the branch, as the loop that starts them says
+    #[arg(long, hide = true, value_name = "SESSION")]
+    pub in_group: Option<Membership>,
     /// Resume SESSION although it seems to run on another machine
     #[arg(long, requires = "session")]
     pub take_over: bool,
@@ -63,6 +68,8 @@ pub struct ResumeArgs {
 /// A session that can go on, and its settings.
 pub struct Resumption {
     refs: SessionRefs,
+    /// The first session of the group that it is of.
+    group: Option<SessionId>,
     feature: Feature,
     scope: Scope,
     pub config: Config,
@@ -76,7 +83,7 @@ pub struct Resumption {
     budget: Budget,
 }
 
-pub fn run(args: &ResumeArgs, context: &Context) -> Result<ExitCode> {
+pub fn run(args: &ResumeArgs, arguments: &[OsString], context: &Context) -> Result<ExitCode> {
     if args.accept_changed_commands {
         note(format_args!(
             "error: `--accept-changed-commands` is no more: a session keeps its settings\nhint: `{RALPH} resume {FRESH}` takes \
@@ -84,7 +91,7 @@ pub fn run(args: &ResumeArgs, context: &Context) -> Result<ExitCode> {
         ));
         return Ok(ExitCode::Usage);
     }
-    let Resumption { refs, feature, scope, config, context, ended_by, lines, kept_flags, budget } =
+    let Resumption { refs, group, feature, scope, config, context, ended_by, lines, kept_flags, budget } =
         Resumption::of(args, context)?;
     for line in &lines {
         warn(line);
@@ -108,10 +115,20 @@ pub fn run(args: &ResumeArgs, context: &Context) -> Result<ExitCode> {
         scope,
         resume: Some(refs),
         is_forced: args.force,
-        lane: LaneArgs { land: args.land, ..LaneArgs::default() },
+        lane: LaneArgs { land: args.land, in_group: args.in_group.clone(), ..LaneArgs::default() },
+        arguments: arguments.to_vec(),
         ..RunRequest::default()
     };
-    let code = start(&feature, &request, &config, &context, voice(args.talk, context.paint))?;
+    if let Some(first) = group.filter(|_| args.in_group.is_none()) {
+        let (named, voice) = (args.session.as_ref().map(ToString::to_string), args.talk.voice(context.paint));
+        let code = group::resume(&first, named.as_deref(), &request, (&feature, &config), &context, voice)?;
+        return if args.fail_on_flags {
+            code_of_flags(code, &feature, &request.scope, &context)
+        } else {
+            Ok(code)
+        };
+    }
+    let code = start(&feature, &request, &config, &context, args.talk.voice(context.paint))?;
     if args.fail_on_flags { code_of_flags(code, &feature, &request.scope, &context) } else { Ok(code) }
 }
 
@@ -147,9 +164,10 @@ impl Resumption {
             tokens: totals.tokens.total(),
             max_tokens: config.settings.max_tokens,
         };
+        let group = begun.as_ref().and_then(|begun| begun.group.clone());
         let scope = begun.and_then(|begun| begun.scope).unwrap_or_default();
         let ended_by = log.as_ref().and_then(|log| log.tip().ended_by());
-        Ok(Self { refs, feature, scope, config, context, ended_by, lines, kept_flags, budget })
+        Ok(Self { refs, group, feature, scope, config, context, ended_by, lines, kept_flags, budget })
     }
 }
 

@@ -1,6 +1,8 @@
 //! `specify ralph run` and `resume`: from settings to a plan, and from the end of a session to an exit code.
 
-use std::io::{IsTerminal, Write, stderr, stdin, stdout};
+use std::ffi::OsString;
+use std::io::{IsTerminal, Read, Write, stderr, stdin, stdout};
+use std::sync::mpsc;
 
 use anyhow::{Context as _, Result};
 use clap::Args;
@@ -12,7 +14,7 @@ use ralph_core::record::{
     TaskCounts, quoted_for_shell,
 };
 use ralph_core::view::integrations;
-use ralph_engine::{EventRedactor, Finish, LoopInputs};
+use ralph_engine::{EventRedactor, Finish, Group, LoopInputs};
 use ralph_git::worktree::WorkTree;
 use ralph_os::process::{Interrupt, outside};
 use ralph_os::sandbox::Sandbox;
@@ -23,21 +25,21 @@ use ralph_ui::ending;
 use ralph_ui::evidence::FLAG;
 use ralph_ui::json::write_line;
 use ralph_ui::live::{Detail, Keys, Live, Moving};
-use ralph_ui::style::{Paint, counted, one_line};
+use ralph_ui::style::{counted, one_line};
 
-use crate::cli::args::{LaneArgs, PlaceArgs, SettingArgs};
+use crate::cli::args::{LaneArgs, Membership, PlaceArgs, SettingArgs, TalkArgs, Voice};
 use crate::cli::echo::{Echo, Listener};
 use crate::cli::output::records;
 use crate::cli::refusals::{check, refuse_unknown_name};
 use crate::cli::repair::lost_list;
 use crate::cli::settings::{load_in, terminal_redactor};
 use crate::cli::start::control::refuse_within_iteration;
-use crate::cli::start::event_hook::{EventCommand, EventHook};
-use crate::cli::start::lane;
+use crate::cli::start::event_hook::EventHook;
 use crate::cli::start::setup::{
     RunRequest, behind_fence, checked_inputs, find_agents, finish, set_up_sandbox,
 };
 use crate::cli::start::trust::{self, load_to_read};
+use crate::cli::start::{group, lane};
 use crate::cli::start::{sandbox, summary};
 use crate::cli::{Context, Environment, ExitCode, Flags, note, print, refusal, say, warn};
 
@@ -87,29 +89,7 @@ pub struct RunArgs {
     pub settings: SettingArgs,
 }
 
-/// How a running loop speaks.
-#[derive(Debug, Clone, Copy, Args)]
-pub struct TalkArgs {
-    /// Print more about what the agent does
-    #[arg(short, long)]
-    pub verbose: bool,
-    /// Print only warnings and failures
-    #[arg(short, long, conflicts_with = "verbose")]
-    pub quiet: bool,
-    /// Print events as JSON, one object per line
-    #[arg(long, conflicts_with_all = ["verbose", "quiet"])]
-    pub json: bool,
-}
-
-/// How a run speaks.
-#[derive(Debug, Clone, Copy)]
-pub struct Voice {
-    pub is_json: bool,
-    pub detail: Detail,
-    pub paint: Paint,
-}
-
-pub fn run(args: &RunArgs, context: &Context) -> Result<ExitCode> {
+pub fn run(args: &RunArgs, arguments: &[OsString], context: &Context) -> Result<ExitCode> {
     let place = &args.place;
     let feature = context.feature(place.feature.as_ref(), place.tasks.as_ref());
     let feature = match feature {
@@ -128,11 +108,12 @@ pub fn run(args: &RunArgs, context: &Context) -> Result<ExitCode> {
     let request = RunRequest {
         scope: Scope { tasks: args.task.clone(), phases: args.phase.clone(), stories: args.story.clone() },
         is_forced: args.force,
-        lane: args.lane,
+        lane: args.lane.clone(),
+        arguments: arguments.to_vec(),
         retries_skipped: args.retry_skipped,
         ..RunRequest::default()
     };
-    let voice = voice(args.talk, context.paint);
+    let voice = args.talk.voice(context.paint);
     if args.dry_run {
         return dry_run(&feature, &request, &config, context, voice);
     }
@@ -182,15 +163,6 @@ fn compare_with_branch(feature: &Feature) -> Result<()> {
     refuse_unknown_name(feature)
 }
 
-pub fn voice(talk: TalkArgs, paint: Paint) -> Voice {
-    let detail = match talk {
-        TalkArgs { verbose: true, .. } => Detail::Verbose,
-        TalkArgs { quiet: true, .. } => Detail::Quiet,
-        TalkArgs { .. } => Detail::Normal,
-    };
-    Voice { is_json: talk.json, detail, paint }
-}
-
 /// Checks everything that can be checked, and runs a session.
 pub fn start(
     feature: &Feature,
@@ -203,8 +175,20 @@ pub fn start(
     if config.settings.sandbox.is_none() {
         outside::lift();
     }
+    let is_group = config.settings.jobs > 1 && request.resume.is_none();
     if lane::is_wanted(config, request.resume.as_ref(), context).map_err(refusal)? {
+        if is_group
+            && request.lane.in_group.is_none()
+            && !request.is_rehearsal
+            && let Some(code) = group::start(feature, request, config, context, voice)?
+        {
+            return Ok(code);
+        }
         return start_in_lane(feature, request, config, context, voice);
+    }
+    if is_group {
+        let refusal = Refusal::new("several agents work in lanes, and `lane` is false");
+        return Err(refusal.with_hint("leave --no-lane out, or give --jobs 1").into());
     }
     let none = Interrupt::none();
     let inputs = checked_inputs(config, feature, &request.scope, context, &none)?;
@@ -274,7 +258,12 @@ fn start_in_lane(
         None
     };
     let fenced = users.clone().behind(sandbox.as_ref().map(Sandbox::for_filters))?;
-    let line = lane::close(&work_tree, land, Some(&fenced).filter(|_| is_fenced), context)?;
+    if request.lane.in_group.is_some() {
+        // Who started it says the rest.
+        return Ok(code);
+    }
+    let branch = work_tree.lane().map(|lane| lane.branch.clone()).unwrap_or_default();
+    let line = lane::close(&branch, land, Some(&fenced).filter(|_| is_fenced), context)?;
     // What a merge brings that runs before anybody looks at it.
     let beside = if line.is_some() { runs_by_itself(&there.path, context)? } else { Vec::new() };
     for line in line.into_iter().chain(beside) {
@@ -296,7 +285,7 @@ pub fn open_lane(
 ) -> Result<(lane::Opened, Context, Feature)> {
     // Filters run inside, which is not there yet.
     let unfiltered = config.settings.sandbox.is_some().then(|| context.without_filters()).transpose()?;
-    let checked = lane::check(feature, config, request, unfiltered.as_ref().unwrap_or(context));
+    let checked = lane::check(feature, config, request, 1, unfiltered.as_ref().unwrap_or(context));
     let checked = checked.map_err(refusal)?;
     trust::require(config, context).map_err(refusal)?;
     let ignored = sandbox::phantoms(&config.settings, context).map_err(refusal)?;
@@ -421,6 +410,7 @@ fn run_session(
         retries_skipped: request.retries_skipped,
         is_forced: request.is_forced,
         clean: clean.ok().flatten(),
+        group: request.lane.in_group.as_ref().map(membership).transpose()?,
         ..inputs
     };
     if request.is_rehearsal {
@@ -430,13 +420,20 @@ fn run_session(
     let redactor = terminal_redactor(config)?.map(EventRedactor::new);
     let keys = (moving == Moving::Stderr && stdin().is_terminal()).then(Keys::default);
     let live = Live::new(stdout(), voice.paint, voice.detail, moving, keys.clone(), root, settings.max_cost);
-    let mut printer = EventPrinter { voice, redactor, live, hook: event_hook(&inputs)? };
+    let is_worker = inputs.group.is_some();
+    let below = inputs.project_root.strip_prefix(work_tree.top()).unwrap_or("".as_ref());
+    let users_root = inputs.users_tree.top().join(below);
+    // Of a group, who started it runs it.
+    let hook = if is_worker { None } else { EventHook::of(config, users_root)? };
+    let joins = matches!(request.lane.in_group, Some(Membership::Of(_)));
+    let mut printer = EventPrinter { voice, is_worker, has_header: !joins, redactor, live, hook };
     let mut maintenance = Maintenance::default();
-    let (mut verdict, mut refused) = (String::new(), None);
-    let _echo = echo(feature, config, context, voice, (moving, keys))?;
+    let (mut verdict, mut refused, mut is_last) = (String::new(), None, true);
+    let _echo = if is_worker { None } else { echo(feature, config, context, voice, (moving, keys))? };
     let ended = ralph_engine::run(&inputs, request.resume.as_ref(), lock, &mut |event| {
         printer.print(event);
         if let Event::SessionEnded { session, closing, .. } = event {
+            is_last = !closing.is_of_others;
             verdict = ending::verdict(session, closing).join(" · ");
         } else if let Event::StartRefused { message, .. } = event {
             refused = message.lines().next().map(str::to_owned);
@@ -463,7 +460,9 @@ fn run_session(
         }
         Finish::Ended(session) => {
             let code = ExitCode::of_session(&session, &interrupt);
-            finish(&inputs, Some(&session), &verdict, code, context)?;
+            if is_last {
+                finish(&inputs, Some(&session), &verdict, code, context)?;
+            }
             Ok(code)
         }
     };
@@ -473,16 +472,21 @@ fn run_session(
     code
 }
 
-/// Returns what runs the user's command for events, if there is one.
-fn event_hook(inputs: &LoopInputs<'_>) -> Result<Option<EventHook>> {
-    let settings = &inputs.config.settings;
-    let Some(line) = settings.on_event.clone() else { return Ok(None) };
-    let top = inputs.work_tree.top();
-    let below = inputs.project_root.strip_prefix(top).unwrap_or("".as_ref());
-    let directory = inputs.users_tree.top().join(below);
-    let redactor = terminal_redactor(inputs.config)?;
-    let command = EventCommand::new(line, settings.event_kinds.clone(), directory, redactor);
-    Ok(Some(EventHook::start(command)))
+/// Returns the group that this loop is of. Who started it wakes it by its stdin.
+fn membership(of: &Membership) -> Result<Group> {
+    let (sender, wakes) = mpsc::channel();
+    std::thread::Builder::new()
+        .name("wakes".to_owned())
+        .spawn(move || {
+            let mut byte = [0];
+            while stdin().read(&mut byte).is_ok_and(|read| read > 0) && sender.send(()).is_ok() {}
+        })
+        .context("listen to what starts loops")?;
+    let first = match of {
+        Membership::First => None,
+        Membership::Of(first) => Some(first.clone()),
+    };
+    Ok(Group { first, wakes })
 }
 
 /// Shows requests from other terminals, where people look on, and listens to the keys of this one.
@@ -603,6 +607,10 @@ fn moving(voice: Voice, environment: &Environment) -> Moving {
 /// Prints events. A closed output does not stop the loop.
 struct EventPrinter {
     voice: Voice,
+    /// True if who started it reads each event, beside what people do.
+    is_worker: bool,
+    /// False if another loop said what a session begins with.
+    has_header: bool,
     /// `None` if the user wants to see everything.
     redactor: Option<EventRedactor>,
     live: Live<std::io::Stdout>,
@@ -621,21 +629,25 @@ impl EventPrinter {
     fn show(&mut self, event: &Event) {
         self.write(event);
         let Some(hook) = &self.hook else { return };
-        hook.push(event);
+        hook.push(event.kind(), event);
         for message in hook.complaints() {
             self.write(&Event::Warning { message });
         }
     }
 
     fn write(&mut self, event: &Event) {
-        let written = if !self.voice.is_json {
-            self.live.show(event)
-        } else if matches!(event, Event::PhaseStarted { .. }) {
-            Ok(())
-        } else {
-            let mut out = stdout();
-            write_line(&mut out, event).and_then(|()| out.flush())
-        };
+        let is_in_json =
+            (self.is_worker || self.voice.is_json) && !matches!(event, Event::PhaseStarted { .. });
+        let mut written = Ok(());
+        if is_in_json {
+            let (mut out, mark) = (stdout(), if self.is_worker { group::EVENT_MARK } else { &[] });
+            written =
+                out.write_all(mark).and_then(|()| write_line(&mut out, event)).and_then(|()| out.flush());
+        }
+        let is_said = !self.has_header && matches!(event, Event::SessionStarted { .. });
+        if !self.voice.is_json && !is_said {
+            written = written.and_then(|()| self.live.show(event));
+        }
         // The reader of a pipe may go at any time; the record does not depend on it.
         drop(written);
     }

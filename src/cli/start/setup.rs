@@ -1,5 +1,7 @@
 //! From the configuration to everything that a session needs, checked before anything is begun.
 
+use std::ffi::OsString;
+
 use anyhow::Result;
 use camino::Utf8Path;
 
@@ -32,6 +34,8 @@ pub struct RunRequest {
     /// Go on though something is in the way that may.
     pub is_forced: bool,
     pub lane: LaneArgs,
+    /// The words of the call after the program: what else it starts is called by the same.
+    pub arguments: Vec<OsString>,
     /// Only try what comes before the first attempt, and record nothing.
     pub is_rehearsal: bool,
 }
@@ -62,6 +66,7 @@ pub fn loop_inputs<'a>(
         sandbox: None,
         clock: context.clock()?,
         interrupt,
+        group: None,
         clean: None,
         dependencies: Vec::new(),
         users_tree: context.users_tree()?,

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 use strum::VariantNames;
+use tasklist::Parallel;
 
 use crate::record::{EVENT_KINDS, Permissions, Strategy};
 
@@ -180,6 +181,14 @@ settings! {
             "package.json, package-lock.json, pnpm-lock.yaml, yarn.lock, bun.lock, requirements.txt, pyproject.toml, uv.lock, poetry.lock, Cargo.toml, Cargo.lock",
             "Files after a change of which `lanes.setup` runs again")
             .or_none();
+    jobs: usize =
+        Key::new("jobs", Plain, ValueKind::Count { least: 1, most: 64 }, "1",
+            "Agents that work at once, each in a lane of its own; more than one implies `lane`")
+            .flag("jobs", "N");
+    parallel: Parallel =
+        Key::new("parallel", Plain, ValueKind::Word(&["story", "marked", "phase"]), "story",
+            "What they do at once: `[P]` tasks of a phase and the phases of stories, `[P]` tasks alone, or all tasks of a phase")
+            .flag("parallel", "WHAT");
     lanes_batch: usize =
         Key::new("lanes.batch", Plain, ValueKind::Count { least: 1, most: MAX_COUNT }, "16",
             "Most results of a queue that are merged onto the branch of a lane at once");
@@ -371,9 +380,9 @@ impl Settings {
         self.validation_command.is_some()
     }
 
-    /// Returns true if a new session works in a lane: a sandbox implies one.
+    /// Returns true if a new session works in a lane: a sandbox implies one, and so do several jobs.
     pub fn uses_lane(&self) -> bool {
-        self.lane.unwrap_or(self.sandbox.is_some())
+        self.lane.unwrap_or(self.sandbox.is_some() || self.jobs > 1)
     }
 
     /// Returns the work of an iteration. Where nothing checks the work, nothing fails between a test and its code.

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 use strum::{EnumString, VariantNames};
+use tasklist::Parallel;
 
 use crate::record::{Permissions, Strategy};
 
@@ -172,6 +173,11 @@ from_value! {
     HistoryMode: |value| value.as_str()?.parse().ok();
     Strategy: |value| value.as_str()?.parse().ok();
     Trust: |value| value.as_str()?.parse().ok();
+    Parallel: |value| Some(match value.as_str()? {
+        "marked" => Parallel::Marked,
+        "phase" => Parallel::Phase,
+        _ => Parallel::Story,
+    });
     Notify: |value| Some(value.as_bool().map_or(Notify::Auto, |on| if on { Notify::Always } else { Notify::Never }));
     SandboxChoice: |value| Some(match value.as_str() {
         Some("auto") => SandboxChoice::Auto,

@@ -42,6 +42,9 @@ pub struct Closing {
     pub unfinished: Vec<Unfinished>,
     /// Iterations whose agents said that a task is done which was not.
     pub false_claims: Vec<u32>,
+    /// True if others of its group go on: the last one says what came of all.
+    #[serde(skip)]
+    pub is_of_others: bool,
     /// The feature over all of its sessions.
     pub summary: Summary,
 }
@@ -64,6 +67,7 @@ impl Closing {
             not_done,
             unfinished,
             false_claims: _,
+            is_of_others: _,
             // Read from the record, which has no secrets, but for answers of the user's.
             summary,
         } = self;

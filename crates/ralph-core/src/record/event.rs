@@ -17,6 +17,7 @@ pub const EVENT_KINDS: &[&str] = &[
     "iteration_started",
     "history_told",
     "validation_finished",
+    "task_claimed",
     "task_queued",
     "integration_finished",
     "iteration_recorded",
@@ -166,6 +167,8 @@ pub enum Event {
         #[serde(skip)]
         record: Box<Iteration>,
     },
+    /// One of several loops on a branch works on tasks: none of the others picks them.
+    TaskClaimed { session: SessionId, tasks: Vec<TaskName> },
     /// The branch of the lane moved while the task was done: its result waits to be merged.
     TaskQueued { session: SessionId, iteration: u32, task: TaskName },
     /// Results that waited are on the branch, or were sent back.
@@ -288,9 +291,8 @@ impl Event {
                     [mechanism, network].into_iter().for_each(&mut *visit);
                 }
                 let texts = [feature, agent, loop_type, artifact].into_iter().chain(branch).chain(api_key);
-                let texts = texts.chain(agent_version).chain(validation).chain(given_up);
-                let lists = [validation_files, validation_notes, dropped_variables, user_file_names];
-                texts.chain(lists.into_iter().flatten()).for_each(visit);
+                let lists = [validation_files, validation_notes, dropped_variables, user_file_names, given_up];
+                texts.chain(agent_version).chain(validation).chain(lists.into_iter().flatten()).for_each(visit);
             }
             Self::StartRefused { feature, validation, baseline, message, hint } => {
                 baseline.for_each_text(visit);
@@ -320,6 +322,7 @@ impl Event {
             | Self::TaskQueued { session: _, iteration: _, task: text }
             | Self::Warning { message: text } => visit(text),
             Self::AgentEvent { iteration: _, event } => event.for_each_text(visit),
+            Self::TaskClaimed { session: _, tasks } => tasks.iter_mut().for_each(visit),
             Self::IntegrationFinished { session: _, iteration: _, published: _, integration } => {
                 Integration::for_each_text(integration, visit);
             }
@@ -561,6 +564,7 @@ mod tests {
                 restoration: 1,
                 files: 1,
             },
+            Event::TaskClaimed { session: session.clone(), tasks: vec![x()] },
             Event::TaskQueued { session: session.clone(), iteration: 1, task: x() },
             Event::IntegrationFinished {
                 session: session.clone(),

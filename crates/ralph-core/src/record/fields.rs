@@ -33,6 +33,13 @@ impl<'a> Subject<'a> {
         }
     }
 
+    fn session(self) -> Option<&'a Session> {
+        match self {
+            Self::Session(_, session) => Some(session),
+            Self::Iteration(_) => None,
+        }
+    }
+
     fn end(self) -> Option<&'a Session> {
         match self {
             Self::Session(RecordKind::End, session) => Some(session),
@@ -118,6 +125,7 @@ fields! {
         |t| names(t).try_for_each(|claim| Claim::of_record(claim).map(drop)), LATER;
     Agent "Agent", |s| Some(s.either(|it| it.agent.clone(), |it| it.agent.clone())), is::<String>;
     Model "Model", |s| s.run()?.model.clone(), is::<String>;
+    Group "Group", |s| s.session().and_then(written_group), |t| group(t).map(drop);
     Status "Status", |s| Some(s.end()?.status.to_string()), |t| Status::of_record(t).map(drop);
     StopReason "Stop-Reason", |s| Some(s.end()?.stop_reason?.to_string()),
         |t| StopReason::of_record(t).map(drop);
@@ -165,6 +173,16 @@ fn joined(list: impl Iterator<Item = impl AsRef<str>>) -> Option<String> {
 fn kind_of(word: &str) -> Result<RecordKind> {
     let kind = word.parse().ok().filter(|kind| *kind != RecordKind::Unknown);
     kind.with_context(|| format!("`{word}` is not a kind of record"))
+}
+
+fn written_group(session: &Session) -> Option<String> {
+    Some(format!("{}:{}", session.group.as_ref()?, session.lane?))
+}
+
+/// Returns the first session of a group, and the lane of one of them.
+pub(super) fn group(trailer: &str) -> Result<(SessionId, u32)> {
+    let (first, lane) = trailer.split_once(':').context("no lane in it")?;
+    Ok((first.parse()?, lane.parse()?))
 }
 
 fn written_exits(Exits { agent, validation }: Exits) -> String {

@@ -393,6 +393,11 @@ impl LogEntry {
         self.names(Field::Reopened).collect()
     }
 
+    /// Returns the first session of those that work at once with this one, and the lane of this one; `None` if it works alone.
+    pub fn group(&self) -> Option<(SessionId, u32)> {
+        self.word(Field::Group, fields::group)
+    }
+
     pub fn reopens(&self, task: &str) -> bool {
         self.reopened().contains(&task)
     }

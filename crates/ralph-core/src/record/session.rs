@@ -60,6 +60,9 @@ pub struct Session {
     /// The number of the lane that it runs in; `None` if it runs in a work tree of the user's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lane: Option<u32>,
+    /// The session that began first of those that work on its branch at once; `None` if it works alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<SessionId>,
     /// `None` in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project: Option<ProjectFolders>,

@@ -47,6 +47,11 @@ impl<'a> Queue<'a> {
         Self { results, sent_back }
     }
 
+    /// Returns the tasks whose results were sent back so often in a row.
+    pub fn often_sent_back(&self, least: u32) -> impl Iterator<Item = &TaskName> {
+        self.sent_back.iter().filter(move |(_, times)| **times >= least).map(|(task, _)| task)
+    }
+
     /// Returns how often in a row results of a task were sent back.
     pub fn times_sent_back(&self, task: &str) -> u32 {
         self.sent_back.get(task).copied().unwrap_or_default()

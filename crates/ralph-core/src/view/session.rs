@@ -46,6 +46,11 @@ impl SessionView {
         self.entries.iter().rfind(|entry| entry.kind().begins())
     }
 
+    /// Returns the first session of those that work at once with it, and its lane; `None` if it works alone.
+    pub fn group(&self) -> Option<(SessionId, u32)> {
+        self.last_begin()?.group()
+    }
+
     /// Returns the start of its oldest record.
     pub fn started_at(&self) -> Timestamp {
         self.entries.first().map_or(Timestamp::from_ms(0), LogEntry::started_at)

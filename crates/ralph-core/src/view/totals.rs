@@ -93,7 +93,7 @@ impl SessionTotals {
     }
 
     /// Finds out what the work on tasks cost that are not done by now.
-    pub(super) fn settle(&mut self, list: &TaskList) {
+    pub fn settle(&mut self, list: &TaskList) {
         let open = self
             .task_costs
             .iter()

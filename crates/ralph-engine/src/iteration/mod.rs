@@ -79,7 +79,7 @@ impl Running<'_> {
     fn start_iteration<'a>(&mut self, tasks: &TaskList, task: &'a Task) -> Result<StartedIteration<'a>> {
         let number = self.state.next;
         let slot = self.spool.slot(&number.to_string());
-        let unit = self.inputs.unit_tasks(tasks, &task.name, &self.past.history, &self.state.given_up);
+        let unit = self.inputs.unit_tasks(tasks, &task.name, &self.past.history, &self.left_to_others());
         let unit_tasks = unit.as_ref().map(|unit| unit.tasks.clone()).unwrap_or_default();
         let hints = take_hints(self.inputs, &self.session.id, &task.name, &unit_tasks);
         let hints = hints.unwrap_or_else(|error| {
@@ -175,8 +175,9 @@ impl Running<'_> {
         }
         let published = match verdict.outcome {
             Outcome::Success => {
-                let (base, is_queue_first) = (begin.head_before.as_ref(), self.state.has_queue);
-                publish(self.inputs, &self.recorder, &done, base, &evidence, is_queue_first)?
+                let is_free = self.may_publish()?;
+                let base = begin.head_before.as_ref().filter(|_| is_free);
+                publish(self.inputs, &self.recorder, &done, base, &evidence)?
             }
             _ => None,
         };
@@ -241,6 +242,7 @@ impl Running<'_> {
         iteration.phases = self.take_phases();
         self.state.is_lane_used = true;
         let (commit, iteration) = record_or_take_back(&mut self.recorder, slot, iteration, &excerpt)?;
+        self.end_claim()?;
         self.count_recorded(&iteration, commit)?;
         if iteration.is_green() && iteration.passed_validation() {
             let (tree, _) = self.recorder.last_contents();
@@ -329,8 +331,7 @@ impl Running<'_> {
         let _uncleared = self.control.clear_phase().is_err();
         self.state.next = iteration.iteration + 1;
         self.session.count(&LogEntry::of_iteration(iteration, &commit));
-        self.state.dearest_usd = self.state.dearest_usd.max(iteration.cost_usd.unwrap_or_default());
-        self.state.unread_costs += u32::from(iteration.cost().is_partial);
+        self.state.note_cost(iteration.cost());
         self.session.tasks_done = iteration.tasks_done;
         self.session.tasks_remaining = iteration.tasks_open;
         self.past.history.push(iteration);

@@ -126,7 +126,7 @@ impl Interrupt {
     }
 
     /// Returns how many signals and requests came so far.
-    pub(super) fn count(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.state.count.load(Ordering::SeqCst)
     }
 

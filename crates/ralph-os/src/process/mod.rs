@@ -29,6 +29,7 @@ mod started;
 mod stream;
 mod system;
 mod tool;
+mod worker;
 
 pub use activity::Activity;
 pub use bounded::was_cut_short;
@@ -49,6 +50,7 @@ pub use replace::replace;
 pub use shutdown_signal::ShutdownSignal;
 pub use system::{is_git_running, use_portable_processes};
 pub use tool::{Captured, LOCAL_GIT_VARIABLES, LONG, NO_LAZY_FETCH, Tool};
+pub use worker::Worker;
 
 use crate::platform::{self, code_of};
 pub use crate::platform::{host_name, is_root};

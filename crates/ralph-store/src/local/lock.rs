@@ -112,11 +112,13 @@ impl LoopLock {
         Ok(Some(Self { file, path, holder: None, branch: None }))
     }
 
-    /// Takes the lock on the branch that this loop is to publish on, as well. Returns false if another loop has it.
-    pub fn hold_branch(&mut self, repository: &Repository, branch: &str) -> Result<bool> {
-        let path = repository.ralph_dir().join("branches").join(format!("{}.run", slug(branch)));
+    /// Takes the lock on the branch that this loop is to publish on, as well: alone, or beside the other loops of its group. Returns
+    /// false if another loop has it.
+    pub fn hold_branch(&mut self, repository: &Repository, branch: &str, is_in_group: bool) -> Result<bool> {
+        let path = branch_file(repository, branch, "run");
         let file = open_shared(&path, repository)?;
-        let is_held = has_locked(file.try_lock(), &path)?;
+        let tried = if is_in_group { file.try_lock_shared() } else { file.try_lock() };
+        let is_held = has_locked(tried, &path)?;
         self.branch = is_held.then_some(file);
         Ok(is_held)
     }
@@ -197,9 +199,41 @@ pub fn wait_to_land(repository: &Repository) -> Result<File> {
 
 /// Takes the turn at merging results onto a branch, held as long as the file is open. `None` if another loop has it.
 pub fn try_to_integrate(repository: &Repository, branch: &str) -> Result<Option<File>> {
-    let path = repository.ralph_dir().join("branches").join(format!("{}.integrate", slug(branch)));
+    let path = branch_file(repository, branch, "integrate");
     let file = open_shared(&path, repository)?;
     Ok(has_locked(file.try_lock(), &path)?.then_some(file))
+}
+
+/// Takes a branch for a group of loops: no other start gets it, and each loop of the group holds it too. `None` if a loop has it, of an
+/// earlier group as well.
+pub fn hold_branch_for_group(repository: &Repository, branch: &str) -> Result<Option<File>> {
+    let path = branch_file(repository, branch, "run");
+    let file = open_shared(&path, repository)?;
+    // Shared with what the group starts. Between the two another start may have got it.
+    let is_held = has_locked(file.try_lock(), &path)? && has_locked(file.try_lock_shared(), &path)?;
+    Ok(is_held.then_some(file))
+}
+
+/// Waits for the moment in which this loop alone looks at what is open on a branch and picks of it. `None` if it is to stop meanwhile.
+pub fn wait_to_pick(
+    repository: &Repository,
+    branch: &str,
+    is_to_stop: impl Fn() -> bool,
+) -> Result<Option<File>> {
+    let path = branch_file(repository, branch, "lock");
+    let file = open_shared(&path, repository)?;
+    while !has_locked(file.try_lock(), &path)? {
+        if is_to_stop() {
+            return Ok(None);
+        }
+        // Held for milliseconds, and the kernel wakes only who cannot be stopped.
+        std::thread::sleep(POLL_INTERVAL / 20);
+    }
+    Ok(Some(file))
+}
+
+fn branch_file(repository: &Repository, branch: &str, what: &str) -> Utf8PathBuf {
+    repository.ralph_dir().join("branches").join(format!("{}.{what}", slug(branch)))
 }
 
 /// Opens the file of a lock, for all that the repository lets in.

@@ -114,6 +114,15 @@ pub struct Draft {
     pub files: Vec<(String, String)>,
 }
 
+/// The tasks that a session of a group works on, from before its attempt begins until that is recorded.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Claim {
+    pub session: SessionId,
+    /// The task that was picked, and those of its unit.
+    pub tasks: Vec<TaskName>,
+    pub since: Timestamp,
+}
+
 /// Names of the files in the folder of an iteration.
 pub mod names {
     pub const BEGIN: &str = "begin.json";
@@ -155,6 +164,8 @@ pub mod names {
     pub const PROTECTED: &str = "protected.done";
     pub const OBJECTS: &str = "objects";
     pub const META: &str = "session.json";
+    /// What a session has taken of the list, where others work on it too.
+    pub const CLAIM: &str = "claim";
 }
 
 /// The spool of one session.
@@ -302,6 +313,29 @@ impl Spool {
         }
         disk::remove_dir_if_there(&to)?;
         fs::rename(&from, &to).with_context(|| format!("move {from} to {to}"))
+    }
+
+    /// Claims tasks. Who does it holds the branch's lock.
+    pub fn claim(&self, claim: &Claim) -> Result<()> {
+        disk::write_durably(&self.dir.join(names::CLAIM), &pretty_json(claim)?)
+    }
+
+    /// Gives its claim up, if it has one.
+    pub fn unclaim(&self) -> Result<()> {
+        disk::remove_file_if_there(&self.dir.join(names::CLAIM)).map(drop)
+    }
+
+    /// Returns the claims of all sessions on a branch, but for those of `own`. One counts until it is gone: that its session died frees
+    /// nothing before the attempt is recorded.
+    pub fn claims(repository: &Repository, branch: &str, own: &SessionId) -> Result<Vec<Claim>> {
+        let mut claims = Vec::new();
+        for spool in Self::all(repository)? {
+            let claim: Option<Claim> = disk::read_json(&spool.dir.join(names::CLAIM))?;
+            let Some(claim) = claim.filter(|claim| claim.session != *own) else { continue };
+            let place = spool.place()?;
+            claims.extend(place.filter(|place| place.begun.branch.as_deref() == Some(branch)).map(|_| claim));
+        }
+        Ok(claims)
     }
 
     /// Moves it out of the way of recoveries, because its content has no place in the record any more. Returns the new path.

@@ -147,6 +147,7 @@ impl Lines {
             | Event::Budget80 { .. }
             | Event::Flagged(_)
             | Event::TargetRed { .. }
+            | Event::TaskClaimed { .. }
             | Event::IntegrationFinished { .. } => Vec::new(),
             Event::IterationRecorded { record, .. } => {
                 self.last_words(record).into_iter().chain(self.recorded(record)).collect()
@@ -189,6 +190,9 @@ impl Lines {
                 let first = lines.next().unwrap_or_default();
                 let further = lines.filter(|line| !line.is_empty()).map(|line| format!("    {line}"));
                 [format!("  {label} {first}")].into_iter().chain(further).chain(hint).collect()
+            }
+            Event::SessionEnded { session, closing, .. } if closing.is_of_others => {
+                vec![self.dim(&format!("  ends: {}", crate::ending::verdict(session, closing).join(" · ")))]
             }
             Event::SessionEnded { session, closing, .. } => {
                 let card = closing::lines(session, closing, self.is_validated, self.screen);

@@ -13,9 +13,10 @@ use ralph_store::Store;
 use ralph_ui::live::Detail;
 
 use super::finding::{Finding, Severity};
+use crate::cli::args::Voice;
 use crate::cli::refusals;
 use crate::cli::start::proposal;
-use crate::cli::start::run::{Voice, start};
+use crate::cli::start::run::start;
 use crate::cli::start::setup::{RunRequest, check_list, find_agents, loop_inputs};
 use crate::cli::{Context, Project};
 

@@ -1,0 +1,390 @@
+//! `run --jobs N`: starts loops that work on one branch at once, shows what they say, and starts again what dies.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read, Write, stderr, stdout};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::thread;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, bail};
+use camino::Utf8PathBuf;
+use serde_json::{Value, json};
+use tasklist::{AtOnce, Parallel};
+
+use ralph_core::config::Config;
+use ralph_core::record::{RALPH, SessionId, Status, full_branch_name};
+use ralph_os::process::{Interrupt, Worker};
+use ralph_project::feature::Feature;
+use ralph_project::tasks;
+use ralph_store::{Scratch, SessionLog, hold_branch_for_group};
+use ralph_ui::json::write_line;
+use ralph_ui::live::Detail;
+
+use crate::cli::args::Voice;
+use crate::cli::own_command::own_program;
+use crate::cli::read::sessions;
+use crate::cli::start::event_hook::EventHook;
+use crate::cli::start::lane;
+use crate::cli::start::setup::RunRequest;
+use crate::cli::start::trust;
+use crate::cli::{Context, ExitCode, note, refusal, refuse, say, warn};
+
+/// What comes before an event in what a loop of a group prints. No text that people read has it.
+pub const EVENT_MARK: &[u8] = b"\x1e";
+
+/// Time between two looks at signals.
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
+
+/// Times that a loop is started again that died.
+const MAX_RESTARTS: u32 = 3;
+
+/// How a program of ours ends that panicked.
+const PANICKED: i32 = 101;
+
+/// What a loop says.
+enum Said {
+    Event(Value),
+    Line(String),
+    Talk(String),
+    /// One of its outputs is closed.
+    Over,
+}
+
+/// A loop that was started.
+struct Member {
+    worker: Worker,
+    session: Option<SessionId>,
+    restarts: u32,
+    /// How many of its outputs are open.
+    open: u8,
+}
+
+/// The loops of a start, by the number in which they were started.
+struct Group<'a> {
+    /// The call of each.
+    calls: Vec<Vec<String>>,
+    here: Utf8PathBuf,
+    members: BTreeMap<usize, Member>,
+    first: Option<SessionId>,
+    /// True from when a session of this start has begun.
+    has_begun: bool,
+    sender: Sender<(usize, Said)>,
+    said: Receiver<(usize, Said)>,
+    codes: Vec<i32>,
+    voice: Voice,
+    hook: Option<EventHook>,
+    interrupt: &'a Interrupt,
+}
+
+/// Runs several loops on a branch. `None` if the list allows no two tasks at once: then one loop does.
+pub fn start(
+    feature: &Feature,
+    request: &RunRequest,
+    config: &Config,
+    context: &Context,
+    voice: Voice,
+) -> Result<Option<ExitCode>> {
+    let settings = &config.settings;
+    let listed = lane::at_start(feature, settings, request, context)?;
+    let list = tasks::read(&listed.files, &listed.tasks_path)?;
+    let part = tasks::part_of(&list, &request.scope, &listed.tasks_path)?;
+    let at_once = list.at_once(settings.jobs, settings.parallel, part.as_ref());
+    let is_told = !voice.is_json && voice.detail != Detail::Quiet;
+    if at_once.most <= 1 {
+        if at_once.most == 1 && is_told {
+            note(format_args!(
+                "-j {}: the list allows one task at once, and one loop is started",
+                settings.jobs
+            ));
+        }
+        return Ok(None);
+    }
+    let workers = settings.jobs.min(at_once.most);
+    let branch = lane::check(feature, config, request, workers, context).map_err(refusal)?.branch;
+    refuse_old_git(context).map_err(refusal)?;
+    trust::require(config, context).map_err(refusal)?;
+    let _branch = hold(&branch, context)?;
+    if is_told {
+        let other = list.at_once(settings.jobs, Parallel::Phase, part.as_ref());
+        note(allowed(
+            settings.jobs,
+            workers,
+            at_once,
+            Some(other).filter(|_| settings.parallel != Parallel::Phase),
+        ));
+    }
+    let call = call(&request.arguments)?;
+    let calls = vec![call; workers];
+    let code = run(calls, None, config, context, voice)?;
+    say_branch(&branch, request.lane.land, config, context, voice)?;
+    Ok(Some(code))
+}
+
+/// Refuses a git that cannot merge results without a work tree.
+fn refuse_old_git(context: &Context) -> Result<()> {
+    let (store, users) = (context.store()?, context.work_tree()?);
+    let scratch = Scratch::create(store.repository())?;
+    let Some(head) = users.head()? else { return Ok(()) };
+    if users.can_merge_trees(&head, &scratch.path("objects"))? {
+        return Ok(());
+    }
+    refuse("several agents need git 2.38 or newer, to merge what they do", "update git, or give --jobs 1")
+}
+
+/// Goes on with the sessions of the group that `first` began that are not over. `named` is the one that the call names.
+pub fn resume(
+    first: &SessionId,
+    named: Option<&str>,
+    request: &RunRequest,
+    (feature, config): (&Feature, &Config),
+    context: &Context,
+    voice: Voice,
+) -> Result<ExitCode> {
+    let store = context.store()?;
+    let running = sessions::running(store)?;
+    let logs = store.logs_of(&feature.path)?;
+    let of_group = logs.iter().filter(|log| log.view().group().is_some_and(|(group, _)| group == *first));
+    let open: Vec<&SessionLog> =
+        of_group.filter(|log| sessions::status(store, log, &running).0 != Status::Completed).collect();
+    let branch = open.iter().find_map(|log| store.first_readable_session(log)?.branch);
+    let Some(branch) = branch else {
+        return refuse(
+            format!("no session of the group {first} can go on"),
+            format!("start anew with `{RALPH}`"),
+        );
+    };
+    trust::require(config, context).map_err(refusal)?;
+    let _branch = hold(&branch, context)?;
+    let mut call = call(&request.arguments)?;
+    if let Some(place) = named.and_then(|named| call.iter().rposition(|word| word == named)) {
+        call.remove(place);
+    }
+    let calls = open.iter().map(|log| [call.as_slice(), &[log.id().to_string()]].concat());
+    let code = run(calls.collect(), Some(first.clone()), config, context, voice)?;
+    say_branch(&branch, request.lane.land, config, context, voice)?;
+    Ok(code)
+}
+
+/// Holds a branch as long as its loops run.
+fn hold(branch: &str, context: &Context) -> Result<File> {
+    let held = hold_branch_for_group(context.store()?.repository(), &full_branch_name(branch))?;
+    held.map_or_else(
+        || {
+            let hint = format!("stop it with `{RALPH} stop`, or give another branch: --branch NAME");
+            refuse(format!("another loop works on {branch}"), hint)
+        },
+        Ok,
+    )
+}
+
+/// Returns the words that start this program with these arguments.
+fn call(arguments: &[OsString]) -> Result<Vec<String>> {
+    let mut call = own_program()?;
+    for argument in arguments {
+        let Some(text) = argument.to_str() else { bail!("`{}` is not UTF-8", argument.display()) };
+        call.push(text.to_owned());
+    }
+    Ok(call)
+}
+
+fn run(
+    calls: Vec<Vec<String>>,
+    first: Option<SessionId>,
+    config: &Config,
+    context: &Context,
+    voice: Voice,
+) -> Result<ExitCode> {
+    let interrupt = Interrupt::install()?;
+    let here = std::env::current_dir().context("find the current folder")?;
+    let (sender, said) = mpsc::channel();
+    let mut group = Group {
+        calls,
+        here: Utf8PathBuf::from_path_buf(here).ok().context("read the name of the current folder")?,
+        members: BTreeMap::new(),
+        first,
+        has_begun: false,
+        sender,
+        said,
+        codes: Vec::new(),
+        voice,
+        hook: EventHook::of(config, context.project_root()?)?,
+        interrupt: &interrupt,
+    };
+    group.run()?;
+    Ok(group.code())
+}
+
+/// Brings the branch to the one that is checked out, if that is asked for, or says how. What agents wrote runs nothing of it.
+fn say_branch(branch: &str, land: bool, config: &Config, context: &Context, voice: Voice) -> Result<()> {
+    let users = context.work_tree()?;
+    let is_fenced = config.settings.sandbox.is_some();
+    // Filters of git would run outside of the sandbox, which is over.
+    let land = land && !(is_fenced && users.has_filters()?);
+    let fenced = users.clone().behind(None)?;
+    let line = lane::close(branch, land, Some(&fenced).filter(|_| is_fenced), context)?;
+    let Some(line) = line else { return Ok(()) };
+    if voice.is_json || voice.detail == Detail::Quiet {
+        note(line);
+    } else {
+        say(line)?;
+    }
+    Ok(())
+}
+
+/// Returns what the list allows, and what another setting would.
+fn allowed(jobs: usize, workers: usize, at_once: AtOnce, other: Option<AtOnce>) -> String {
+    let fewer = if workers < jobs { format!("; {workers} are started") } else { String::new() };
+    let other = other.filter(|other| other.average > at_once.average + 0.05);
+    let other =
+        other.map_or(String::new(), |other| format!("; --parallel phase allows {:.1}", other.average));
+    format!("-j {jobs}: the list allows {:.1} at once on average{other}{fewer}", at_once.average)
+}
+
+impl Group<'_> {
+    /// Runs all until none runs any more. The others are started when the first has begun its session.
+    fn run(&mut self) -> Result<()> {
+        self.begin(0, 0)?;
+        let mut signals = 0;
+        while !self.members.is_empty() {
+            let came = self.interrupt.count();
+            for _ in signals..came {
+                self.members.values().for_each(|member| member.worker.interrupt(self.interrupt));
+            }
+            signals = came;
+            let (place, said) = match self.said.recv_timeout(POLL_INTERVAL) {
+                Ok(said) => said,
+                Err(RecvTimeoutError::Timeout) => continue,
+                Err(RecvTimeoutError::Disconnected) => break,
+            };
+            match said {
+                Said::Event(event) => {
+                    if self.event(place, event) && self.interrupt.signal().is_none() {
+                        (1..self.calls.len()).try_for_each(|place| self.begin(place, 0))?;
+                    }
+                }
+                Said::Line(line) => self.show(place, &line),
+                Said::Talk(line) => self.talk(place, &line),
+                Said::Over => self.over(place)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn begin(&mut self, place: usize, restarts: u32) -> Result<()> {
+        let mut argv = self.calls[place].clone();
+        let of = self.first.as_ref().map_or_else(|| "first".to_owned(), ToString::to_string);
+        argv.extend(["--in-group".to_owned(), of]);
+        let (worker, stdout, stderr) = Worker::start(&argv, &self.here).context("start a loop")?;
+        self.members.insert(place, Member { worker, session: None, restarts, open: 2 });
+        let sender = self.sender.clone();
+        read(stdout, place, &sender, |line| match line.strip_prefix('\x1e') {
+            Some(event) => serde_json::from_str(event).map_or_else(|_| Said::Line(line.clone()), Said::Event),
+            None => Said::Line(line),
+        })?;
+        read(stderr, place, &sender, Said::Talk)
+    }
+
+    /// Returns true if the first session has begun with it.
+    fn event(&mut self, place: usize, mut event: Value) -> bool {
+        let kind = event["type"].as_str().unwrap_or_default().to_owned();
+        let mut has_begun = false;
+        if let Some(member) = self.members.get_mut(&place) {
+            if kind == "session_started" {
+                member.session = event["session"].as_str().and_then(|id| id.parse().ok());
+                has_begun = !std::mem::replace(&mut self.has_begun, true);
+                self.first = self.first.take().or_else(|| member.session.clone());
+            }
+            if let (Some(session), Some(keys)) = (&member.session, event.as_object_mut()) {
+                keys.entry("session").or_insert_with(|| json!(session));
+            }
+        }
+        if ["iteration_recorded", "integration_finished", "session_ended"].contains(&kind.as_str()) {
+            for (other, member) in &mut self.members {
+                if *other != place {
+                    member.worker.wake();
+                }
+            }
+        }
+        if let Some(hook) = &self.hook {
+            hook.push(&kind, &event);
+            hook.complaints().iter().for_each(|complaint| warn(complaint));
+        }
+        if self.voice.is_json && kind != "phase_started" {
+            let _closed = write_line(&mut stdout(), &event).is_err();
+        }
+        has_begun
+    }
+
+    /// A start that is refused speaks for all.
+    fn prefix(&self, place: usize) -> String {
+        if self.has_begun { format!("[{}] ", place + 1) } else { String::new() }
+    }
+
+    fn show(&self, place: usize, line: &str) {
+        let _closed = writeln!(stdout(), "{}{line}", self.prefix(place)).is_err();
+    }
+
+    fn talk(&self, place: usize, line: &str) {
+        let _closed = writeln!(stderr(), "{}{line}", self.prefix(place)).is_err();
+    }
+
+    /// Takes in that one of the outputs of a loop is closed. One that died is started again.
+    fn over(&mut self, place: usize) -> Result<()> {
+        let Some(member) = self.members.get_mut(&place) else { return Ok(()) };
+        member.open -= 1;
+        if member.open > 0 {
+            return Ok(());
+        }
+        let (code, restarts) = (member.worker.wait().context("wait for a loop")?, member.restarts);
+        self.members.remove(&place);
+        self.members.values_mut().for_each(|member| member.worker.wake());
+        // Those of the signals that it ends by in order are no death.
+        let has_died = code == PANICKED || code > 128 && ![129, 130, 143].contains(&code);
+        if !has_died || !self.has_begun || self.interrupt.signal().is_some() {
+            self.codes.push(code);
+            return Ok(());
+        }
+        if restarts == MAX_RESTARTS {
+            warn(&format!("loop {} died {restarts} times, and is not started again", place + 1));
+            self.codes.push(1);
+            return Ok(());
+        }
+        warn(&format!("loop {} died ({code}), and is started again", place + 1));
+        self.begin(place, restarts + 1)
+    }
+
+    /// Returns the exit code of all: the first of these that one of them has.
+    fn code(&self) -> ExitCode {
+        if let Some(signal) = self.interrupt.signal().filter(|_| !self.interrupt.is_asked()) {
+            return ExitCode::of_signal(signal);
+        }
+        let order = [130, 143, 129, 3, 1, 6, 4, 5];
+        let first = order.into_iter().find(|code| self.codes.contains(code));
+        let other = self.codes.iter().any(|code| *code != 0).then_some(1);
+        first.or(other).map_or(ExitCode::Done, ExitCode::Passed)
+    }
+}
+
+/// Sends each line of an output, and its end.
+fn read(
+    output: impl Read + Send + 'static,
+    place: usize,
+    sender: &Sender<(usize, Said)>,
+    said: impl Fn(String) -> Said + Send + 'static,
+) -> Result<()> {
+    let sender = sender.clone();
+    thread::Builder::new()
+        .name("worker".to_owned())
+        .spawn(move || {
+            for line in BufReader::new(output).lines().map_while(std::io::Result::ok) {
+                if sender.send((place, said(line))).is_err() {
+                    return;
+                }
+            }
+            let _over = sender.send((place, Said::Over)).is_err();
+        })
+        .context("read what a loop says")?;
+    Ok(())
+}

@@ -1,0 +1,211 @@
+//! Several loops on one branch: `--jobs N`.
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use crate::lanes::{BRANCH, subjects};
+use crate::sandbox::{Call, Sandbox, Session, wait_until};
+
+const FOUR: &str = "- [ ] T001 [P] One\n- [ ] T002 [P] Two\n- [ ] T003 [P] Three\n- [ ] T004 [P] Four";
+
+/// Writes a file named after the task, and ticks the box.
+const AGENT: &str = "cat > /dev/null\necho $RALPH_TASK >> work-$RALPH_TASK\n\
+                     sed -i \"s/\\[ \\] $RALPH_TASK/[x] $RALPH_TASK/\" \"$RALPH_TASKS\"\n";
+
+/// A scene whose agents do `deed` first. Its queues in `$FIFOS` have one wait for another.
+fn scene(tasks: &str, deed: &str) -> Sandbox {
+    let scene = Sandbox::new();
+    let fifos = scene.outside("fifos");
+    fs::create_dir(&fifos).expect("it is new");
+    for name in ["a", "b", "go-T001", "go-T002"] {
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            fifos.join(name),
+            rustix::fs::FileType::Fifo,
+            rustix::fs::Mode::RWXU,
+            0,
+        )
+        .expect("a queue can be made");
+    }
+    let deed = deed.replace("$FIFOS", fifos.to_str().expect("scenes have plain names"));
+    scene.tasks(tasks).agent_sh(&format!("{deed}\n{AGENT}")).validate("ls; true").commit("Ready");
+    scene
+}
+
+/// T001 and T002 go on only where both have begun.
+const TOGETHER: &str =
+    "case $RALPH_TASK in T001) echo > $FIFOS/a; cat $FIFOS/b;; T002) cat $FIFOS/a; echo > $FIFOS/b;; esac";
+
+fn many<'a>(scene: &'a Sandbox, words: &str) -> Call<'a> {
+    // A group reads the real clock: several loops would step it by chance.
+    scene.call(&*format!("run {words}")).in_real_time()
+}
+
+/// Checks that each of these tasks is on the branch once, and nothing is left in hand.
+fn each_is_there_once(scene: &Sandbox, tasks: &[&str]) {
+    let found = subjects(scene);
+    for task in tasks {
+        let times = found.iter().filter(|subject| subject.starts_with(task)).count();
+        assert_eq!(times, 1, "{task}: {found:?}");
+        assert_eq!(scene.git(["show", &format!("{BRANCH}:work-{task}")]), *task);
+    }
+    let list = scene.git(["show", &format!("{BRANCH}:specs/001-login/tasks.md")]);
+    assert_eq!(list.matches("[x]").count(), tasks.len(), "{list}");
+    let spool = scene.path(".git/ralph/spool");
+    let left = fs::read_dir(&spool).map_or(0, Iterator::count);
+    assert_eq!(left, 0, "a session is not over");
+}
+
+fn lanes_of(sessions: &[Session<'_>]) -> BTreeSet<u64> {
+    let ends = sessions.iter().map(|session| session.end());
+    ends.map(|end| end["lane"].as_u64().expect("it worked in a lane")).collect()
+}
+
+#[test]
+fn tasks_are_worked_on_at_once_and_each_comes_on_the_branch_once() {
+    let scene = scene(FOUR, TOGETHER);
+    let before = (scene.git("rev-parse HEAD"), scene.git("status --porcelain"));
+    let run = many(&scene, "-j 2").run().code(0);
+    run.stderr_has("-j 2: the list allows 2.0 at once on average")
+        .stdout_has("4 commits on ralph/001-login: git merge --ff-only ralph/001-login")
+        .stdout_has("all 4 tasks done");
+    each_is_there_once(&scene, &["T001", "T002", "T003", "T004"]);
+    assert_eq!((scene.git("rev-parse HEAD"), scene.git("status --porcelain")), before);
+    let sessions = scene.sessions();
+    assert_eq!((sessions.len(), lanes_of(&sessions)), (2, BTreeSet::from([1, 2])));
+    let groups: BTreeSet<String> =
+        sessions.iter().map(|session| session.end()["group"].to_string()).collect();
+    assert_eq!(groups.len(), 1, "{groups:?}");
+    // What is published was validated as a whole.
+    for commit in scene.git(["log", "--format=%H", &format!("HEAD..{BRANCH}")]).lines() {
+        let format = "--format=%(trailers:key=Ralph-Check,valueonly)";
+        let check = scene.git(["log", "-1", format, commit]);
+        assert!(["passed", "batch"].contains(&check.as_str()), "{commit}: {check}");
+    }
+    let tip = scene.git(["log", "-1", "--format=%(trailers:key=Ralph-Check,valueonly)", BRANCH]);
+    assert_eq!(tip, "passed");
+    scene.ralph("fsck").code(0);
+    scene.ralph("status").code(0).stdout_has("4 of 4 done");
+}
+
+#[test]
+fn the_list_says_what_may_be_beside_what() {
+    // T003 waits for both, and T004 for the phase before it.
+    let list = "## Phase 1: Setup\n- [ ] T001 [P] One\n- [ ] T002 [P] Two\n- [ ] T003 Three\n\
+                ## Phase 2: More\n- [ ] T004 [P] Four";
+    let scene = scene(list, TOGETHER);
+    let run = many(&scene, "-j 8").run().code(0);
+    run.stderr_has(
+        "-j 8: the list allows 1.3 at once on average; --parallel phase allows 2.0; 2 are started",
+    );
+    each_is_there_once(&scene, &["T001", "T002", "T003", "T004"]);
+    let order = subjects(&scene);
+    assert_eq!((&order[2][..4], &order[3][..4]), ("T003", "T004"));
+    // One at once is one loop.
+    let scene = self::scene("- [ ] T001 One\n- [ ] T002 Two", "");
+    many(&scene, "-j 2")
+        .run()
+        .code(0)
+        .stderr_has("the list allows one task at once, and one loop is started");
+    assert_eq!((scene.sessions().len(), subjects(&scene).len()), (1, 2));
+    assert!(scene.session().end().get("group").is_none());
+}
+
+#[test]
+fn what_is_refused_writes_nothing() {
+    let scene = scene(FOUR, "");
+    let before = scene.git("for-each-ref");
+    many(&scene, "-j 2 --no-lane")
+        .run()
+        .code(3)
+        .stderr_has("several agents work in lanes, and `lane` is false");
+    many(&scene, "-j 65").run().code(2).stderr_has("a whole number from 1 to 64");
+    scene.write("specs/001-login/plan.md", "# Plan\n");
+    many(&scene, "-j 2").run().code(3).stderr_has("specs/001-login/plan.md");
+    assert_eq!(scene.git("for-each-ref"), before);
+    assert!(!scene.path(".git/ralph/spool").exists());
+}
+
+#[test]
+fn limits_are_those_of_all_loops_together() {
+    let scene = scene(FOUR, TOGETHER);
+    many(&scene, "-j 2 -n 2").run().code(4);
+    let outcomes: Vec<String> =
+        scene.sessions().iter().flat_map(|session| session.trailers("Ralph-Outcome")).collect();
+    assert_eq!(outcomes.iter().filter(|outcome| *outcome == "success").count(), 2, "{outcomes:?}");
+    each_is_there_once(&scene, &["T001", "T002"]);
+}
+
+#[test]
+fn results_that_cannot_be_merged_are_done_again() {
+    let once = "if mkdir $FIFOS/$RALPH_TASK 2>/dev/null; then TOGETHER; fi\necho $RALPH_TASK >> shared";
+    let scene = scene("- [ ] T001 [P] One\n- [ ] T002 [P] Two", &once.replace("TOGETHER", TOGETHER));
+    many(&scene, "-j 2").run().code(0);
+    each_is_there_once(&scene, &["T001", "T002"]);
+    let shared = scene.git(["show", &format!("{BRANCH}:shared")]);
+    assert_eq!(shared.lines().collect::<BTreeSet<_>>(), BTreeSet::from(["T001", "T002"]));
+    let verdicts: Vec<String> =
+        scene.sessions().iter().flat_map(|session| session.trailers("Ralph-Integration")).collect();
+    assert!(verdicts.iter().any(|verdict| verdict.contains("=conflict@")), "{verdicts:?}");
+}
+
+#[test]
+fn a_loop_that_is_killed_is_started_again_and_its_task_is_done_once() {
+    let kill = "if [ $RALPH_TASK = T002 ] && mkdir $FIFOS/once 2>/dev/null; then kill -9 $PPID; fi";
+    let scene = scene(FOUR, kill);
+    let run = many(&scene, "-j 2").run().code(0);
+    run.stderr_has("died (137), and is started again");
+    each_is_there_once(&scene, &["T001", "T002", "T003", "T004"]);
+    let outcomes: Vec<String> =
+        scene.sessions().iter().flat_map(|session| session.trailers("Ralph-Outcome")).collect();
+    assert_eq!(outcomes.iter().filter(|outcome| *outcome == "interrupted").count(), 1, "{outcomes:?}");
+    scene.ralph("fsck").code(0);
+}
+
+/// Says that a task is worked on, and waits for the word to go on.
+const WAITS: &str = "touch $FIFOS/begun-$RALPH_TASK; cat $FIFOS/go-$RALPH_TASK";
+
+/// Waits until the first two tasks are worked on.
+fn both_have_begun(scene: &Sandbox) {
+    for task in ["T001", "T002"] {
+        let begun = scene.outside(&format!("fifos/begun-{task}"));
+        wait_until(&format!("{task} is worked on"), || begun.exists().then_some(()));
+    }
+}
+
+fn let_both_go_on(scene: &Sandbox) {
+    for task in ["T001", "T002"] {
+        fs::write(scene.outside(&format!("fifos/go-{task}")), "").expect("its agent reads it");
+    }
+}
+
+#[test]
+fn loops_whose_parent_is_gone_end_after_their_attempts_and_block_a_second_start() {
+    let scene = scene("- [ ] T001 [P] One\n- [ ] T002 [P] Two\n- [ ] T003 [P] Three", WAITS);
+    let running = many(&scene, "-j 2").spawn();
+    both_have_begun(&scene);
+    running.kill();
+    many(&scene, "-j 2").run().code(3).stderr_has("works on ralph/001-login");
+    let_both_go_on(&scene);
+    wait_until("the loops end", || {
+        let spool = scene.path(".git/ralph/spool");
+        fs::read_dir(spool).map_or(true, |left| left.count() == 0).then_some(())
+    });
+    each_is_there_once(&scene, &["T001", "T002"]);
+}
+
+#[test]
+fn stop_ends_all_and_resume_takes_the_group_up() {
+    let scene = scene(FOUR, &format!("if [ $RALPH_ITERATION = 1 ]; then {WAITS}; fi"));
+    let running = many(&scene, "-j 2").spawn();
+    both_have_begun(&scene);
+    scene.ralph("stop").code(0).stdout_has("2 loops on one branch stop after this attempt");
+    let_both_go_on(&scene);
+    running.wait().code(0);
+    each_is_there_once(&scene, &["T001", "T002"]);
+    let first: Vec<String> = scene.sessions().iter().map(|session| session.id().to_owned()).collect();
+    scene.call("resume").in_real_time().run().code(0);
+    each_is_there_once(&scene, &["T001", "T002", "T003", "T004"]);
+    let second: Vec<String> = scene.sessions().iter().map(|session| session.id().to_owned()).collect();
+    assert_eq!(second, first, "the same sessions went on");
+}

@@ -14,6 +14,7 @@ use ralph_core::record::{Iteration, ObjectId, Subject};
 use super::Store;
 use super::files::{FileWriter, pretty_json};
 use super::local::disk;
+use super::local::lock::BranchMove;
 use super::local::spool::{Draft, Slot, names};
 use super::message::{self, Snapshot};
 use super::objects::{self, Quarantine, Signature};
@@ -44,7 +45,7 @@ impl Store {
             let commit = self.write_objects(slot, draft, redactor)?;
             let log = RefUpdate { name: refs.log(), old: tip, new: Some(commit.clone()) };
             let updates: Vec<_> = publication.into_iter().chain(snapshot).chain([log]).collect();
-            self.refs().move_to(&updates, || self.restore_objects(&slot.objects()))?;
+            self.move_refs(&updates, slot)?;
             self.restore_objects(&slot.objects())?;
             return Ok(commit);
         }
@@ -54,11 +55,30 @@ impl Store {
         // Refs move one after the other, and the earlier try may have died between the two.
         for update in publication.into_iter().chain(snapshot) {
             if self.refs().tip(&update.name)? == update.old {
-                self.refs().move_to(&[update], || self.restore_objects(&slot.objects()))?;
+                self.move_refs(&[update], slot)?;
             }
         }
         self.restore_objects(&slot.objects())?;
         Ok(done)
+    }
+
+    /// Moves refs to objects of `slot`; the branch of a lane, while no other loop does, and where git dies over it, once more.
+    fn move_refs(&self, updates: &[RefUpdate], slot: &Slot) -> Result<()> {
+        let move_all = || self.refs().move_to(updates, || self.restore_objects(&slot.objects()));
+        let mut moved = updates.iter().filter_map(|update| Some((&update.name, update.new.as_ref()?)));
+        let Some((branch, to)) = moved.find(|(name, _)| name.starts_with("refs/heads/")) else {
+            return move_all();
+        };
+        let mut moment = BranchMove::begin(self.repository(), branch, to)?;
+        match move_all() {
+            Err(error) if error.is::<Conflict>() || !moment.remove_dead_lock(self.repository())? => {
+                return Err(error);
+            }
+            Err(_) => move_all()?,
+            Ok(()) => {}
+        }
+        moment.end();
+        Ok(())
     }
 
     /// Writes those objects in `dir` again that the repository does not have any more: a `git prune` beside us takes what the

@@ -1,14 +1,14 @@
 //! One loop per work tree: a lock that the kernel frees when its holder dies.
 
 use std::fs::{File, TryLockError};
-use std::io::Read;
+use std::io::{Read, Seek, Write};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use camino::{Utf8Path, Utf8PathBuf};
 use serde::{Deserialize, Serialize};
 
-use ralph_core::record::{RALPH, Refusal, SessionId, Timestamp};
+use ralph_core::record::{ObjectId, RALPH, Refusal, SessionId, Timestamp, full_branch_name};
 use ralph_git::repository::Repository;
 use ralph_git::worktree::WorkTree;
 use ralph_os::if_there::IfThere;
@@ -23,6 +23,9 @@ const HOLDER: &str = "holder";
 
 /// Longer than anybody holds the lock who only looks at it.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
+
+/// Longer than a git takes to end whose loop is gone.
+const DYING_TIME: Duration = Duration::from_millis(300);
 
 /// Who holds a lock; written beside the lock for the message to the second comer, as a lock keeps others from reading the
 /// file on some systems.
@@ -221,7 +224,7 @@ pub fn wait_to_pick(
     is_to_stop: impl Fn() -> bool,
 ) -> Result<Option<File>> {
     let path = branch_file(repository, branch, "lock");
-    let file = open_shared(&path, repository)?;
+    let mut file = open_shared(&path, repository)?;
     while !has_locked(file.try_lock(), &path)? {
         if is_to_stop() {
             return Ok(None);
@@ -229,7 +232,60 @@ pub fn wait_to_pick(
         // Held for milliseconds, and the kernel wakes only who cannot be stopped.
         std::thread::sleep(POLL_INTERVAL / 20);
     }
+    remove_dead_lock(repository, &full_branch_name(branch), &mut file)?;
     Ok(Some(file))
+}
+
+/// The moment in which this loop alone moves a branch. Where it dies, its lock says what was under way.
+#[derive(Debug)]
+pub(crate) struct BranchMove {
+    file: File,
+    branch: String,
+}
+
+impl BranchMove {
+    /// Waits for the moment, and notes where `branch`, a full name, is moved.
+    pub fn begin(repository: &Repository, branch: &str, to: &ObjectId) -> Result<Self> {
+        let path = branch_file(repository, branch.trim_start_matches("refs/heads/"), "lock");
+        let mut file = open_shared(&path, repository)?;
+        wait_for(&file, &path)?;
+        remove_dead_lock(repository, branch, &mut file)?;
+        let noted = file.set_len(0).and_then(|()| file.rewind()).and_then(|()| write!(file, "{branch} {to}"));
+        noted.with_context(|| format!("write {path}"))?;
+        Ok(Self { file, branch: branch.to_owned() })
+    }
+
+    /// Removes git's lock on the branch, if git died over this move. Returns true if it did.
+    pub fn remove_dead_lock(&mut self, repository: &Repository) -> Result<bool> {
+        remove_dead_lock(repository, &self.branch, &mut self.file)
+    }
+
+    /// Notes that nothing is under way any more. That it is not noted, costs the next one a look.
+    pub fn end(self) {
+        let _still_noted = self.file.set_len(0).is_err();
+    }
+}
+
+/// Removes git's lock on a branch whose git died while it moved it, as the note in `file` says: one that is empty, or has that value.
+/// Returns true if there was one.
+fn remove_dead_lock(repository: &Repository, branch: &str, file: &mut File) -> Result<bool> {
+    let mut note = String::new();
+    file.rewind().and_then(|()| file.read_to_string(&mut note)).context("read the lock of a branch")?;
+    // Nothing but a move of this very branch is believed.
+    let Some(to) = note.strip_prefix(branch).and_then(|rest| rest.strip_prefix(' ')) else {
+        return Ok(false);
+    };
+    let lock = repository.common_dir.join(format!("{branch}.lock"));
+    let is_dead = || -> Result<bool> {
+        let found = disk::read_if_there(&lock)?;
+        Ok(found.is_some_and(|found| found.is_empty() || found.trim_ascii() == to.as_bytes()))
+    };
+    if !is_dead()? {
+        return Ok(false);
+    }
+    // Its git may be about to end.
+    std::thread::sleep(DYING_TIME);
+    Ok(is_dead()? && disk::remove_file_if_there(&lock)?)
 }
 
 fn branch_file(repository: &Repository, branch: &str, what: &str) -> Utf8PathBuf {
@@ -290,5 +346,47 @@ fn refusal(what: &str, holder: Option<Holder>) -> Refusal {
         None => {
             Refusal::new("another loop is just starting in this work tree").with_hint("try again in a moment")
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ralph_os::process::Tool;
+
+    use super::*;
+
+    #[test]
+    fn a_lock_of_gits_is_removed_only_where_a_note_says_that_its_git_died_over_that_move() {
+        let folder = tempfile::tempdir().unwrap();
+        let top = Utf8PathBuf::try_from(folder.path().canonicalize().unwrap()).unwrap();
+        Tool::git(&top).args(["init", "--quiet"]).read().unwrap();
+        let (repository, _) = Repository::discover(&top, &[None, None], None).unwrap();
+        let [to, other] = ["1", "2"].map(|digit| digit.repeat(40));
+        let lock = repository.common_dir.join("refs/heads/ralph/x.lock");
+        std::fs::create_dir_all(lock.parent().unwrap()).unwrap();
+        let noted = format!("refs/heads/ralph/x {to}");
+        for (note, text, is_removed) in [
+            (noted.as_str(), "", true),
+            (&noted, &format!("{to}\n"), true),
+            (&noted, &format!("{other}\n"), false),
+            ("", "", false),
+            ("", &format!("{to}\n"), false),
+            (&format!("refs/heads/other {to}"), "", false),
+            (&format!("../../x {to}"), "", false),
+        ] {
+            let path = branch_file(&repository, "ralph/x", "lock");
+            drop(open_shared(&path, &repository).unwrap());
+            std::fs::write(&path, note).unwrap();
+            std::fs::write(&lock, text).unwrap();
+            drop(wait_to_pick(&repository, "ralph/x", || false).unwrap().unwrap());
+            assert_eq!(!lock.exists(), is_removed, "{note:?} {text:?}");
+        }
+        // Who moves it next begins with that, and leaves no note.
+        std::fs::write(branch_file(&repository, "ralph/x", "lock"), &noted).unwrap();
+        std::fs::write(&lock, "").unwrap();
+        let moment = BranchMove::begin(&repository, "refs/heads/ralph/x", &other.parse().unwrap()).unwrap();
+        moment.end();
+        assert!(!lock.exists());
+        assert_eq!(std::fs::read(branch_file(&repository, "ralph/x", "lock")).unwrap(), b"");
     }
 }

@@ -209,3 +209,37 @@ fn stop_ends_all_and_resume_takes_the_group_up() {
     let second: Vec<String> = scene.sessions().iter().map(|session| session.id().to_owned()).collect();
     assert_eq!(second, first, "the same sessions went on");
 }
+
+#[test]
+fn after_a_kill_of_all_loops_fewer_find_each_task_free() {
+    let deed = "if [ $RALPH_TASK != T004 ] && mkdir $FIFOS/$RALPH_TASK 2>/dev/null; then\n\
+                touch $FIFOS/begun-$RALPH_TASK; cat $FIFOS/a; fi";
+    let scene = scene(FOUR, deed);
+    let running = many(&scene, "-j 3").spawn();
+    for task in ["T001", "T002", "T003"] {
+        let begun = scene.outside(&format!("fifos/begun-{task}"));
+        wait_until(&format!("{task} is worked on"), || begun.exists().then_some(()));
+    }
+    let loops = fs::read_dir(scene.path(".git/ralph/loops")).expect("they run").flatten();
+    let holders = loops.filter(|file| file.path().extension().is_some_and(|extension| extension == "holder"));
+    let pids: Vec<i32> = holders
+        .map(|file| {
+            let holder: serde_json::Value =
+                serde_json::from_slice(&fs::read(file.path()).expect("it is there")).expect("it is JSON");
+            i32::try_from(holder["pid"].as_i64().expect("it has a number")).expect("it is one of a process")
+        })
+        .collect();
+    assert_eq!(pids.len(), 3);
+    running.kill();
+    for pid in pids {
+        let pid = rustix::process::Pid::from_raw(pid).expect("it is no group");
+        rustix::process::kill_process(pid, rustix::process::Signal::KILL).expect("it runs");
+    }
+    wait_until("they are gone", || scene.ralph("stop").talk().contains("no loop is running").then_some(()));
+    many(&scene, "-j 2").run().code(0);
+    each_is_there_once(&scene, &["T001", "T002", "T003", "T004"]);
+    let outcomes: Vec<String> =
+        scene.sessions().iter().flat_map(|session| session.trailers("Ralph-Outcome")).collect();
+    assert_eq!(outcomes.iter().filter(|outcome| *outcome == "interrupted").count(), 3, "{outcomes:?}");
+    scene.ralph("fsck").code(0);
+}

@@ -19,13 +19,19 @@ pub enum Membership {
     First,
     /// One that joins the group that this session began.
     Of(SessionId),
+    /// None: it only records what one left that died.
+    After,
 }
 
 impl FromStr for Membership {
     type Err = <SessionId as FromStr>::Err;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        if text == "first" { Ok(Self::First) } else { text.parse().map(Self::Of) }
+        match text {
+            "first" => Ok(Self::First),
+            "after" => Ok(Self::After),
+            session => session.parse().map(Self::Of),
+        }
     }
 }
 

@@ -43,6 +43,9 @@ const MAX_RESTARTS: u32 = 3;
 /// How a program of ours ends that panicked.
 const PANICKED: i32 = 101;
 
+/// Has a loop only record what one left that died: what that had in hand keeps its tasks from all others.
+const AFTER: &str = "after";
+
 /// What a loop says.
 enum Said {
     Event(Value),
@@ -106,6 +109,7 @@ pub fn start(
     refuse_old_git(context).map_err(refusal)?;
     trust::require(config, context).map_err(refusal)?;
     let _branch = hold(&branch, context)?;
+    let dead = lane::unfinished(context.store()?, &branch, request)?.len();
     if is_told {
         let other = list.at_once(settings.jobs, Parallel::Phase, part.as_ref());
         note(allowed(
@@ -117,7 +121,7 @@ pub fn start(
     }
     let call = call(&request.arguments)?;
     let calls = vec![call; workers];
-    let code = run(calls, None, config, context, voice)?;
+    let code = run(calls, None, dead, (config, context), voice)?;
     say_branch(&branch, request.lane.land, config, context, voice)?;
     Ok(Some(code))
 }
@@ -162,7 +166,7 @@ pub fn resume(
         call.remove(place);
     }
     let calls = open.iter().map(|log| [call.as_slice(), &[log.id().to_string()]].concat());
-    let code = run(calls.collect(), Some(first.clone()), config, context, voice)?;
+    let code = run(calls.collect(), Some(first.clone()), 0, (config, context), voice)?;
     say_branch(&branch, request.lane.land, config, context, voice)?;
     Ok(code)
 }
@@ -192,8 +196,8 @@ fn call(arguments: &[OsString]) -> Result<Vec<String>> {
 fn run(
     calls: Vec<Vec<String>>,
     first: Option<SessionId>,
-    config: &Config,
-    context: &Context,
+    dead: usize,
+    (config, context): (&Config, &Context),
     voice: Voice,
 ) -> Result<ExitCode> {
     let interrupt = Interrupt::install()?;
@@ -212,7 +216,12 @@ fn run(
         hook: EventHook::of(config, context.project_root()?)?,
         interrupt: &interrupt,
     };
-    group.run()?;
+    for _ in 0..dead {
+        group.begin_as(AFTER, 0, MAX_RESTARTS + 1)?;
+        group.serve()?;
+    }
+    group.begin(0, 0)?;
+    group.serve()?;
     Ok(group.code())
 }
 
@@ -243,9 +252,8 @@ fn allowed(jobs: usize, workers: usize, at_once: AtOnce, other: Option<AtOnce>) 
 }
 
 impl Group<'_> {
-    /// Runs all until none runs any more. The others are started when the first has begun its session.
-    fn run(&mut self) -> Result<()> {
-        self.begin(0, 0)?;
+    /// Shows what they say until none runs any more. The others are started when the first has begun its session.
+    fn serve(&mut self) -> Result<()> {
         let mut signals = 0;
         while !self.members.is_empty() {
             let came = self.interrupt.count();
@@ -273,9 +281,13 @@ impl Group<'_> {
     }
 
     fn begin(&mut self, place: usize, restarts: u32) -> Result<()> {
-        let mut argv = self.calls[place].clone();
         let of = self.first.as_ref().map_or_else(|| "first".to_owned(), ToString::to_string);
-        argv.extend(["--in-group".to_owned(), of]);
+        self.begin_as(&of, place, restarts)
+    }
+
+    fn begin_as(&mut self, of: &str, place: usize, restarts: u32) -> Result<()> {
+        let mut argv = self.calls[place].clone();
+        argv.extend(["--in-group", of].map(str::to_owned));
         let (worker, stdout, stderr) = Worker::start(&argv, &self.here).context("start a loop")?;
         self.members.insert(place, Member { worker, session: None, restarts, open: 2 });
         let sender = self.sender.clone();
@@ -340,6 +352,9 @@ impl Group<'_> {
         let (code, restarts) = (member.worker.wait().context("wait for a loop")?, member.restarts);
         self.members.remove(&place);
         self.members.values_mut().for_each(|member| member.worker.wake());
+        if restarts > MAX_RESTARTS {
+            return Ok(());
+        }
         // Those of the signals that it ends by in order are no death.
         let has_died = code == PANICKED || code > 128 && ![129, 130, 143].contains(&code);
         if !has_died || !self.has_begun || self.interrupt.signal().is_some() {
@@ -347,9 +362,10 @@ impl Group<'_> {
             return Ok(());
         }
         if restarts == MAX_RESTARTS {
-            warn(&format!("loop {} died {restarts} times, and is not started again", place + 1));
+            warn(&format!("loop {} died {restarts} times more, and is not started again", place + 1));
             self.codes.push(1);
-            return Ok(());
+            // What it left in hand is not to keep its tasks from the others.
+            return self.begin_as(AFTER, place, MAX_RESTARTS + 1);
         }
         warn(&format!("loop {} died ({code}), and is started again", place + 1));
         self.begin(place, restarts + 1)

@@ -130,7 +130,7 @@ fn check_all(
         return refuse("there is no commit yet that a lane could begin from", "git add --all && git commit");
     };
     let (branch, reference) = branch_of_lane(settings, feature, work_tree)?;
-    let joins = matches!(request.lane.in_group, Some(Membership::Of(_)));
+    let joins = matches!(request.lane.in_group, Some(Membership::Of(_) | Membership::After));
     refuse_branch(store, work_tree, &branch, &reference, request.lane.in_group.is_some())?;
     let tip = store.refs().tip(&reference)?;
     if let Some(path) = work_tree.submodule()? {
@@ -167,7 +167,8 @@ fn check_all(
     }
     refuse_copies(settings, context)?;
     let root = lanes_folder(settings, work_tree, context)?;
-    let (mut number, mut new) = (number_of_dead(store, &branch, request)?.filter(|_| lanes == 1), 0);
+    let dead = unfinished(store, &branch, request)?.into_iter().next();
+    let (mut number, mut new) = (dead.filter(|_| lanes == 1), 0);
     for _ in 0..lanes {
         let next = match number.take_if(|_| lanes == 1) {
             Some(dead) => dead,
@@ -673,7 +674,7 @@ pub fn open(
     create_private_dir(&root)?;
     let root = canonicalize(&root).with_context(|| format!("look at {root}"))?;
     let (work_tree, mut lock) = take_lane(store, users, &root, &branch, request)?;
-    let joins = matches!(request.lane.in_group, Some(Membership::Of(_)));
+    let joins = matches!(request.lane.in_group, Some(Membership::Of(_) | Membership::After));
     let is_held = lock.hold_branch(store.repository(), &reference, request.lane.in_group.is_some())?;
     if !is_held || !joins && store.refs().tip(&reference)? != tip {
         let message = format!("another loop is just starting on {branch}");
@@ -735,8 +736,9 @@ fn take_lane(
     request: &RunRequest,
 ) -> Result<(WorkTree, LoopLock)> {
     let lane = |number| users.lane_in(root.to_owned(), number, branch);
-    if let Some(number) = number_of_dead(store, branch, request)? {
-        if request.lane.in_group.is_none() || request.resume.is_some() {
+    let may_run = request.lane.in_group.is_some() && request.resume.is_none();
+    for number in unfinished(store, branch, request)? {
+        if !may_run {
             return Ok((lane(number), LoopLock::take(&lane(number))?));
         }
         // That of another of the group may run.
@@ -753,19 +755,18 @@ fn take_lane(
     }
 }
 
-/// Returns the number of the lane of the session to resume, or of one that died on this branch.
-fn number_of_dead(store: &Store, branch: &str, request: &RunRequest) -> Result<Option<u32>> {
+/// Returns the numbers of the lanes of the session to resume, or of those that are not over on this branch.
+pub fn unfinished(store: &Store, branch: &str, request: &RunRequest) -> Result<Vec<u32>> {
+    let mut numbers = Vec::new();
     for spool in Spool::all(store.repository())? {
         let Some(place) = spool.place()? else { continue };
         let is_wanted = match &request.resume {
             Some(refs) => place.session == refs.session,
             None => place.begun.lane.is_some() && place.begun.branch.as_deref() == Some(branch),
         };
-        if let Some(number) = Lane::number_of(&place.work_tree).filter(|_| is_wanted) {
-            return Ok(Some(number));
-        }
+        numbers.extend(Lane::number_of(&place.work_tree).filter(|_| is_wanted));
     }
-    Ok(None)
+    Ok(numbers)
 }
 
 /// Returns the lowest number of a lane in which no session runs.

@@ -231,6 +231,9 @@ fn start_in_lane(
     let is_rehearsal = request.is_rehearsal;
     let taken = take_lane(inputs, &lane.work_tree, &there, request.resume.as_ref(), context, &inside);
     let code = taken.and_then(|tip| {
+        if request.lane.in_group == Some(Membership::After) {
+            return Ok(ExitCode::Done);
+        }
         if !voice.is_json && voice.detail != Detail::Quiet {
             note(lane.words(&tip, settings));
         }
@@ -483,7 +486,7 @@ fn membership(of: &Membership) -> Result<Group> {
         })
         .context("listen to what starts loops")?;
     let first = match of {
-        Membership::First => None,
+        Membership::First | Membership::After => None,
         Membership::Of(first) => Some(first.clone()),
     };
     Ok(Group { first, wakes })

@@ -120,8 +120,20 @@ mod tests {
     ) -> String {
         let mut settings = Config::read(&Inputs::default()).unwrap().settings;
         set(&mut settings);
-        let mut facts = Facts {
-            settings: &settings,
+        with_facts((turns, list), (hints, given_up), &settings, &|mut facts| {
+            also(&mut facts);
+            answer(&facts)
+        })
+    }
+
+    fn with_facts(
+        (turns, list): (&str, &str),
+        (hints, given_up): (&[Hint], &[TaskName]),
+        settings: &Settings,
+        ask: &dyn Fn(Facts<'_>) -> String,
+    ) -> String {
+        ask(Facts {
+            settings,
             session: &session("running", None, (0, 2)),
             history: &history(turns),
             tasks: &TaskList::parse(list.as_bytes()).unwrap(),
@@ -141,9 +153,11 @@ mod tests {
             tokens: None,
             given_up,
             for_others: &[],
-        };
-        also(&mut facts);
-        match decide(&facts) {
+        })
+    }
+
+    fn answer(facts: &Facts<'_>) -> String {
+        match decide(facts) {
             Decision::Go(task) => task.name,
             Decision::Wait => "wait".to_owned(),
             Decision::Stop(Ending { limit: Some(limit), .. }) => limit.to_string(),
@@ -221,6 +235,38 @@ mod tests {
             ("", "# Nothing\n", one_iteration, unable, "3 tests fail"),
         ] {
             assert_eq!(decision((turns, list), (&[], &[]), set, also), expected, "{turns} {list}");
+        }
+    }
+
+    #[test]
+    fn what_others_have_in_hand_is_left_to_them_and_waited_for() {
+        const LIST: &str = "- [ ] T1 a\n- [ ] T2 b\n";
+        let decided = |turns: &str, list: &str, busy: &[&str], others: Option<u32>, waiting: &[&str]| {
+            let names = |tasks: &[&str]| tasks.iter().map(|&task| task.to_owned()).collect::<Vec<TaskName>>();
+            let (busy, waiting) = (names(busy), HashSet::from_iter(names(waiting)));
+            let mut settings = Config::read(&Inputs::default()).unwrap().settings;
+            settings.max_iterations = 2;
+            with_facts((turns, list), (&[], &[]), &settings, &|facts| {
+                let facts = Facts { busy: &busy, others, waiting: &waiting, ..facts };
+                answer(&facts)
+            })
+        };
+        for (turns, list, busy, others, waiting, expected) in [
+            ("", LIST, &[][..], Some(0), &[][..], "T1"),
+            ("", LIST, &["T1"], Some(1), &[], "T2"),
+            ("", LIST, &["T1", "T2"], Some(2), &[], "wait"),
+            ("", LIST, &["T1"], Some(1), &["T2"], "wait"),
+            // What waits to be merged may end as open.
+            ("", LIST, &["T1", "T2"], Some(0), &[], "wait"),
+            ("", LIST, &[], Some(0), &["T1", "T2"], "stuck"),
+            // One loop alone does not wait.
+            ("", LIST, &["T1", "T2"], None, &[], "stuck"),
+            // Attempts in hand count for the limit, and may be cut short.
+            ("T1-", LIST, &["T2"], Some(1), &[], "wait"),
+            ("T1- T2-", LIST, &[], Some(0), &[], "iterations"),
+            ("", "- [x] T1 a\n- [x] T2 b\n", &["T1"], Some(1), &[], "completed"),
+        ] {
+            assert_eq!(decided(turns, list, busy, others, waiting), expected, "{turns} {busy:?} {others:?}");
         }
     }
 

@@ -105,7 +105,6 @@ pub use clean::{
 pub use commits::committing::check_commits;
 pub use commits::earlier_work::{earlier_work, work_of_tasks};
 pub use environment::tool_versions;
-
 pub use iteration_context::last_words;
 pub use job::Job;
 pub use lane::write_feature_file;

@@ -34,10 +34,10 @@ use crate::cli::settings::{load_without_file, project_in};
 use crate::cli::start::setup::{RunRequest, template};
 use crate::cli::{Context, ExitCode, Json, emit, refuse, warn};
 
-/// Maximum number of files or tasks that a refusal names.
 /// The folders of checkouts beside the lanes, and of what belongs to them.
 const CHECKOUTS: [&str; 4] = ["clean", "clean.state", "range", "range.state"];
 
+/// Maximum number of files or tasks that a refusal names.
 const MAX_NAMED: usize = 5;
 
 /// Maximum number of sessions whose branches are looked for among what was fetched.

@@ -70,15 +70,15 @@ impl Store {
             return move_all();
         };
         let mut moment = BranchMove::begin(self.repository(), branch, to)?;
-        match move_all() {
-            Err(error) if error.is::<Conflict>() || !moment.remove_dead_lock(self.repository())? => {
-                return Err(error);
+        let moved = match move_all() {
+            Err(error) if !error.is::<Conflict>() && moment.remove_dead_lock(self.repository())? => {
+                move_all()
             }
-            Err(_) => move_all()?,
-            Ok(()) => {}
-        }
+            moved => moved,
+        };
+        // What went wrong in order left nothing behind.
         moment.end();
-        Ok(())
+        moved
     }
 
     /// Writes those objects in `dir` again that the repository does not have any more: a `git prune` beside us takes what the

@@ -83,6 +83,11 @@ pub struct LaneArgs {
 }
 
 impl LaneArgs {
+    /// Returns true for a loop that others of its group came before.
+    pub fn joins(&self) -> bool {
+        matches!(self.in_group, Some(Membership::Of(_) | Membership::After))
+    }
+
     /// Refuses flags that mean nothing where no lane is used.
     pub fn refuse_without_lane(&self) -> Result<()> {
         let flag = match self {

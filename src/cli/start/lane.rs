@@ -29,7 +29,6 @@ use ralph_store::{
 };
 use ralph_ui::style::{counted, size};
 
-use crate::cli::args::Membership;
 use crate::cli::settings::{load_without_file, project_in};
 use crate::cli::start::setup::{RunRequest, template};
 use crate::cli::{Context, ExitCode, Json, emit, refuse, warn};
@@ -130,7 +129,7 @@ fn check_all(
         return refuse("there is no commit yet that a lane could begin from", "git add --all && git commit");
     };
     let (branch, reference) = branch_of_lane(settings, feature, work_tree)?;
-    let joins = matches!(request.lane.in_group, Some(Membership::Of(_) | Membership::After));
+    let joins = request.lane.joins();
     refuse_branch(store, work_tree, &branch, &reference, request.lane.in_group.is_some())?;
     let tip = store.refs().tip(&reference)?;
     if let Some(path) = work_tree.submodule()? {
@@ -167,15 +166,11 @@ fn check_all(
     }
     refuse_copies(settings, context)?;
     let root = lanes_folder(settings, work_tree, context)?;
-    let dead = unfinished(store, &branch, request)?.into_iter().next();
-    let (mut number, mut new) = (dead.filter(|_| lanes == 1), 0);
+    let dead = unfinished(store, &branch, request)?.into_iter().next().filter(|_| lanes == 1);
+    let (mut number, mut new) = (0, 0);
     for _ in 0..lanes {
-        let next = match number.take_if(|_| lanes == 1) {
-            Some(dead) => dead,
-            None => next_free(work_tree, &root, &branch, number.unwrap_or_default())?,
-        };
-        new += u64::from(work_tree.lane_in(root.clone(), next, &branch).is_new_lane());
-        number = Some(next);
+        number = dead.map_or_else(|| next_free(work_tree, &root, &branch, number), Ok)?;
+        new += u64::from(work_tree.lane_in(root.clone(), number, &branch).is_new_lane());
     }
     let new_bytes = (new > 0).then(|| refuse_full_disk(&root, settings, new, context)).transpose()?;
     Ok(Checked { branch, root, head, tip, taken, new_bytes })
@@ -674,7 +669,7 @@ pub fn open(
     create_private_dir(&root)?;
     let root = canonicalize(&root).with_context(|| format!("look at {root}"))?;
     let (work_tree, mut lock) = take_lane(store, users, &root, &branch, request)?;
-    let joins = matches!(request.lane.in_group, Some(Membership::Of(_) | Membership::After));
+    let joins = request.lane.joins();
     let is_held = lock.hold_branch(store.repository(), &reference, request.lane.in_group.is_some())?;
     if !is_held || !joins && store.refs().tip(&reference)? != tip {
         let message = format!("another loop is just starting on {branch}");

@@ -237,8 +237,11 @@ fn start_in_lane(
         if !voice.is_json && voice.detail != Detail::Quiet {
             note(lane.words(&tip, settings));
         }
-        let own = lane.work_tree.lane().map(|lane| lane.branch.as_str());
-        lane::warn_of_lanes(&listed, &request.scope, own, context)?;
+        // The first of a group says it for all.
+        if !request.lane.joins() {
+            let own = lane.work_tree.lane().map(|lane| lane.branch.as_str());
+            lane::warn_of_lanes(&listed, &request.scope, own, context)?;
+        }
         let inputs = LoopInputs {
             // What cannot be listed is not named where the validation fails.
             dependencies: ralph_engine::dependencies(context.work_tree()?).unwrap_or_default(),
@@ -428,8 +431,8 @@ fn run_session(
     let users_root = inputs.users_tree.top().join(below);
     // Of a group, who started it runs it.
     let hook = if is_worker { None } else { EventHook::of(config, users_root)? };
-    let joins = matches!(request.lane.in_group, Some(Membership::Of(_)));
-    let mut printer = EventPrinter { voice, is_worker, has_header: !joins, redactor, live, hook };
+    let has_header = !request.lane.joins();
+    let mut printer = EventPrinter { voice, is_worker, has_header, redactor, live, hook };
     let mut maintenance = Maintenance::default();
     let (mut verdict, mut refused, mut is_last) = (String::new(), None, true);
     let _echo = if is_worker { None } else { echo(feature, config, context, voice, (moving, keys))? };

@@ -56,6 +56,12 @@ fn each_is_there_once(scene: &Sandbox, tasks: &[&str]) {
     assert_eq!(left, 0, "a session is not over");
 }
 
+/// Returns a trailer of all records.
+fn trailers(scene: &Sandbox, name: &str) -> Vec<String> {
+    let key = format!("Ralph-{name}");
+    scene.sessions().iter().flat_map(|session| session.trailers(&key)).collect()
+}
+
 fn lanes_of(sessions: &[Session<'_>]) -> BTreeSet<u64> {
     let ends = sessions.iter().map(|session| session.end());
     ends.map(|end| end["lane"].as_u64().expect("it worked in a lane")).collect()
@@ -130,8 +136,7 @@ fn what_is_refused_writes_nothing() {
 fn limits_are_those_of_all_loops_together() {
     let scene = scene(FOUR, TOGETHER);
     many(&scene, "-j 2 -n 2").run().code(4);
-    let outcomes: Vec<String> =
-        scene.sessions().iter().flat_map(|session| session.trailers("Ralph-Outcome")).collect();
+    let outcomes = trailers(&scene, "Outcome");
     assert_eq!(outcomes.iter().filter(|outcome| *outcome == "success").count(), 2, "{outcomes:?}");
     each_is_there_once(&scene, &["T001", "T002"]);
 }
@@ -144,8 +149,7 @@ fn results_that_cannot_be_merged_are_done_again() {
     each_is_there_once(&scene, &["T001", "T002"]);
     let shared = scene.git(["show", &format!("{BRANCH}:shared")]);
     assert_eq!(shared.lines().collect::<BTreeSet<_>>(), BTreeSet::from(["T001", "T002"]));
-    let verdicts: Vec<String> =
-        scene.sessions().iter().flat_map(|session| session.trailers("Ralph-Integration")).collect();
+    let verdicts = trailers(&scene, "Integration");
     assert!(verdicts.iter().any(|verdict| verdict.contains("=conflict@")), "{verdicts:?}");
 }
 
@@ -156,8 +160,7 @@ fn a_loop_that_is_killed_is_started_again_and_its_task_is_done_once() {
     let run = many(&scene, "-j 2").run().code(0);
     run.stderr_has("died (137), and is started again");
     each_is_there_once(&scene, &["T001", "T002", "T003", "T004"]);
-    let outcomes: Vec<String> =
-        scene.sessions().iter().flat_map(|session| session.trailers("Ralph-Outcome")).collect();
+    let outcomes = trailers(&scene, "Outcome");
     assert_eq!(outcomes.iter().filter(|outcome| *outcome == "interrupted").count(), 1, "{outcomes:?}");
     scene.ralph("fsck").code(0);
 }
@@ -165,9 +168,9 @@ fn a_loop_that_is_killed_is_started_again_and_its_task_is_done_once() {
 /// Says that a task is worked on, and waits for the word to go on.
 const WAITS: &str = "touch $FIFOS/begun-$RALPH_TASK; cat $FIFOS/go-$RALPH_TASK";
 
-/// Waits until the first two tasks are worked on.
-fn both_have_begun(scene: &Sandbox) {
-    for task in ["T001", "T002"] {
+/// Waits until these tasks are worked on.
+fn have_begun(scene: &Sandbox, tasks: &[&str]) {
+    for task in tasks {
         let begun = scene.outside(&format!("fifos/begun-{task}"));
         wait_until(&format!("{task} is worked on"), || begun.exists().then_some(()));
     }
@@ -183,7 +186,7 @@ fn let_both_go_on(scene: &Sandbox) {
 fn loops_whose_parent_is_gone_end_after_their_attempts_and_block_a_second_start() {
     let scene = scene("- [ ] T001 [P] One\n- [ ] T002 [P] Two\n- [ ] T003 [P] Three", WAITS);
     let running = many(&scene, "-j 2").spawn();
-    both_have_begun(&scene);
+    have_begun(&scene, &["T001", "T002"]);
     running.kill();
     many(&scene, "-j 2").run().code(3).stderr_has("works on ralph/001-login");
     let_both_go_on(&scene);
@@ -198,7 +201,7 @@ fn loops_whose_parent_is_gone_end_after_their_attempts_and_block_a_second_start(
 fn stop_ends_all_and_resume_takes_the_group_up() {
     let scene = scene(FOUR, &format!("if [ $RALPH_ITERATION = 1 ]; then {WAITS}; fi"));
     let running = many(&scene, "-j 2").spawn();
-    both_have_begun(&scene);
+    have_begun(&scene, &["T001", "T002"]);
     scene.ralph("stop").code(0).stdout_has("2 loops on one branch stop after this attempt");
     let_both_go_on(&scene);
     running.wait().code(0);
@@ -216,10 +219,7 @@ fn after_a_kill_of_all_loops_fewer_find_each_task_free() {
                 touch $FIFOS/begun-$RALPH_TASK; cat $FIFOS/a; fi";
     let scene = scene(FOUR, deed);
     let running = many(&scene, "-j 3").spawn();
-    for task in ["T001", "T002", "T003"] {
-        let begun = scene.outside(&format!("fifos/begun-{task}"));
-        wait_until(&format!("{task} is worked on"), || begun.exists().then_some(()));
-    }
+    have_begun(&scene, &["T001", "T002", "T003"]);
     let loops = fs::read_dir(scene.path(".git/ralph/loops")).expect("they run").flatten();
     let holders = loops.filter(|file| file.path().extension().is_some_and(|extension| extension == "holder"));
     let pids: Vec<i32> = holders
@@ -238,8 +238,7 @@ fn after_a_kill_of_all_loops_fewer_find_each_task_free() {
     wait_until("they are gone", || scene.ralph("stop").talk().contains("no loop is running").then_some(()));
     many(&scene, "-j 2").run().code(0);
     each_is_there_once(&scene, &["T001", "T002", "T003", "T004"]);
-    let outcomes: Vec<String> =
-        scene.sessions().iter().flat_map(|session| session.trailers("Ralph-Outcome")).collect();
+    let outcomes = trailers(&scene, "Outcome");
     assert_eq!(outcomes.iter().filter(|outcome| *outcome == "interrupted").count(), 3, "{outcomes:?}");
     scene.ralph("fsck").code(0);
 }

@@ -59,7 +59,7 @@ impl<'a> Running<'a> {
         let earlier = resume.map(|refs| inputs.store.session(refs)).transpose()?.flatten();
         let is_resumed = earlier.is_some();
         let (mut running, recorded) = Self::new(inputs, tasks, earlier.as_ref(), lock, say)?;
-        if is_resumed {
+        if is_resumed && inputs.group.is_some() {
             running.take_in_records()?;
             running.past.history.begin_runs();
         }

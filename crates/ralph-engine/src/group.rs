@@ -9,11 +9,11 @@ use anyhow::Result;
 use tasklist::TaskList;
 
 use ralph_core::record::{Event, LogEntry, RecordKind, SessionTotals, Task, TaskName};
-use ralph_core::view::{FeatureView, Queue, SessionView};
+use ralph_core::view::{FeatureView, SessionView};
 use ralph_store::{Claim, Spool, try_to_integrate, wait_to_pick};
 
 use super::decide::question;
-use super::others::{Others, sum};
+use super::others::Others;
 use super::running::Running;
 
 /// Longest time between two looks while there is nothing to do but what others have in hand.
@@ -70,9 +70,7 @@ impl Running<'_> {
             return Ok(Look::Again);
         };
         let sessions = self.take_in_records()?;
-        let named: HashSet<_> = self.inputs.work_tree.named_results(&tip)?.into_iter().collect();
-        let view = FeatureView::of(&sessions);
-        let queue = Queue::of(&view, |result| named.contains(result));
+        let queue = self.queue_of(&FeatureView::of(&sessions), &tip)?;
         self.state.queued =
             queue.results.iter().flat_map(|entry| entry.closed()).map(str::to_owned).collect();
         self.others.lost_races = queue.often_sent_back(MAX_LOST_RACES).cloned().collect();
@@ -105,7 +103,7 @@ impl Running<'_> {
         for entry in spent.iter().chain(&fresh) {
             let cost = entry.cost();
             self.others.tokens = self.others.tokens.plus(&entry.tokens());
-            self.others.cost_usd = sum(self.others.cost_usd, cost.usd);
+            self.others.cost = self.others.cost.plus(cost);
             self.state.note_cost(cost);
         }
         for entry in fresh {

@@ -137,10 +137,19 @@ impl Running<'_> {
     pub(super) fn queued(&self, tip: &ObjectId) -> Result<Vec<Iteration>> {
         let store = self.inputs.store;
         let sessions = store.listing(|_| true, &mut Vec::new())?.views_of(&self.session.feature);
-        let named: HashSet<AttemptId> = self.inputs.work_tree.named_results(tip)?.into_iter().collect();
-        let view = FeatureView::of(&sessions);
-        let queue = Queue::of(&view, |result| named.contains(result));
+        let queue = self.queue_of(&FeatureView::of(&sessions), tip)?;
         Ok(queue.results.iter().filter_map(|entry| store.readable_iteration(entry)).collect())
+    }
+
+    /// Returns the queue of a branch that is at `tip`.
+    pub(super) fn queue_of<'v>(&self, view: &FeatureView<'v>, tip: &ObjectId) -> Result<Queue<'v>> {
+        let queue = Queue::of(view, |_| false);
+        // Mostly nothing waits, and then git need not be asked what the branch has.
+        if queue.results.is_empty() {
+            return Ok(queue);
+        }
+        let named: HashSet<AttemptId> = self.inputs.work_tree.named_results(tip)?.into_iter().collect();
+        Ok(Queue::of(view, |result| named.contains(result)))
     }
 
     fn integrate_batch(&mut self, tip: &ObjectId, results: Vec<Iteration>) -> Result<Step> {

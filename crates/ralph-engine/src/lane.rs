@@ -433,17 +433,28 @@ pub(super) fn record_or_take_back(
 ) -> Result<(ObjectId, Iteration)> {
     match recorder.iteration(slot, &iteration, excerpt) {
         Err(error) if is_of_branch(&error, Some(&iteration)) => {
-            let base = iteration.base.as_ref().filter(|_| iteration.is_attempt());
-            let can_merge = base.map(|base| recorder.work_tree().can_merge_trees(base, &slot.objects()));
-            if can_merge.transpose()?.unwrap_or(false) {
-                iteration.queue();
-            } else {
-                iteration.take_publication_back(moved_words(&error));
-            }
+            queue_or_take_back(recorder.work_tree(), slot, &mut iteration, &error)?;
             Ok((recorder.iteration(slot, &iteration, excerpt)?, iteration))
         }
         recorded => Ok((recorded?, iteration)),
     }
+}
+
+/// Leaves a result unpublished whose branch moved, as the error says: it is queued, or where it cannot be merged a failure.
+pub(super) fn queue_or_take_back(
+    work_tree: &WorkTree,
+    slot: &Slot,
+    iteration: &mut Iteration,
+    error: &anyhow::Error,
+) -> Result<()> {
+    let base = iteration.base.as_ref().filter(|_| iteration.is_attempt());
+    let can_merge = base.map(|base| work_tree.can_merge_trees(base, &slot.objects()));
+    if can_merge.transpose()?.unwrap_or(false) {
+        iteration.queue();
+    } else {
+        iteration.take_publication_back(moved_words(error));
+    }
+    Ok(())
 }
 
 /// Returns true if the error says that the branch moved which the result of `iteration` was to go on.
@@ -454,7 +465,7 @@ pub(super) fn is_of_branch(error: &anyhow::Error, iteration: Option<&Iteration>)
 }
 
 /// Returns the cause of an iteration whose result could not be put onto the branch.
-pub(super) fn moved_words(error: &anyhow::Error) -> String {
+fn moved_words(error: &anyhow::Error) -> String {
     let words = error.to_string();
     format!("not published: {}", words.lines().next().unwrap_or_default())
 }

@@ -78,7 +78,6 @@ use decide::Decision;
 use group::{GroupEnd, Look};
 use lane::{lacking_in_lane, renew_lane};
 use left_behind::old_locks;
-use others::sum;
 use running::{NextStep, Running};
 use stop::{AfterFacts, Ending, Facts, Goal};
 use task_watch::{TaskWatch, close_finished, lost_words, recorded_losses, restoration};
@@ -279,7 +278,11 @@ impl Running<'_> {
                     (None, None) => Goal::All,
                 },
                 // What an attempt does not say may be as much as the dearest one.
-                cost_usd: sum(self.session.cost_usd, self.others.cost_usd)
+                cost_usd: self
+                    .session
+                    .cost()
+                    .plus(self.others.cost)
+                    .usd
                     .map(|usd| f64::from(self.state.unread_costs).mul_add(self.state.dearest_usd, usd)),
                 tokens: self.session.tokens.plus(&self.others.tokens).total(),
                 elapsed: self.state.started.elapsed(),

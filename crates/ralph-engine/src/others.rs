@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::sync::mpsc::Receiver;
 
-use ralph_core::record::{SessionId, TaskName, Tokens};
+use ralph_core::record::{Cost, SessionId, TaskName, Tokens};
 use ralph_store::Claim;
 
 /// The loops that work on a branch at once, as one of them knows them.
@@ -22,7 +22,7 @@ pub(super) struct Others {
     pub seen: HashMap<SessionId, usize>,
     pub claims: Vec<Claim>,
     pub tokens: Tokens,
-    pub cost_usd: Option<f64>,
+    pub cost: Cost,
     /// True if nothing wakes this loop any more: what started it is gone.
     pub is_over: bool,
     /// Tasks whose results were sent back so often that the branch is not to move during their next attempt.
@@ -40,13 +40,5 @@ impl Others {
     /// Returns the tasks that they have in hand.
     pub fn tasks(&self) -> impl Iterator<Item = &TaskName> {
         self.claims.iter().flat_map(|claim| &claim.tasks)
-    }
-}
-
-/// Returns what is known of a sum.
-pub(super) fn sum(one: Option<f64>, other: Option<f64>) -> Option<f64> {
-    match (one, other) {
-        (Some(one), Some(other)) => Some(one + other),
-        (one, other) => one.or(other),
     }
 }

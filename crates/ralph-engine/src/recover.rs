@@ -203,14 +203,10 @@ fn replay(
         if iteration.outcome == Outcome::Integrated {
             return slot.remove();
         }
-        let base = iteration.base.clone().filter(|_| iteration.is_attempt());
-        let can_merge = base.map(|base| inputs.work_tree.can_merge_trees(&base, &slot.objects()));
-        if can_merge.transpose()?.unwrap_or(false) {
-            iteration.queue();
-            return recorder.iteration(slot, &iteration, "").map(drop);
+        lane::queue_or_take_back(inputs.work_tree, slot, &mut iteration, &error)?;
+        if !iteration.is_queued() {
+            warn(say, format!("iteration {} could not be published: {error}", iteration.iteration));
         }
-        iteration.take_publication_back(lane::moved_words(&error));
-        warn(say, format!("iteration {} could not be published: {error}", iteration.iteration));
         recorder.iteration(slot, &iteration, "")?;
     }
     Ok(())

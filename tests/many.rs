@@ -242,3 +242,78 @@ fn after_a_kill_of_all_loops_fewer_find_each_task_free() {
     assert_eq!(outcomes.iter().filter(|outcome| *outcome == "interrupted").count(), 3, "{outcomes:?}");
     scene.ralph("fsck").code(0);
 }
+
+/// Returns what an attempt on a task is recorded with.
+fn record_of(scene: &Sandbox, task: &str) -> serde_json::Value {
+    let sessions = scene.sessions();
+    let records = sessions
+        .iter()
+        .flat_map(|session| (1..=session.iterations().len()).map(|number| session.iteration(number)));
+    let mut of_task = records.filter(|record| record["task"] == task && record["outcome"] != "integrated");
+    of_task.next().expect("it was worked on")
+}
+
+#[test]
+fn a_validation_that_fails_beside_another_runs_again_alone() {
+    // Whoever has the port gives it up when the other one has failed by it.
+    let check = "[ -n \"$RALPH_TASK\" ] || exit 0\n\
+                 if mkdir $FIFOS/port 2>/dev/null; then\n\
+                   if mkdir $FIFOS/met 2>/dev/null; then cat $FIFOS/go-T001; fi; rmdir $FIFOS/port\n\
+                 else echo 'error: port 8080 is in use'; echo > $FIFOS/go-T001; exit 1; fi";
+    let scene = scene("- [ ] T001 [P] One\n- [ ] T002 [P] Two", TOGETHER);
+    let fifos = scene.outside("fifos");
+    scene.write("check.sh", check.replace("$FIFOS", fifos.to_str().expect("scenes have plain names")));
+    scene.validate("sh check.sh").commit("A check");
+    let run = many(&scene, "-j 2").run().code(0);
+    run.stdout_has("passes alone: --set validation.alone=true");
+    each_is_there_once(&scene, &["T001", "T002"]);
+    let flags = ["T001", "T002"].map(|task| record_of(&scene, task)["evidence"]["flags"].to_string());
+    let flagged: Vec<&String> = flags.iter().filter(|flags| flags.contains("beside")).collect();
+    assert_eq!(flagged.len(), 1, "{flags:?}");
+    assert!(flagged[0].contains("(error: port 8080 is in use), passes alone"), "{flags:?}");
+}
+
+#[test]
+fn a_validation_that_fails_alone_too_is_a_failure_and_without_a_group_it_runs_once() {
+    let once = "if mkdir $FIFOS/$RALPH_TASK 2>/dev/null; then TOGETHER; fi";
+    let check = "echo >> $FIFOS/runs-$RALPH_TASK\n\
+                 case $RALPH_TASK in\n\
+                 T001) if mkdir $FIFOS/first 2>/dev/null; then cat $FIFOS/go-T001; fi;;\n\
+                 T002) if mkdir $FIFOS/second 2>/dev/null; then echo > $FIFOS/go-T001; fi; echo 'error: no T002'; exit 1;;\n\
+                 esac";
+    let scene = scene("- [ ] T001 [P] One\n- [ ] T002 [P] Two", &once.replace("TOGETHER", TOGETHER));
+    let fifos = scene.outside("fifos");
+    let runs = |task: &str| fs::read(fifos.join(format!("runs-{task}"))).map_or(0, |runs| runs.len());
+    scene.write("check.sh", check.replace("$FIFOS", fifos.to_str().expect("scenes have plain names")));
+    scene.validate("sh check.sh").commit("A check");
+    many(&scene, "-j 2 -n 2").run().code(4);
+    each_is_there_once(&scene, &["T001"]);
+    let record = record_of(&scene, "T002");
+    assert_eq!((record["outcome"].as_str(), runs("T002")), (Some("failure"), 2), "{record:#}");
+    assert_eq!((record["cause"].as_str(), runs("T001")), (Some("error: no T002"), 1), "{record:#}");
+    // One loop has nothing beside it.
+    many(&scene, "--lane -n 1").run().code(4);
+    assert_eq!(runs("T002"), 3);
+}
+
+#[test]
+fn one_validation_at_a_time_where_that_is_asked_for() {
+    let check = "[ -n \"$RALPH_TASK\" ] || exit 0\n\
+                 mkdir $FIFOS/port || exit 1\n\
+                 if mkdir $FIFOS/first 2>/dev/null; then cat $FIFOS/go-T001; fi; rmdir $FIFOS/port";
+    let scene = scene("- [ ] T001 [P] One\n- [ ] T002 [P] Two", TOGETHER);
+    let fifos = scene.outside("fifos");
+    scene.write("check.sh", check.replace("$FIFOS", fifos.to_str().expect("scenes have plain names")));
+    scene.validate("sh check.sh").commit("A check");
+    let running = many(&scene, "-j 2 --set validation.alone=true").spawn();
+    wait_until("one validation waits for the other", || {
+        let controls = fs::read_dir(scene.path(".git/ralph/control")).ok()?.flatten();
+        let mut phases = controls.filter_map(|control| fs::read_to_string(control.path().join("phase")).ok());
+        phases.any(|phase| phase == "waiting").then_some(())
+    });
+    fs::write(fifos.join("go-T001"), "").expect("the other one reads it");
+    running.wait().code(0);
+    each_is_there_once(&scene, &["T001", "T002"]);
+    let flags = ["T001", "T002"].map(|task| record_of(&scene, task)["evidence"]["flags"].to_string());
+    assert!(!flags.concat().contains("beside"), "{flags:?}");
+}

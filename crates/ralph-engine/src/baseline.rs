@@ -1,18 +1,20 @@
 //! The validation outside of iterations, and the states on which it passed.
 
+use std::time::Duration;
+
 use anyhow::Result;
 use failure_excerpt::{Ran, Tally};
 use tasklist::TaskList;
 
 use crate::validate;
 use ralph_core::config::{Pass, Until};
-use ralph_core::judge::NothingToRun;
+use ralph_core::judge::{KnownFailures, NothingToRun, known_failures};
 use ralph_core::progress::cause;
 use ralph_core::record::{
     Baseline, Event, ExitReason, FlagCode, LogEntry, Phase, Refusal, Validation, join_files, join_truncated,
 };
 use ralph_os::process::host_name;
-use ralph_store::{Slot, names, passed_states};
+use ralph_store::{Slot, ValidationTurn, names, passed_states};
 
 use super::iteration_context::{nothing_to_run, tally, validation_cause};
 use super::lane;
@@ -35,6 +37,9 @@ const MAX_NAMED_FILES: usize = 5;
 
 /// A validation that takes longer, in milliseconds, is not tried again before a start is refused.
 const MAX_REPEATED_MS: u64 = 5 * 60_000;
+
+/// Time between two looks at whether another loop's validation has ended.
+const TURN_POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Returns what keeps a session from starting whose validation fails, and the ways on.
 fn refusal_of(command: &str, baseline: &Baseline) -> Refusal {
@@ -184,8 +189,75 @@ impl Running<'_> {
         }))
     }
 
-    /// Runs the validation with its output in two files of `slot`, and counts the tests that it printed or reported.
+    /// Runs the validation with its output in two files of `slot`, and counts the tests that it printed or reported. One that fails
+    /// while another loop's runs is run again alone: they may have met at a port or in a database.
     pub(super) fn run_validation(
+        &mut self,
+        command: &str,
+        slot: &Slot,
+        outputs: [&str; 2],
+        environment: &[(String, String)],
+    ) -> Result<(Validation, Tally)> {
+        // What runs a second time is to tell chance from fault.
+        let is_alone = self.inputs.config.settings.validation_alone || outputs != OUTPUTS;
+        let turn = self.validation_turn(command, is_alone)?;
+        let (first, tests) = self.run_validation_once(command, slot, outputs, environment)?;
+        if turn.is_none_or(|turn| turn.was_alone())
+            || first.passed()
+            || first.exit.reason == Some(ExitReason::Interrupted)
+            || self.is_known_failure(&first, &tests)
+        {
+            return Ok((first, tests));
+        }
+        let words = validation_cause(slot, &first, self.recorder.redactor(), &self.inputs.project_root)?;
+        let words = words.map_or_else(|| format!("exit code {}", first.exit.code), |(words, _)| words);
+        let _turn = self.validation_turn(command, true)?;
+        slot.create()?;
+        for name in outputs {
+            // Streams are appended to.
+            slot.write(name, b"")?;
+        }
+        self.begin_phase(self.state.next, Phase::Validation { command: command.to_owned() });
+        let (mut again, tests) = self.run_validation_once(command, slot, outputs, environment)?;
+        if again.passed() {
+            again.failed_beside = Some(format!(
+                "failed beside another validation ({words}), passes alone: --set validation.alone=true"
+            ));
+        }
+        Ok((again, tests))
+    }
+
+    /// Waits for the turn of a validation where other loops work on the branch. `None` where none does, and where a signal came.
+    fn validation_turn(&mut self, command: &str, is_alone: bool) -> Result<Option<ValidationTurn>> {
+        let inputs = self.inputs;
+        let (Some(_), Some(lane)) = (&inputs.group, inputs.work_tree.lane()) else { return Ok(None) };
+        let mut has_waited = false;
+        let mut pause = || {
+            if !std::mem::replace(&mut has_waited, true) {
+                self.begin_phase(self.state.next, Phase::Waiting);
+            }
+            inputs.interrupt.pause(TURN_POLL_INTERVAL);
+            inputs.interrupt.signal().is_none()
+        };
+        let turn = ValidationTurn::wait(inputs.store.repository(), &lane.branch, is_alone, &mut pause)?;
+        if has_waited {
+            self.begin_phase(self.state.next, Phase::Validation { command: command.to_owned() });
+        }
+        Ok(turn)
+    }
+
+    /// Returns true if only tests fail that failed before the start, where that counts as passed.
+    pub(super) fn is_known_failure(&self, validation: &Validation, tests: &Tally) -> bool {
+        let legacy = self.session.legacy_failures.as_deref();
+        let legacy = legacy.filter(|_| self.inputs.config.settings.validation_pass == Pass::NoNewFailures);
+        let trusted = self.judging.trusted.tests().and_then(Tally::executed);
+        legacy.is_some_and(|legacy| {
+            let found = known_failures(validation.exit, Some(tests), legacy, trusted);
+            matches!(found, KnownFailures::Only(_))
+        })
+    }
+
+    fn run_validation_once(
         &mut self,
         command: &str,
         slot: &Slot,

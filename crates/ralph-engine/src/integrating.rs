@@ -4,14 +4,11 @@ use std::collections::{BTreeMap, HashSet};
 
 use anyhow::Result;
 use camino::Utf8PathBuf;
-use failure_excerpt::Tally;
 use tasklist::TaskList;
 
-use ralph_core::config::Pass;
-use ralph_core::judge::{KnownFailures, known_failures};
 use ralph_core::progress::cause;
 use ralph_core::record::{
-    AttemptId, CleanVerdict, Event, Evidence, ExitReason, Integration, IntegrationVerdict, Iteration,
+    AttemptId, CleanVerdict, Event, Evidence, ExitReason, Flag, Integration, IntegrationVerdict, Iteration,
     MAX_HUNK_CHARS, ObjectId, Outcome, RALPH, StopReason, Task, TaskName, join_files, join_truncated,
 };
 use ralph_core::view::{FeatureView, Queue};
@@ -463,13 +460,7 @@ impl Running<'_> {
         if validation.exit.reason == Some(ExitReason::Interrupted) {
             return Ok(Err(Ending::of(StopReason::Interrupted)));
         }
-        let legacy = self.session.legacy_failures.as_deref();
-        let legacy = legacy.filter(|_| inputs.config.settings.validation_pass == Pass::NoNewFailures);
-        let trusted = self.judging.trusted.tests().and_then(Tally::executed);
-        let is_known = legacy.is_some_and(|legacy| {
-            matches!(known_failures(validation.exit, Some(&tests), legacy, trusted), KnownFailures::Only(_))
-        });
-        let passed = validation.passed() || is_known;
+        let passed = validation.passed() || self.is_known_failure(&validation, &tests);
         let cause = if passed {
             None
         } else {
@@ -478,13 +469,14 @@ impl Running<'_> {
             Some(words.map_or_else(|| format!("exit code {}", validation.exit.code), |(words, _)| words))
         };
         let no_tests = validation.has_no_tests;
+        let flags = Flag::beside(validation.failed_beside).into_iter().collect();
         Ok(Ok(Tried {
             passed,
             cause,
             exit: Some(validation.exit.code),
             exit_reason: validation.exit.reason,
             duration_ms: Some(validation.duration_ms),
-            evidence: Some(Evidence { tests: Some(tests), no_tests, ..Evidence::default() }),
+            evidence: Some(Evidence { tests: Some(tests), no_tests, flags, ..Evidence::default() }),
             printed,
         }))
     }

@@ -49,6 +49,7 @@ pub fn run(command: &str, bench: &ValidationContext<'_>, interrupt: &Interrupt) 
         duration_ms: stopwatch.elapsed_ms(),
         leftovers: ended.leftovers,
         has_no_tests: false,
+        failed_beside: None,
     })
 }
 

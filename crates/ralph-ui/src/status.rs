@@ -332,6 +332,7 @@ fn at_work(session: &SessionStatus, now: Timestamp, screen: Screen) -> Vec<Strin
         let lead = format!("  ● {}  ", one_line(task));
         let time = clock_span(in_flight.started_at.ms_until(now));
         let what = match (session.phase.as_deref(), doing) {
+            (Some("waiting"), _) => "waiting for another validation".to_owned(),
             (Some("validation"), _) => "validation".to_owned(),
             (Some("recording"), _) => "recording".to_owned(),
             (_, Some(doing)) => doing.clone(),

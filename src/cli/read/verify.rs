@@ -157,6 +157,7 @@ pub fn run(args: &VerifyArgs, context: &Context) -> Result<ExitCode> {
     let (clock, redactor, users_tree) = (context.clock()?, redactor(settings)?, context.users_tree()?);
     let place = CleanPlace {
         marker: Marker::new(&id).in_work_tree(clean.top()),
+        group: None,
         from: work_tree.top().to_owned(),
         users_tree: &users_tree,
         project: project.root.strip_prefix(work_tree.top()).map(Utf8Path::to_owned).unwrap_or_default(),

@@ -240,6 +240,9 @@ settings! {
         Key::new("validation.report", Approved, ValueKind::Names, "none",
             "Reports of tests that the validation writes (JUnit XML or CTRF), as git's patterns: they count instead of its output")
             .or_none();
+    validation_alone: bool =
+        Key::new("validation.alone", Plain, ValueKind::Switch, "false",
+            "Where several loops work on a branch, run one validation at a time");
     validation_timeout: Option<Duration> =
         Key::new("validation.timeout", Plain, ValueKind::Duration, "30m",
             "Longest run of the validation")

@@ -344,7 +344,7 @@ impl Event {
                 [task].into_iter().chain(text).for_each(visit);
             }
             Self::SessionEnded { session: _, commit: _, closing } => closing.for_each_text(visit),
-            Self::PhaseStarted { iteration: _, phase: Phase::Prompt | Phase::Recording }
+            Self::PhaseStarted { iteration: _, phase: Phase::Prompt | Phase::Waiting | Phase::Recording }
             | Self::Budget80 { session: _, limit: _, used: _, most: _ }
             | Self::IterationRecorded { .. } => {}
         }
@@ -363,6 +363,8 @@ pub enum Phase {
     Prompt,
     /// The agent works.
     Agent { agent: String },
+    /// Validations of other loops on the branch run first.
+    Waiting,
     /// The project's own checks run.
     Validation { command: String },
     /// What came of it goes into the repository.
@@ -375,6 +377,7 @@ impl Phase {
         match self {
             Self::Prompt => "prompt",
             Self::Agent { .. } => "agent",
+            Self::Waiting => "waiting",
             Self::Validation { .. } => "validation",
             Self::Recording => "recording",
         }

@@ -48,6 +48,13 @@ pub struct Flag {
     pub paths: Vec<String>,
 }
 
+impl Flag {
+    /// Returns the flag of a validation that failed beside another, by the words for that.
+    pub fn beside(words: Option<String>) -> Option<Self> {
+        words.map(|text| Self { code: FlagCode::Beside, text, paths: Vec::new() })
+    }
+}
+
 /// Another run of the validation in the same attempt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SecondRun {

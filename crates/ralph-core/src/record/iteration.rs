@@ -247,6 +247,8 @@ pub struct Validation {
     pub leftovers: Vec<String>,
     /// True if it ended because there is nothing to run yet.
     pub has_no_tests: bool,
+    /// Why it failed while another loop's ran, if it passed when it ran again alone.
+    pub failed_beside: Option<String>,
 }
 
 impl Validation {

@@ -503,6 +503,8 @@ words! {
         /// Nothing changed.
         Idle = "idle",
         Flaky = "flaky",
+        /// The validation failed while another loop's ran, and passed when it ran again alone.
+        Beside = "beside",
         KnownFailures = "known-failures",
         PutBack = "put-back",
         /// Files of an attempt in a lane are in no commit: the validation ran without them.

@@ -499,6 +499,11 @@ impl Running<'_> {
             is_private: false,
             environment,
             marker: self.marker(),
+            group: inputs
+                .group
+                .as_ref()
+                .zip(inputs.work_tree.lane())
+                .map(|(_, lane)| (inputs.store.repository(), lane.branch.as_str())),
             clock: &inputs.clock,
             interrupt: inputs.interrupt,
             redactor: self.recorder.redactor(),

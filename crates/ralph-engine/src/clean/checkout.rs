@@ -13,13 +13,14 @@ use serde_json::json;
 use ralph_core::config::Settings;
 use ralph_core::judge::clean::CleanRun;
 use ralph_core::record::{ExitReason, ObjectId, SetupRun, Validation};
+use ralph_git::repository::Repository;
 use ralph_git::worktree::WorkTree;
 use ralph_os::clock::Clock;
 use ralph_os::platform::{changed_at, repo_path};
 use ralph_os::process::{Interrupt, Marker, create_private_dir, kill_marked, remove_path};
 use ralph_os::sandbox::{Fence, Sandbox, toolchains};
 use ralph_project::feature::FEATURE_FILE;
-use ralph_store::{CheckoutLock, Slot, disk_free, names};
+use ralph_store::{CheckoutLock, Slot, ValidationTurn, disk_free, names};
 
 use crate::begin::pathspecs;
 use crate::iteration_context::{tally, validation_cause};
@@ -79,6 +80,8 @@ pub struct CleanPlace<'a> {
     /// The variables that a validation gets, as in place.
     pub environment: Vec<(String, String)>,
     pub marker: Marker,
+    /// The branch of other loops, whose validations are not to run beside one in the checkout.
+    pub group: Option<(&'a Repository, &'a str)>,
     pub clock: &'a Clock,
     pub interrupt: &'a Interrupt,
     pub redactor: &'a Redactor,
@@ -245,6 +248,15 @@ impl<'a> CleanCheckout<'a> {
         }
         tried.run.is_set_up = tried.run.cause.is_none() && tried.run.unusable.is_none();
         if let Some(command) = settings.validation_command.as_ref().filter(|_| tried.run.is_set_up) {
+            let mut pause = || {
+                self.place.interrupt.pause(POLL_INTERVAL);
+                self.place.interrupt.signal().is_none()
+            };
+            let turn = self
+                .place
+                .group
+                .map(|(repository, branch)| ValidationTurn::wait(repository, branch, true, &mut pause));
+            let _turn = turn.transpose()?;
             tried.slot.write(BEGAN, b"")?;
             let ran = self.execute(command, &tried.slot, check_fence)?;
             tried.exit = Some(ran.exit.code);

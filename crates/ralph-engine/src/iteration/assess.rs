@@ -7,7 +7,6 @@ use anyhow::Result;
 use camino::Utf8Path;
 use failure_excerpt::Tally;
 
-use crate::validate;
 use ralph_core::config::{Completion, Pass, Rerun, Until};
 use ralph_core::judge::{
     ChangedFile, Decision, KnownFailures, Lookup, Measurements, OwnFiles, SecondResult, asks_for_bare_file,
@@ -495,11 +494,9 @@ impl Running<'_> {
         let what = "the tip of the branch alone";
         let mut run = |running: &mut Self| {
             running.begin_phase(started.begin.iteration, Phase::Validation { command: command.clone() });
-            let context = running.inputs.validation_context(&scratch, &started.environment, running.marker());
-            let validation = validate::run(&command, &context, running.inputs.interrupt)?;
-            let tests = running.tally(&scratch, OUTPUTS)?;
+            let ran = running.run_validation(&command, &scratch, OUTPUTS, &started.environment)?;
             running.restore_spool(started)?;
-            Ok((validation, tests))
+            Ok(ran)
         };
         let Some((alone, tests)) = self.validate_changed(started, &wanted, what, &mut run)? else {
             return Ok(None);

@@ -218,6 +218,8 @@ impl Running<'_> {
     fn flags_beside(&mut self, ran: &Ran) -> Vec<Flag> {
         let flag = |code, text, paths| Flag { code, text, paths };
         let mut flags: Vec<Flag> = ran.sealed.rewrote_flag.iter().cloned().collect();
+        let beside = ran.validation.as_ref().and_then(|validation| validation.failed_beside.clone());
+        flags.extend(Flag::beside(beside));
         if let Some(failure) = &ran.protected.failure {
             flags.push(flag(FlagCode::Protect, failure.clone(), Vec::new()));
         }

@@ -236,6 +236,53 @@ pub fn wait_to_pick(
     Ok(Some(file))
 }
 
+/// The time of a validation among those of the other loops on its branch, held as long as this value lives.
+#[derive(Debug)]
+pub struct ValidationTurn {
+    /// Who begins holds it for that; who runs alone holds it to the end, so that no other begins.
+    gate: File,
+    /// Shared by all that run.
+    _running: File,
+    began_alone: bool,
+}
+
+impl ValidationTurn {
+    /// Waits until it may begin: beside others, or when no other runs. `pause` waits between two looks; `None` once it returns false.
+    pub fn wait(
+        repository: &Repository,
+        branch: &str,
+        is_alone: bool,
+        pause: &mut dyn FnMut() -> bool,
+    ) -> Result<Option<Self>> {
+        let [gate_path, path] = ["validate", "validating"].map(|what| branch_file(repository, branch, what));
+        let (gate, running) = (open_shared(&gate_path, repository)?, open_shared(&path, repository)?);
+        while !has_locked(gate.try_lock(), &gate_path)? {
+            if !pause() {
+                return Ok(None);
+            }
+        }
+        let mut began_alone = has_locked(running.try_lock(), &path)?;
+        while is_alone && !began_alone {
+            if !pause() {
+                return Ok(None);
+            }
+            began_alone = has_locked(running.try_lock(), &path)?;
+        }
+        // Its length says to those that run already whether another one came.
+        gate.set_len(u64::from(!began_alone)).with_context(|| format!("write {gate_path}"))?;
+        if !is_alone {
+            running.unlock().and_then(|()| running.lock_shared()).with_context(|| format!("lock {path}"))?;
+            gate.unlock().with_context(|| format!("unlock {gate_path}"))?;
+        }
+        Ok(Some(Self { gate, _running: running, began_alone }))
+    }
+
+    /// Returns true if no other ran in any part of its time so far.
+    pub fn was_alone(&self) -> bool {
+        self.began_alone && self.gate.metadata().is_ok_and(|gate| gate.len() == 0)
+    }
+}
+
 /// The moment in which this loop alone moves a branch. Where it dies, its lock says what was under way.
 #[derive(Debug)]
 pub(crate) struct BranchMove {
@@ -388,5 +435,36 @@ mod tests {
         moment.end();
         assert!(!lock.exists());
         assert_eq!(std::fs::read(branch_file(&repository, "ralph/x", "lock")).unwrap(), b"");
+    }
+
+    #[test]
+    fn a_validation_knows_whether_another_ran_in_any_part_of_its_time() {
+        let folder = tempfile::tempdir().unwrap();
+        let top = Utf8PathBuf::try_from(folder.path().canonicalize().unwrap()).unwrap();
+        Tool::git(&top).args(["init", "--quiet"]).read().unwrap();
+        let (repository, _) = Repository::discover(&top, &[None, None], None).unwrap();
+        let begin = |is_alone| ValidationTurn::wait(&repository, "x", is_alone, &mut || false).unwrap();
+        let first = begin(false).unwrap();
+        assert!(first.was_alone());
+        let second = begin(false).unwrap();
+        assert!(begin(true).is_none(), "others run");
+        drop(second);
+        let third = begin(false).unwrap();
+        assert!(!first.was_alone() && !third.was_alone());
+        drop(first);
+        assert!(!third.was_alone(), "one ran when it began");
+        drop(third);
+        let alone = begin(true).unwrap();
+        assert!(alone.was_alone() && begin(false).is_none() && begin(true).is_none());
+        drop(alone);
+        // Who waits to run alone is not overtaken by those that begin later.
+        let running = begin(false);
+        let (mut running, mut later) = (running, Vec::new());
+        let mut pause = || {
+            later.push(begin(false).is_none());
+            running.take().is_some()
+        };
+        assert!(ValidationTurn::wait(&repository, "x", true, &mut pause).unwrap().is_some());
+        assert_eq!(later, [true]);
     }
 }

@@ -118,6 +118,7 @@ impl Now {
                     self.begin("prompt", "")
                 }
                 Phase::Agent { agent } => self.begin("agent", agent),
+                Phase::Waiting => self.begin("waiting", "for another validation"),
                 Phase::Validation { command } => self.begin("validation", &format!("validation: {command}")),
                 Phase::Recording => self.begin("recording", "recording"),
             },

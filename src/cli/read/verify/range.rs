@@ -58,6 +58,7 @@ pub fn run(args: &VerifyArgs, range: &str, context: &Context) -> Result<ExitCode
     let guard = sandbox.as_ref().map(|sandbox| sandbox.facts().mechanism);
     let place = CleanPlace {
         marker: Marker::new(&id).in_work_tree(clean.top()),
+        group: None,
         from: work_tree.top().to_owned(),
         users_tree: &users_tree,
         project: Utf8PathBuf::from(&root),

@@ -15,7 +15,7 @@ use crate::cli::{Flags, Json, SessionChoice};
 
 /// Which loop of a group one is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Membership {
+pub enum Place {
     First,
     /// One that joins the group that this session began.
     Of(SessionId),
@@ -23,15 +23,30 @@ pub enum Membership {
     After,
 }
 
+/// What one of several loops is started with: its place, and how wide that shows its lines, `first/80`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Membership {
+    pub place: Place,
+    pub columns: Option<u16>,
+}
+
+impl Membership {
+    pub fn joins(&self) -> bool {
+        self.place != Place::First
+    }
+}
+
 impl FromStr for Membership {
     type Err = <SessionId as FromStr>::Err;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        match text {
-            "first" => Ok(Self::First),
-            "after" => Ok(Self::After),
-            session => session.parse().map(Self::Of),
-        }
+        let (place, columns) = text.split_once('/').unwrap_or((text, ""));
+        let place = match place {
+            "first" => Place::First,
+            "after" => Place::After,
+            session => session.parse().map(Place::Of)?,
+        };
+        Ok(Self { place, columns: columns.parse().ok() })
     }
 }
 
@@ -85,7 +100,7 @@ pub struct LaneArgs {
 impl LaneArgs {
     /// Returns true for a loop that others of its group came before.
     pub fn joins(&self) -> bool {
-        matches!(self.in_group, Some(Membership::Of(_) | Membership::After))
+        self.in_group.as_ref().is_some_and(Membership::joins)
     }
 
     /// Refuses flags that mean nothing where no lane is used.

@@ -2,15 +2,15 @@
 //! keys, which ask the same.
 
 use std::io::{Write, stderr};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use anyhow::Result;
 use redact_stream::Redactor;
 
-use ralph_core::record::{Hint, TaskName, join_truncated};
+use ralph_core::record::{Hint, SessionId, TaskName, join_truncated};
 use ralph_git::worktree::WorkTree;
 use ralph_os::clock::Clock;
 use ralph_os::terminal::{give_back, give_back_on_panic};
@@ -84,6 +84,8 @@ pub struct Listener {
     pub moving: Moving,
     /// Those of the terminal, if they are ours.
     pub keys: Option<Keys>,
+    /// The sessions of several loops that this process started; `None` where it is the loop.
+    pub started: Option<Arc<Mutex<Vec<SessionId>>>>,
     pub store: Store,
     pub clock: Clock,
 }
@@ -124,7 +126,7 @@ impl Listener {
     fn obey(&self, command: &KeyCommand) -> Result<()> {
         match command {
             KeyCommand::Stop => {
-                self.control().map_or(Ok(()), |control| control.ask_to_stop(Stop::AfterIteration))
+                self.controls().iter().try_for_each(|control| control.ask_to_stop(Stop::AfterIteration))
             }
             KeyCommand::Hint(text) => {
                 let asking = asking_task(&self.store, &self.feature.path, Some(&self.feature));
@@ -136,13 +138,16 @@ impl Listener {
         }
     }
 
-    /// `None` before the session has begun.
-    fn control(&self) -> Option<Control> {
-        let holder = LoopLock::holder_here(&self.work_tree)
-            .ok()
-            .flatten()
-            .filter(|holder| holder.pid == std::process::id());
-        holder.map(|holder| Control::of(self.work_tree.repository(), &holder.session))
+    /// None before a session has begun.
+    fn controls(&self) -> Vec<Control> {
+        let sessions = if let Some(started) = &self.started {
+            started.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        } else {
+            let holder = LoopLock::holder_here(&self.work_tree).ok().flatten();
+            let own = holder.filter(|holder| holder.pid == std::process::id());
+            own.into_iter().map(|holder| holder.session).collect()
+        };
+        sessions.iter().map(|session| Control::of(self.work_tree.repository(), session)).collect()
     }
 
     /// What cannot be read now can be read at the next look.
@@ -152,7 +157,7 @@ impl Listener {
         for hint in hints.iter_mut().filter(|hint| hint.number > heard.last_hint) {
             hint.text = self.redacted(&hint.text);
         }
-        let stop = self.control().and_then(|control| control.look().ok()?);
+        let stop = self.controls().iter().find_map(|control| control.look().ok()?);
         heard.lines(stop, &hints)
     }
 

@@ -3,36 +3,36 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read, Write, stderr, stdout};
+use std::io::{BufRead, BufReader, IsTerminal, Read, Write, stderr, stdin, stdout};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
 use camino::Utf8PathBuf;
+use serde::Deserialize;
 use serde_json::{Value, json};
 use tasklist::{AtOnce, Parallel};
 
 use ralph_core::config::Config;
-use ralph_core::record::{RALPH, SessionId, Status, full_branch_name};
+use ralph_core::record::{RALPH, SessionId, Status, TaskCounts, full_branch_name};
 use ralph_os::process::{Interrupt, Worker};
 use ralph_project::feature::Feature;
 use ralph_project::tasks;
 use ralph_store::{Scratch, SessionLog, hold_branch_for_group};
 use ralph_ui::json::write_line;
-use ralph_ui::live::Detail;
+use ralph_ui::live::{Detail, Keys, Moving, Workers, terminal_columns};
+use ralph_ui::style::Paint;
 
 use crate::cli::args::Voice;
 use crate::cli::own_command::own_program;
 use crate::cli::read::sessions;
 use crate::cli::start::event_hook::EventHook;
-use crate::cli::start::lane;
 use crate::cli::start::setup::RunRequest;
 use crate::cli::start::trust;
+use crate::cli::start::{lane, run};
 use crate::cli::{Context, ExitCode, note, refusal, refuse, say, warn};
-
-/// What comes before an event in what a loop of a group prints. No text that people read has it.
-pub const EVENT_MARK: &[u8] = b"\x1e";
 
 /// Time between two looks at signals.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
@@ -59,6 +59,9 @@ enum Said {
 struct Member {
     worker: Worker,
     session: Option<SessionId>,
+    lane: Option<u32>,
+    /// True while an attempt is in its hands.
+    is_at_work: bool,
     restarts: u32,
     /// How many of its outputs are open.
     open: u8,
@@ -79,6 +82,41 @@ struct Group<'a> {
     voice: Voice,
     hook: Option<EventHook>,
     interrupt: &'a Interrupt,
+    lines: Workers,
+    /// All sessions that were started, for those who ask something of them.
+    started: Arc<Mutex<Vec<SessionId>>>,
+    at_work: AtWork,
+}
+
+/// How many attempts there were at once: the time of all of them over the time from the first to the last.
+#[derive(Debug, Default)]
+struct AtWork {
+    spent: Duration,
+    since: Option<(Instant, Instant)>,
+}
+
+impl AtWork {
+    /// So many were at work until now, since it was asked last.
+    fn note(&mut self, members: usize) {
+        let now = Instant::now();
+        match &mut self.since {
+            Some((_, last)) if members > 0 => {
+                self.spent += (now - *last) * u32::try_from(members).unwrap_or(u32::MAX);
+                *last = now;
+            }
+            Some((begin, last)) => {
+                // What nobody worked in counts for nothing.
+                *begin += now - *last;
+                *last = now;
+            }
+            None => self.since = Some((now, now)),
+        }
+    }
+
+    fn average(&self) -> Option<f64> {
+        let (begin, last) = self.since.filter(|(begin, last)| last > begin)?;
+        Some(self.spent.as_secs_f64() / (last - begin).as_secs_f64())
+    }
 }
 
 /// Runs several loops on a branch. `None` if the list allows no two tasks at once: then one loop does.
@@ -121,7 +159,7 @@ pub fn start(
     }
     let call = call(&request.arguments)?;
     let calls = vec![call; workers];
-    let code = run(calls, None, dead, (config, context), voice)?;
+    let code = run_all(calls, None, dead, (feature, config, context), voice)?;
     say_branch(&branch, request.lane.land, config, context, voice)?;
     Ok(Some(code))
 }
@@ -166,7 +204,7 @@ pub fn resume(
         call.remove(place);
     }
     let calls = open.iter().map(|log| [call.as_slice(), &[log.id().to_string()]].concat());
-    let code = run(calls.collect(), Some(first.clone()), 0, (config, context), voice)?;
+    let code = run_all(calls.collect(), Some(first.clone()), 0, (feature, config, context), voice)?;
     say_branch(&branch, request.lane.land, config, context, voice)?;
     Ok(code)
 }
@@ -193,14 +231,21 @@ fn call(arguments: &[OsString]) -> Result<Vec<String>> {
     Ok(call)
 }
 
-fn run(
+fn run_all(
     calls: Vec<Vec<String>>,
     first: Option<SessionId>,
     dead: usize,
-    (config, context): (&Config, &Context),
+    (feature, config, context): (&Feature, &Config, &Context),
     voice: Voice,
 ) -> Result<ExitCode> {
     let interrupt = Interrupt::install()?;
+    let moving = run::moving(voice, None, &context.environment);
+    run::acknowledge(interrupt.clone(), moving)?;
+    let is_moving = moving == Moving::Stderr;
+    let keys = (is_moving && stdin().is_terminal()).then(Keys::default);
+    let started = Arc::new(Mutex::new(Vec::new()));
+    let _echo =
+        run::echo(feature, config, context, voice, (moving, keys.clone()), Some(Arc::clone(&started)))?;
     let here = std::env::current_dir().context("find the current folder")?;
     let (sender, said) = mpsc::channel();
     let mut group = Group {
@@ -215,6 +260,9 @@ fn run(
         voice,
         hook: EventHook::of(config, context.project_root()?)?,
         interrupt: &interrupt,
+        lines: Workers::new(is_moving, keys, config.settings.max_cost, voice.paint),
+        started,
+        at_work: AtWork::default(),
     };
     for _ in 0..dead {
         group.begin_as(AFTER, 0, MAX_RESTARTS + 1)?;
@@ -222,6 +270,10 @@ fn run(
     }
     group.begin(0, 0)?;
     group.serve()?;
+    if let Some(average) = group.at_work.average().filter(|_| !voice.is_json && voice.detail != Detail::Quiet)
+    {
+        note(format_args!("{average:.1} tasks at once on average"));
+    }
     Ok(group.code())
 }
 
@@ -272,7 +324,7 @@ impl Group<'_> {
                         (1..self.calls.len()).try_for_each(|place| self.begin(place, 0))?;
                     }
                 }
-                Said::Line(line) => self.show(place, &line),
+                Said::Line(line) => self.show(&line),
                 Said::Talk(line) => self.talk(place, &line),
                 Said::Over => self.over(place)?,
             }
@@ -287,9 +339,14 @@ impl Group<'_> {
 
     fn begin_as(&mut self, of: &str, place: usize, restarts: u32) -> Result<()> {
         let mut argv = self.calls[place].clone();
-        argv.extend(["--in-group", of].map(str::to_owned));
+        let columns = terminal_columns(stdout()).map_or(String::new(), |columns| format!("/{columns}"));
+        argv.extend(["--in-group".to_owned(), format!("{of}{columns}")]);
+        if self.voice.paint == Paint::Colour && !argv.iter().any(|word| word.starts_with("--color")) {
+            argv.extend(["--color", "always"].map(str::to_owned));
+        }
         let (worker, stdout, stderr) = Worker::start(&argv, &self.here).context("start a loop")?;
-        self.members.insert(place, Member { worker, session: None, restarts, open: 2 });
+        let member = Member { worker, session: None, lane: None, is_at_work: false, restarts, open: 2 };
+        self.members.insert(place, member);
         let sender = self.sender.clone();
         read(stdout, place, &sender, |line| match line.strip_prefix('\x1e') {
             Some(event) => serde_json::from_str(event).map_or_else(|_| Said::Line(line.clone()), Said::Event),
@@ -301,16 +358,29 @@ impl Group<'_> {
     /// Returns true if the first session has begun with it.
     fn event(&mut self, place: usize, mut event: Value) -> bool {
         let kind = event["type"].as_str().unwrap_or_default().to_owned();
+        if ["task_claimed", "iteration_recorded"].contains(&kind.as_str()) {
+            self.note_work(place, kind == "task_claimed");
+        }
+        let Some(member) = self.members.get_mut(&place) else { return false };
+        if kind == "now" {
+            if let (Some(lane), Ok(now)) = (member.lane, serde_json::from_value(event)) {
+                self.lines.take(lane, now);
+            }
+            return false;
+        }
         let mut has_begun = false;
-        if let Some(member) = self.members.get_mut(&place) {
-            if kind == "session_started" {
-                member.session = event["session"].as_str().and_then(|id| id.parse().ok());
-                has_begun = !std::mem::replace(&mut self.has_begun, true);
-                self.first = self.first.take().or_else(|| member.session.clone());
+        if kind == "session_started" {
+            member.session = event["session"].as_str().and_then(|id| id.parse().ok());
+            member.lane = event["lane"].as_u64().and_then(|lane| u32::try_from(lane).ok());
+            self.started.lock().unwrap_or_else(PoisonError::into_inner).extend(member.session.clone());
+            if let (Some(lane), Ok(tasks)) = (member.lane, TaskCounts::deserialize(&event["tasks"])) {
+                self.lines.begin(lane, &tasks);
             }
-            if let (Some(session), Some(keys)) = (&member.session, event.as_object_mut()) {
-                keys.entry("session").or_insert_with(|| json!(session));
-            }
+            has_begun = !std::mem::replace(&mut self.has_begun, true);
+            self.first = self.first.take().or_else(|| member.session.clone());
+        }
+        if let (Some(session), Some(keys)) = (&member.session, event.as_object_mut()) {
+            keys.entry("session").or_insert_with(|| json!(session));
         }
         if ["iteration_recorded", "integration_finished", "session_ended"].contains(&kind.as_str()) {
             for (other, member) in &mut self.members {
@@ -321,25 +391,35 @@ impl Group<'_> {
         }
         if let Some(hook) = &self.hook {
             hook.push(&kind, &event);
-            hook.complaints().iter().for_each(|complaint| warn(complaint));
+            hook.complaints().iter().for_each(|complaint| self.warn(complaint));
         }
-        if self.voice.is_json && kind != "phase_started" {
+        if self.voice.is_json {
             let _closed = write_line(&mut stdout(), &event).is_err();
         }
         has_begun
     }
 
-    /// A start that is refused speaks for all.
-    fn prefix(&self, place: usize) -> String {
-        if self.has_begun { format!("[{}] ", place + 1) } else { String::new() }
+    /// Takes in that a loop has an attempt in hand, or none any more.
+    fn note_work(&mut self, place: usize, is_at_work: bool) {
+        self.at_work.note(self.members.values().filter(|member| member.is_at_work).count());
+        if let Some(member) = self.members.get_mut(&place) {
+            member.is_at_work = is_at_work;
+        }
     }
 
-    fn show(&self, place: usize, line: &str) {
-        let _closed = writeln!(stdout(), "{}{line}", self.prefix(place)).is_err();
+    fn warn(&self, message: &str) {
+        self.lines.above(|| warn(message));
     }
 
+    fn show(&self, line: &str) {
+        let _closed = self.lines.above(|| writeln!(stdout(), "{line}")).is_err();
+    }
+
+    /// Before its session has begun, a loop speaks for all: it may be refused.
     fn talk(&self, place: usize, line: &str) {
-        let _closed = writeln!(stderr(), "{}{line}", self.prefix(place)).is_err();
+        let lane = self.members.get(&place).and_then(|member| member.lane);
+        let mark = lane.map_or(String::new(), |lane| format!("[{lane}] "));
+        let _closed = self.lines.above(|| writeln!(stderr(), "{mark}{line}")).is_err();
     }
 
     /// Takes in that one of the outputs of a loop is closed. One that died is started again.
@@ -350,7 +430,13 @@ impl Group<'_> {
             return Ok(());
         }
         let (code, restarts) = (member.worker.wait().context("wait for a loop")?, member.restarts);
-        self.members.remove(&place);
+        self.note_work(place, false);
+        let lane = self.members.remove(&place).and_then(|member| member.lane);
+        let name =
+            lane.map_or_else(|| format!("loop {}", place + 1), |lane| format!("the loop in lane {lane}"));
+        if let Some(lane) = lane {
+            self.lines.end(lane);
+        }
         self.members.values_mut().for_each(|member| member.worker.wake());
         if restarts > MAX_RESTARTS {
             return Ok(());
@@ -362,12 +448,12 @@ impl Group<'_> {
             return Ok(());
         }
         if restarts == MAX_RESTARTS {
-            warn(&format!("loop {} died {restarts} times more, and is not started again", place + 1));
+            self.warn(&format!("{name} died {restarts} times more, and is not started again"));
             self.codes.push(1);
             // What it left in hand is not to keep its tasks from the others.
             return self.begin_as(AFTER, place, MAX_RESTARTS + 1);
         }
-        warn(&format!("loop {} died ({code}), and is started again", place + 1));
+        self.warn(&format!("{name} died ({code}), and is started again"));
         self.begin(place, restarts + 1)
     }
 

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::io::{IsTerminal, Read, Write, stderr, stdin, stdout};
-use std::sync::mpsc;
+use std::sync::{Arc, Mutex, mpsc};
 
 use anyhow::{Context as _, Result};
 use clap::Args;
@@ -10,7 +10,7 @@ use serde_json::json;
 
 use ralph_core::config::{Config, Until};
 use ralph_core::record::{
-    Baseline, Event, FlagCode, Integration, IntegrationVerdict, ObjectId, Outcome, Refusal, Scope,
+    Baseline, Event, FlagCode, Integration, IntegrationVerdict, ObjectId, Outcome, Refusal, Scope, SessionId,
     TaskCounts, quoted_for_shell,
 };
 use ralph_core::view::integrations;
@@ -24,10 +24,10 @@ use ralph_store::{LoopLock, Maintenance, SessionRefs};
 use ralph_ui::ending;
 use ralph_ui::evidence::FLAG;
 use ralph_ui::json::write_line;
-use ralph_ui::live::{Detail, Keys, Live, Moving};
+use ralph_ui::live::{Detail, EVENT_MARK, Keys, Live, Moving};
 use ralph_ui::style::{counted, one_line};
 
-use crate::cli::args::{LaneArgs, Membership, PlaceArgs, SettingArgs, TalkArgs, Voice};
+use crate::cli::args::{LaneArgs, Membership, Place, PlaceArgs, SettingArgs, TalkArgs, Voice};
 use crate::cli::echo::{Echo, Listener};
 use crate::cli::output::records;
 use crate::cli::refusals::{check, refuse_unknown_name};
@@ -231,13 +231,13 @@ fn start_in_lane(
     let is_rehearsal = request.is_rehearsal;
     let taken = take_lane(inputs, &lane.work_tree, &there, request.resume.as_ref(), context, &inside);
     let code = taken.and_then(|tip| {
-        if request.lane.in_group == Some(Membership::After) {
+        if request.lane.in_group.as_ref().is_some_and(|of| of.place == Place::After) {
             return Ok(ExitCode::Done);
         }
-        if !voice.is_json && voice.detail != Detail::Quiet {
+        // The first of a group says it for all.
+        if !voice.is_json && voice.detail != Detail::Quiet && !request.lane.joins() {
             note(lane.words(&tip, settings));
         }
-        // The first of a group says it for all.
         if !request.lane.joins() {
             let own = lane.work_tree.lane().map(|lane| lane.branch.as_str());
             lane::warn_of_lanes(&listed, &request.scope, own, context)?;
@@ -394,14 +394,16 @@ fn run_session(
         }
     }
     trust::require(config, context).map_err(refusal)?;
-    let moving = moving(voice, &context.environment);
+    let moving = moving(voice, request.lane.in_group.as_ref(), &context.environment);
     if !is_finished {
         find_agents(&mut inputs, context).map_err(refusal)?;
         check(&mut inputs, context, request.is_forced)?;
     }
     set_up_sandbox(&mut inputs, context).map_err(refusal)?;
     let interrupt = Interrupt::install()?;
-    acknowledge(interrupt.clone(), moving)?;
+    if request.lane.in_group.is_none() {
+        acknowledge(interrupt.clone(), moving)?;
+    }
     let work_tree = behind_fence(&inputs)?;
     let clean = lane::clean_target(settings, &work_tree, context)?;
     let is_told = !voice.is_json && voice.detail != Detail::Quiet && settings.max_iterations > 1;
@@ -431,11 +433,10 @@ fn run_session(
     let users_root = inputs.users_tree.top().join(below);
     // Of a group, who started it runs it.
     let hook = if is_worker { None } else { EventHook::of(config, users_root)? };
-    let has_header = !request.lane.joins();
-    let mut printer = EventPrinter { voice, is_worker, has_header, redactor, live, hook };
+    let mut printer = EventPrinter { voice, is_worker, redactor, live, hook };
     let mut maintenance = Maintenance::default();
     let (mut verdict, mut refused, mut is_last) = (String::new(), None, true);
-    let _echo = if is_worker { None } else { echo(feature, config, context, voice, (moving, keys))? };
+    let _echo = if is_worker { None } else { echo(feature, config, context, voice, (moving, keys), None)? };
     let ended = ralph_engine::run(&inputs, request.resume.as_ref(), lock, &mut |event| {
         printer.print(event);
         if let Event::SessionEnded { session, closing, .. } = event {
@@ -488,20 +489,21 @@ fn membership(of: &Membership) -> Result<Group> {
             while stdin().read(&mut byte).is_ok_and(|read| read > 0) && sender.send(()).is_ok() {}
         })
         .context("listen to what starts loops")?;
-    let first = match of {
-        Membership::First | Membership::After => None,
-        Membership::Of(first) => Some(first.clone()),
+    let first = match &of.place {
+        Place::First | Place::After => None,
+        Place::Of(first) => Some(first.clone()),
     };
     Ok(Group { first, wakes })
 }
 
 /// Shows requests from other terminals, where people look on, and listens to the keys of this one.
-fn echo(
+pub fn echo(
     feature: &Feature,
     config: &Config,
     context: &Context,
     voice: Voice,
     (moving, keys): (Moving, Option<Keys>),
+    started: Option<Arc<Mutex<Vec<SessionId>>>>,
 ) -> Result<Option<Echo>> {
     if voice.is_json || voice.detail == Detail::Quiet {
         return Ok(None);
@@ -512,13 +514,14 @@ fn echo(
         redactor: terminal_redactor(config)?,
         moving,
         keys,
+        started,
         store: context.store()?.clone(),
         clock: context.clock()?,
     })))
 }
 
 /// Says at once that a signal was heard: until the agent has ended and the record is written, seconds can pass.
-fn acknowledge(interrupt: Interrupt, moving: Moving) -> Result<()> {
+pub fn acknowledge(interrupt: Interrupt, moving: Moving) -> Result<()> {
     std::thread::Builder::new()
         .name("acknowledge".to_owned())
         .spawn(move || {
@@ -603,8 +606,11 @@ fn all_done(
     Ok(if failure.is_some() { ExitCode::Stuck } else { ExitCode::Done })
 }
 
-/// Returns true if a moving status line is shown: to people, on a terminal that supports it.
-fn moving(voice: Voice, environment: &Environment) -> Moving {
+/// Returns where a moving status line is shown: to people, on a terminal that supports it, or to what started several loops.
+pub fn moving(voice: Voice, of: Option<&Membership>, environment: &Environment) -> Moving {
+    if let Some(of) = of {
+        return Moving::Sent { columns: of.columns, joins: of.joins() };
+    }
     let is_dumb = environment.value("TERM").is_none_or(|term| term == "dumb");
     let is_quiet = voice.is_json || voice.detail == Detail::Quiet;
     if is_quiet || is_dumb || !stderr().is_terminal() { Moving::Nowhere } else { Moving::Stderr }
@@ -615,8 +621,6 @@ struct EventPrinter {
     voice: Voice,
     /// True if who started it reads each event, beside what people do.
     is_worker: bool,
-    /// False if another loop said what a session begins with.
-    has_header: bool,
     /// `None` if the user wants to see everything.
     redactor: Option<EventRedactor>,
     live: Live<std::io::Stdout>,
@@ -646,12 +650,11 @@ impl EventPrinter {
             (self.is_worker || self.voice.is_json) && !matches!(event, Event::PhaseStarted { .. });
         let mut written = Ok(());
         if is_in_json {
-            let (mut out, mark) = (stdout(), if self.is_worker { group::EVENT_MARK } else { &[] });
+            let (mut out, mark) = (stdout(), if self.is_worker { EVENT_MARK } else { &[] });
             written =
                 out.write_all(mark).and_then(|()| write_line(&mut out, event)).and_then(|()| out.flush());
         }
-        let is_said = !self.has_header && matches!(event, Event::SessionStarted { .. });
-        if !self.voice.is_json && !is_said {
+        if !self.voice.is_json {
             written = written.and_then(|()| self.live.show(event));
         }
         // The reader of a pipe may go at any time; the record does not depend on it.

@@ -45,6 +45,17 @@ const TASK: usize = 6;
 /// Columns in front of what is below a row.
 const BELOW: usize = 18;
 
+/// Whose lines they are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// Of a loop by itself.
+    Alone,
+    /// Of the first of several, whose lines are shown together.
+    First,
+    /// Of one that says nothing of what all begin with.
+    Joins,
+}
+
 /// Says a line or two for each event.
 #[derive(Debug)]
 pub struct Lines {
@@ -60,10 +71,13 @@ pub struct Lines {
     root: String,
     /// Tasks of which it was said that their prompts have a history.
     with_history: HashSet<String>,
+    part: Part,
+    /// What is in front of the lines of one of several loops.
+    mark: String,
 }
 
 impl Lines {
-    pub fn new(paint: Paint, detail: Detail, root: &str) -> Self {
+    pub fn new(paint: Paint, detail: Detail, root: &str, part: Part) -> Self {
         Self {
             screen: Screen { paint, width: usize::MAX },
             detail,
@@ -72,12 +86,15 @@ impl Lines {
             is_validated: true,
             root: root.to_owned(),
             with_history: HashSet::new(),
+            part,
+            mark: String::new(),
         }
     }
 
     /// Words are cut to what fits into a window of so many columns.
     pub fn fit(&mut self, columns: Option<u16>) {
-        self.screen.width = columns.map_or(usize::MAX, usize::from);
+        self.screen.width =
+            columns.map_or(usize::MAX, |columns| usize::from(columns).saturating_sub(self.mark.len()));
     }
 
     /// What a prompt has of older iterations: once for each task, unless all is to be said.
@@ -106,8 +123,25 @@ impl Lines {
         self.screen.width.saturating_sub(BESIDE).clamp(LEAST, WIDTH)
     }
 
-    /// Returns the lines for an event.
+    /// Returns the lines for an event. Those of one of several loops begin with its lane, but for what is said of all.
     pub fn of(&mut self, event: &Event) -> Vec<String> {
+        let lines = self.of_loop(event);
+        let is_of_all = match event {
+            Event::SessionStarted { .. } => true,
+            Event::SessionEnded { closing, .. } => !closing.is_of_others,
+            _ => false,
+        };
+        if let (true, Event::SessionStarted { lane: Some(lane), .. }) = (self.part != Part::Alone, event) {
+            self.mark = format!("[{lane}]");
+        }
+        if is_of_all || self.mark.is_empty() {
+            return lines;
+        }
+        let mark = self.dim(&self.mark);
+        lines.iter().map(|line| format!("{mark}{}", line.trim_start_matches('\n'))).collect()
+    }
+
+    fn of_loop(&mut self, event: &Event) -> Vec<String> {
         if let Event::SessionStarted { validation, .. } = event {
             self.is_validated = validation.is_some();
         }
@@ -116,6 +150,7 @@ impl Lines {
         }
         let is_verbose = self.detail == Detail::Verbose;
         match event {
+            Event::SessionStarted { .. } if self.part == Part::Joins => Vec::new(),
             Event::SessionStarted { .. } => header::lines(event, self.screen.paint, self.width()),
             Event::IterationStarted { task, .. } => {
                 self.reported = None;
@@ -152,6 +187,8 @@ impl Lines {
             Event::IterationRecorded { record, .. } => {
                 self.last_words(record).into_iter().chain(self.recorded(record)).collect()
             }
+            // Among several it is what becomes of most.
+            Event::TaskQueued { .. } if self.part != Part::Alone => Vec::new(),
             Event::TaskQueued { task, .. } => {
                 let task = one_line(task);
                 vec![self.dim(&format!(
@@ -204,7 +241,7 @@ impl Lines {
 
     /// The name of a phase of the list where it begins.
     fn phase_heading(&mut self, phase: Option<&str>) -> Option<String> {
-        if self.phase.as_deref() == phase {
+        if self.part != Part::Alone || self.phase.as_deref() == phase {
             return None;
         }
         self.phase = phase.map(str::to_owned);
@@ -364,7 +401,7 @@ mod tests {
     #[test]
     fn an_attempt_is_a_row_with_its_cause_below() {
         let shown = |record: &Iteration, width: Option<u16>| {
-            let mut lines = Lines::new(Paint::Plain, Detail::Normal, "");
+            let mut lines = Lines::new(Paint::Plain, Detail::Normal, "", Part::Alone);
             lines.fit(width);
             lines.recorded(record).join("\n") + "\n"
         };
@@ -410,7 +447,7 @@ mod tests {
 
     #[test]
     fn a_phase_begins_with_its_name() {
-        let mut lines = Lines::new(Paint::Plain, Detail::Normal, "");
+        let mut lines = Lines::new(Paint::Plain, Detail::Normal, "", Part::Alone);
         let first = "Phase 1: A\x1b[31m (P1)";
         let headings = [None, Some(first), Some(first), None, Some("Part: B")];
         let headings = headings.map(|phase| lines.phase_heading(phase));

@@ -7,6 +7,7 @@ mod keys;
 mod lines;
 mod now;
 mod spinner;
+mod workers;
 
 use std::io::{self, Write};
 use std::time::Instant;
@@ -15,15 +16,20 @@ use indicatif::ProgressBar;
 
 use ralph_core::record::Event;
 
-use self::lines::Lines;
+use self::lines::{Lines, Part};
 use self::now::{Now, Redraw};
 use self::spinner::spinner;
+use crate::json::write_line;
 use crate::style::Paint;
 
 pub use self::frame::columns as terminal_columns;
 pub(crate) use self::header::USUAL;
 pub use self::keys::{KeyCommand, Keys};
 pub use self::lines::Detail;
+pub use self::workers::{NowSent, Workers};
+
+/// What comes before an event in what one of several loops prints for what started it. No text that people read has it.
+pub const EVENT_MARK: &[u8] = b"\x1e";
 
 /// Where the moving line goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,6 +38,13 @@ pub enum Moving {
     Nowhere,
     /// To stderr, which is a terminal that can take a line back.
     Stderr,
+    /// To what started this loop and others, which draws a line for each.
+    Sent {
+        /// How wide that shows what stays.
+        columns: Option<u16>,
+        /// True if another loop says what all begin with.
+        joins: bool,
+    },
 }
 
 /// Shows each event on `out`, and what goes on between them where [`Moving`] says.
@@ -61,9 +74,19 @@ impl<W: Write> Live<W> {
         max_cost: Option<f64>,
     ) -> Self {
         let root = format!("{root}/");
+        let part = match moving {
+            Moving::Nowhere | Moving::Stderr => Part::Alone,
+            Moving::Sent { joins, .. } => {
+                if joins {
+                    Part::Joins
+                } else {
+                    Part::First
+                }
+            }
+        };
         Self {
             out,
-            lines: Lines::new(paint, detail, &root),
+            lines: Lines::new(paint, detail, &root, part),
             now: Now::new(max_cost, root),
             moving,
             keys,
@@ -81,7 +104,10 @@ impl<W: Write> Live<W> {
         }
         // An agent may print millions of lines, and mostly none of them is shown.
         if !matches!(event, Event::AgentEvent { .. }) || self.is_verbose {
-            self.lines.fit(terminal_columns(io::stdout()));
+            self.lines.fit(match self.moving {
+                Moving::Sent { columns, .. } => columns,
+                Moving::Nowhere | Moving::Stderr => terminal_columns(io::stdout()),
+            });
         }
         let lines = self.lines.of(event);
         // What stays goes above the line that moves.
@@ -89,6 +115,11 @@ impl<W: Write> Live<W> {
             _ if lines.is_empty() => {}
             Some(spinner) => spinner.suspend(|| write_out(&mut self.out, &lines))?,
             None => write_out(&mut self.out, &lines)?,
+        }
+        if matches!(self.moving, Moving::Sent { .. }) && change != Redraw::None {
+            self.out.write_all(EVENT_MARK)?;
+            write_line(&mut self.out, &self.now.sent(change))?;
+            self.out.flush()?;
         }
         match (change, &self.spinner) {
             (Redraw::Begun, _) if self.moving == Moving::Stderr => {

@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use crate::status::{time_left, waiting_words};
 use crate::style::{bar, clock_span, columns, cut, one_line, rough};
-use ralph_core::record::{AgentEvent, Cost, Event, Phase};
+use ralph_core::record::{AgentEvent, Cost, Event, Phase, TaskCounts};
 
 use super::keys::Keys;
+use super::workers::NowSent;
 
 /// Longest piece of the words of others; the window cuts what does not fit.
 const WIDTH: usize = 200;
@@ -83,6 +84,35 @@ impl Now {
         Self { max_cost, root, ..Self::default() }
     }
 
+    /// So many tasks are done and open before what is counted.
+    pub fn begin_counting(&mut self, tasks: &TaskCounts) {
+        if self.tasks == (0, 0) {
+            self.tasks = (tasks.done, tasks.done + tasks.open);
+            self.done_before = tasks.done;
+        }
+    }
+
+    /// Takes what several loops counted after so long.
+    pub fn count(&mut self, tasks: Option<(usize, usize)>, cost: Cost, elapsed_ms: u64) {
+        self.cost = cost;
+        if let Some(tasks) = tasks {
+            (self.tasks, self.took_ms) = (tasks, elapsed_ms);
+        }
+    }
+
+    /// Returns what it is at for what started this loop, and others.
+    pub fn sent(&self, change: Redraw) -> NowSent {
+        let is_over = change == Redraw::Over;
+        let (name, doing) = if is_over { ("", "") } else { (self.name(), self.doing()) };
+        NowSent {
+            name: name.to_owned(),
+            doing: doing.to_owned(),
+            has_begun: change != Redraw::Words,
+            tasks: is_over.then_some(self.tasks),
+            cost: self.cost,
+        }
+    }
+
     /// The task, or what else it is at: `T012 2`
     pub fn name(&self) -> &str {
         if self.task.is_empty() { self.phase } else { &self.task }
@@ -105,6 +135,8 @@ impl Now {
                 self.tasks = (record.tasks_done, record.tasks_done + record.tasks_open);
                 self.took_ms += record.duration_ms.total().unwrap_or_default();
                 self.cost = self.cost.plus(record.cost());
+                // A validation of merged results is of no task.
+                self.task.clear();
                 Redraw::Over
             }
             Event::IterationStarted { task, attempt, .. } => {
@@ -128,7 +160,10 @@ impl Now {
                 let words = waiting_words(waiting, waiting.until.minus(Duration::from_secs(*seconds)));
                 self.begin("waiting", words.trim_start_matches("waiting "))
             }
-            Event::SessionEnded { .. } => Redraw::Over,
+            Event::SessionEnded { session, .. } => {
+                self.tasks = (session.tasks_done, session.tasks_done + session.tasks_remaining);
+                Redraw::Over
+            }
             _ => Redraw::None,
         }
     }
@@ -150,7 +185,7 @@ impl Now {
 mod tests {
     use super::*;
     use crate::live::header;
-    use ralph_core::record::{TaskCounts, Tokens};
+    use ralph_core::record::Tokens;
 
     fn agent(event: AgentEvent) -> Event {
         Event::AgentEvent { iteration: 1, event }

@@ -12,7 +12,7 @@ use super::keys::Keys;
 use super::now::Now;
 
 /// How often it turns.
-const TURN: Duration = Duration::from_millis(120);
+pub(super) const TURN: Duration = Duration::from_millis(120);
 
 /// Starts the line, which is gone from the terminal when the value is. `started` is when the session began; `keys` are those of
 /// the terminal, if they are ours.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::Result;
 use tasklist::TaskList;
 
-use ralph_core::record::{Event, LogEntry, RecordKind, SessionTotals, Task, TaskName};
+use ralph_core::record::{Event, LogEntry, Outcome, RecordKind, SessionTotals, Task, TaskName};
 use ralph_core::view::{FeatureView, SessionView};
 use ralph_store::{Claim, Spool, try_to_integrate, wait_to_pick};
 
@@ -109,6 +109,10 @@ impl Running<'_> {
         for entry in fresh {
             match store.readable_iteration(entry) {
                 Some(iteration) => {
+                    if iteration.outcome == Outcome::Checked {
+                        iteration.check().into_iter().for_each(|check| self.note_checked(check));
+                    }
+                    self.state.clean.successes += u32::from(iteration.published.is_some());
                     self.past.history.push(&iteration);
                     self.past.memory.push(iteration);
                 }
@@ -157,6 +161,22 @@ impl Running<'_> {
         let is_first = self.queued(&tip)?.is_empty();
         self.others.turn = is_first.then_some(turn);
         Ok(is_first)
+    }
+
+    /// Takes the turn at the branch to try the whole before the session ends. `None` if another loop has it: that may do the same,
+    /// and it was waited for.
+    pub(crate) fn turn_to_check(&mut self) -> Result<Option<Option<File>>> {
+        let (Some(_), Some(lane)) = (&self.inputs.group, self.inputs.work_tree.lane()) else {
+            return Ok(Some(None));
+        };
+        if let Some(turn) = self.others.turn.take() {
+            return Ok(Some(Some(turn)));
+        }
+        let turn = try_to_integrate(self.inputs.store.repository(), &lane.branch)?;
+        if turn.is_none() {
+            self.wait_for_others();
+        }
+        Ok(turn.map(Some))
     }
 
     /// Gives up what an attempt held, which is recorded.

@@ -219,11 +219,12 @@ pub(super) fn newest_checked(inputs: &LoopInputs<'_>) -> Result<Option<(ObjectId
     if inputs.work_tree.lane().is_none() {
         return Ok(None);
     }
-    for (commit, session, number) in inputs.work_tree.checked("HEAD")?.into_iter().take(MAX_COMMITS) {
-        let (Ok(session), Ok(number)) = (session.parse(), number.parse()) else { continue };
+    let commits = inputs.work_tree.commits_of_branch("HEAD")?.into_iter();
+    let published = commits.filter_map(|one| Some((one.commit, one.publisher.filter(|_| one.says_passed)?)));
+    for (commit, by) in published.take(MAX_COMMITS) {
         // Its record may be on another machine, or cleaned.
-        let log = inputs.store.session(&SessionRefs::new(&inputs.feature.path, session)).ok().flatten();
-        let entry = log.as_ref().and_then(|log| log.iteration(number));
+        let log = inputs.store.session(&SessionRefs::new(&inputs.feature.path, by.session)).ok().flatten();
+        let entry = log.as_ref().and_then(|log| log.iteration(by.number));
         let record = entry.and_then(|entry| inputs.store.readable_iteration(entry));
         // A commit that a person amended or rebased still says what the first one said.
         if let Some(record) = record.filter(|record| record.published.as_ref() == Some(&commit)) {

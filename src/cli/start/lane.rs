@@ -525,9 +525,13 @@ pub fn tip_of(store: &Store, log: &SessionLog) -> Result<Option<ObjectId>> {
 /// for any other session.
 pub fn passed(log: &SessionLog, context: &Context) -> Result<Vec<(u32, ObjectId)>> {
     let Some(tip) = tip_of(context.store()?, log)? else { return Ok(Vec::new()) };
-    let checked = context.work_tree()?.checked(tip.as_str())?;
-    let own = checked.into_iter().rev().filter(|(_, session, _)| session == log.id().as_str());
-    Ok(own.filter_map(|(commit, _, iteration)| Some((iteration.parse().ok()?, commit))).collect())
+    let commits = context.work_tree()?.commits_of_branch(tip.as_str())?;
+    let checked = commits.into_iter().rev().filter(|commit| commit.says_passed);
+    let own = checked.filter_map(|one| {
+        let by = one.publisher.filter(|by| by.session == *log.id())?;
+        Some((by.number, one.commit))
+    });
+    Ok(own.collect())
 }
 
 /// Refuses to bring files of a session in a lane into a work tree in which another branch is checked out.

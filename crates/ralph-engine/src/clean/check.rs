@@ -128,6 +128,7 @@ impl Running<'_> {
         if !self.is_to_check(&ending) {
             return Ok(Some(ending));
         }
+        let Some(_turn) = self.turn_to_check()? else { return Ok(None) };
         let moments = self.moments().unwrap_or_else(|error| self.give_up(&error));
         if moments.len() < 2 {
             return Ok(Some(ending));
@@ -283,8 +284,13 @@ impl Running<'_> {
 
     /// Remembers what a check came to.
     fn note_check(&mut self, check: &CleanCheck) {
-        let has_failed = check.verdict == CleanVerdict::Fails;
         self.session.clean = Some(Box::new(check.clone()));
+        self.note_checked(check);
+    }
+
+    /// Does so for a check of another loop, too.
+    pub(crate) fn note_checked(&mut self, check: &CleanCheck) {
+        let has_failed = check.verdict == CleanVerdict::Fails;
         self.state.clean = CleanState {
             successes: 0,
             since: self.inputs.clock.stopwatch(),
@@ -321,7 +327,13 @@ impl Running<'_> {
         let log = self.log()?;
         let earlier = self.past.memory.entries().iter().filter(|entry| entry.session() != *id);
         let own = log.iter().flat_map(SessionLog::iterations);
-        let entries: Vec<&LogEntry> = earlier.chain(own).collect();
+        let mut entries: Vec<&LogEntry> = earlier.chain(own).collect();
+        if let Some(lane) = self.inputs.work_tree.lane() {
+            // Others may have recorded theirs between its own.
+            entries.sort_by_key(|entry| entry.ended_at());
+            let tip = store.refs().tip(&lane.reference())?;
+            return tip.map_or_else(|| Ok(Vec::new()), |tip| self.moments_on_branch(&entries, &tip));
+        }
         let (from, tree, head) = if let Some((place, record)) =
             newest_held(store, &entries, &[Outcome::Checked])
             && let Some(check) = record.check()
@@ -357,12 +369,44 @@ impl Running<'_> {
             has_failed = !(entry.is_result() || entry.outcome() == Some(Outcome::Checked));
             last = entry.iteration().unwrap_or(last);
         }
-        if let Some(lane) = self.inputs.work_tree.lane()
-            && let Some(tip) = store.refs().tip(&lane.reference())?
-            && let Some(last) = moments.last_mut()
-        {
-            // What is published, and nothing beside it.
-            (last.tree, last.head) = (tip.clone(), Some(tip));
+        Ok(moments)
+    }
+
+    /// Returns the same of the branch of a lane: its commits, whoever published them.
+    fn moments_on_branch(&self, entries: &[&LogEntry], tip: &ObjectId) -> Result<Vec<Moment>> {
+        let store = self.inputs.store;
+        let held = newest_held(store, entries, &[Outcome::Checked]);
+        let held = held.and_then(|(_, record)| Some(record.check()?.tree.clone()));
+        let first =
+            entries.iter().filter(|entry| entry.snapshot().is_some()).min_by_key(|entry| entry.ended_at());
+        let Some(control) = held.or_else(|| first?.head_before()) else { return Ok(Vec::new()) };
+        let commits = self.inputs.work_tree.commits_of_branch(&format!("{control}..{tip}"))?;
+        let mut moments = vec![Moment { tree: control.clone(), head: Some(control), made: Made::Control }];
+        let mut last = 0;
+        for one in commits.into_iter().rev() {
+            let by = one.publisher.as_ref().and_then(|by| entries.iter().find(|entry| entry.id() == *by));
+            // A commit that a person amended still says what the first one said.
+            let record = by.and_then(|by| store.readable_iteration(by));
+            let is_ours = record.is_some_and(|record| {
+                record.published.as_ref() == Some(&one.commit) || record.commits.contains(&one.commit)
+            });
+            let result = one.result.as_ref().filter(|_| is_ours);
+            let entry = result.and_then(|result| entries.iter().find(|entry| entry.id() == *result));
+            let made = match entry {
+                Some(entry) if entry.outcome() == Some(Outcome::Success) => {
+                    last = entry.number();
+                    Made::Attempt(Box::new((*entry).clone()))
+                }
+                _ => Made::People(last),
+            };
+            // Of several commits of a person the last one is tried.
+            if matches!(
+                (&made, moments.last()),
+                (Made::People(_), Some(Moment { made: Made::People(_), .. }))
+            ) {
+                moments.pop();
+            }
+            moments.push(Moment { tree: one.commit.clone(), head: Some(one.commit), made });
         }
         Ok(moments)
     }

@@ -186,6 +186,18 @@ impl Lane {
     }
 }
 
+/// A commit of a branch, and what it says of itself.
+#[derive(Debug)]
+pub struct BranchCommit {
+    pub commit: ObjectId,
+    /// True if it says that the validation passed on its tree.
+    pub says_passed: bool,
+    /// The attempt whose result it has.
+    pub result: Option<AttemptId>,
+    /// The iteration whose record published it.
+    pub publisher: Option<AttemptId>,
+}
+
 impl WorkTree {
     /// Returns lane `number` of the same repository in the folder `root`.
     #[must_use]
@@ -565,21 +577,30 @@ impl WorkTree {
         Ok(String::from_utf8_lossy(&listed).lines().map(str::to_owned).collect())
     }
 
-    /// Returns those of the last commits of a branch, by first parents, that say that their tree passed, newest first, each with
-    /// the session and the iteration whose record published it. An amended commit says it, too: the record knows what was published.
-    pub fn checked(&self, tip: &str) -> Result<Vec<(ObjectId, String, String)>> {
+    /// Returns the last commits of a range of a branch, by first parents, newest first, with what they say of themselves. An amended
+    /// commit says it, too: the record knows what was published.
+    pub fn commits_of_branch(&self, range: &str) -> Result<Vec<BranchCommit>> {
         let trailers = ["Check", "Session", "Iteration", "Integrated-By"]
             .map(|name| format!("%(trailers:key=Ralph-{name},valueonly,separator=%x2C)"));
         let format = format!("--format=%H%x00{}", trailers.join("%x00"));
-        let listed = self.git().args(["log", "--first-parent", MAX_COMMITS, &format, tip]).read()?;
-        let mut checked = Vec::new();
+        let listed = self.git().args(["log", "--first-parent", MAX_COMMITS, &format, range]).read()?;
+        let id = |session: &str, number: &str| {
+            Some(AttemptId { session: session.parse().ok()?, number: number.parse().ok()? })
+        };
+        let mut commits = Vec::new();
         for line in String::from_utf8_lossy(&listed).lines() {
-            if let [commit, "passed", session, iteration, by] = line.split('\0').collect::<Vec<_>>()[..] {
-                let (session, iteration) = by.split_once(':').unwrap_or((session, iteration));
-                checked.push((commit.parse()?, session.to_owned(), iteration.to_owned()));
+            if let [commit, check, session, iteration, by] = line.split('\0').collect::<Vec<_>>()[..] {
+                let result = id(session, iteration);
+                let publisher = by.split_once(':').and_then(|(session, number)| id(session, number));
+                commits.push(BranchCommit {
+                    commit: commit.parse()?,
+                    says_passed: check == "passed",
+                    publisher: publisher.or_else(|| result.clone()),
+                    result,
+                });
             }
         }
-        Ok(checked)
+        Ok(commits)
     }
 
     /// Returns the results that the last commits of a branch name, whoever brought them there.

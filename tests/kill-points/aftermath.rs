@@ -76,6 +76,9 @@ pub fn of_check_in_lane(sandbox: &Sandbox, before: &Expectation, run: &Struck, _
 
 pub const LANE: &str = "run --lane --json";
 
+/// One of several loops on a branch, of which it is the only one. It claims what it works on.
+pub const IN_GROUP: &str = "run --lane --json --in-group first";
+
 /// What was sealed is published by the next start, once; what was not is done again. The branch has what the records say.
 pub fn of_lane(sandbox: &Sandbox, before: &Expectation, run: &Struck, _: Injection) {
     let (session, iteration, _) = published_once(sandbox, before, run, &["T001 Write hello.txt"]);

@@ -119,6 +119,23 @@ fn a_result_that_waits_is_merged_once_when_the_loop_is_killed_before_any_of_its_
 }
 
 #[test]
+fn a_task_that_one_of_several_loops_has_in_hand_comes_once_when_that_is_killed_before_any_of_its_writes() {
+    if points::is_strace_missing() {
+        return;
+    }
+    for (scene, last) in scenes::group().into_iter().zip(["/1/", "/2/"]) {
+        let points = scene.points();
+        let is_claim = |point: &Point| point.label.contains("/claim");
+        let claim = points.iter().position(is_claim).expect("it claims what it works on");
+        let around = &points[claim.saturating_sub(4)..(claim + 5).min(points.len())];
+        let points = around.iter().chain(from_seal(&points, last));
+        let points: Vec<Point> = points.cloned().collect();
+        let kills: Vec<_> = to_play(&points).map(|point| (point, Injection::Kill)).collect();
+        play(&scene, &kills);
+    }
+}
+
+#[test]
 fn a_check_that_is_killed_before_any_of_its_writes_loses_nothing() {
     if points::is_strace_missing() {
         return;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::fs;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use crate::sandbox::{Run, Sandbox};
 
@@ -192,7 +192,11 @@ fn traced(sandbox: &Sandbox, words: &str, options: &[&str]) -> (std::process::Ou
             strace.env(name, value);
         }
     }
-    let output = strace.output().expect("strace is installed");
+    strace.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut traced = strace.spawn().expect("strace is installed");
+    // One of several loops works as long as what started it holds this.
+    let _stdin = traced.stdin.take();
+    let output = traced.wait_with_output().expect("strace ends with what it traces");
     let text =
         String::from_utf8_lossy(&fs::read(&trace).expect("strace writes where it is told")).into_owned();
     (output, text)

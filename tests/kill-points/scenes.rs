@@ -322,6 +322,21 @@ pub fn queue() -> Scene {
     after_a_session(name, aftermath::LANE, Opening::Overtaken, aftermath::of_queue)
 }
 
+/// The same by one of several loops, which claims what it works on, and has the turn at the branch while it publishes or merges.
+pub fn group() -> [Scene; 2] {
+    let words = aftermath::IN_GROUP;
+    let name = "a claim, and a result that is queued and merged";
+    [
+        after_a_session(
+            "a claim, and a result that is published",
+            words,
+            Opening::Committed,
+            aftermath::of_lane,
+        ),
+        after_a_session(name, words, Opening::Overtaken, aftermath::of_queue),
+    ]
+}
+
 /// The recovery of a result that was sealed before a person's commit: it is queued. How the next session merges it is as in the one
 /// that queued it.
 pub fn queue_of_recovery() -> Scene {

@@ -288,6 +288,8 @@ impl Run {
         stdout
             .lines()
             // The last line may be half written.
+            // One of several loops marks its events.
+            .map(|line| line.trim_start_matches('\x1e'))
             .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok())
             .filter(|event| event["type"] == "iteration_recorded")
             .map(|event| event["commit"].as_str().expect("an event names its commit").to_owned())

@@ -11,6 +11,8 @@
 #[path = "../sandbox/mod.rs"]
 mod sandbox;
 
+mod lanes;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -47,7 +49,7 @@ struct Tally {
 #[test]
 fn kills_at_random_moments_lose_nothing_while_git_works_beside_the_loop() {
     let kills = number("RALPH_SOAK_KILLS").unwrap_or(2000);
-    let seconds = number("RALPH_SOAK_SECONDS").map_or(Duration::MAX, Duration::from_secs);
+    let seconds = seconds().unwrap_or(Duration::MAX);
     let seed = random::seed();
     println!("RALPH_TEST_SEED={seed}");
     let begun = Instant::now();
@@ -86,6 +88,10 @@ fn kills_at_random_moments_lose_nothing_while_git_works_beside_the_loop() {
         "RALPH_TEST_SEED={seed}: {killed} kills in {took} s, {acknowledged} iterations acknowledged, none lost, {recorded} recorded"
     );
     assert!(killed > 0 && acknowledged > 0, "a soak in which nothing happened shows nothing");
+}
+
+fn seconds() -> Option<Duration> {
+    number("RALPH_SOAK_SECONDS").map(Duration::from_secs)
 }
 
 fn number(variable: &str) -> Option<u64> {

@@ -1,11 +1,15 @@
 //! How people name an iteration: `5`, `SESSION:5`, `@`, `@~2`, `T004`, `1f2e3d4c`, `HEAD`.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 
 use anyhow::{Result, bail};
 
 use super::SessionId;
+
+/// Most digits of a number that is looked for among lanes: an id of a session begins with those of a year.
+const MAX_LANE_DIGITS: usize = 3;
 
 /// A session by its id, or by as much of its beginning as no other session has.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,7 +36,59 @@ pub enum Which {
     Named(String),
 }
 
+/// What commands call attempts without the id of a session: those of the newest session by their number, those of its group by
+/// lane and number.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ShortNames(Vec<(SessionId, Option<u32>)>);
+
+impl ShortNames {
+    /// `sessions` are the newest one, or all of its group with their lanes, in the order of their ids.
+    pub fn of(sessions: impl Iterator<Item = (SessionId, Option<u32>)>) -> Self {
+        Self(sessions.collect())
+    }
+
+    /// Returns true if commands mean this session, or its group, where none is named.
+    pub fn has(&self, session: &SessionId) -> bool {
+        self.0.iter().any(|(id, _)| id == session)
+    }
+
+    /// Returns true if there are several sessions.
+    pub fn is_of_group(&self) -> bool {
+        self.0.len() > 1
+    }
+
+    /// Returns the lanes of its sessions.
+    pub fn lanes(&self) -> BTreeSet<u32> {
+        self.0.iter().filter_map(|(_, lane)| *lane).collect()
+    }
+
+    /// Returns the session in a lane. A loop that died left its lane to the one that was started for it: that has its name.
+    pub fn in_lane(&self, lane: u32) -> Option<&SessionId> {
+        self.0.iter().rfind(|(_, of)| *of == Some(lane)).map(|(id, _)| id)
+    }
+
+    /// Returns the name of an attempt, as commands take it: `14`, `2:14`, or `SESSION:14`.
+    pub fn name(&self, session: &SessionId, number: u32) -> String {
+        match self.0.iter().find(|(id, _)| id == session) {
+            Some(_) if !self.is_of_group() => number.to_string(),
+            Some((_, Some(lane))) if self.in_lane(*lane) == Some(session) => format!("{lane}:{number}"),
+            _ => format!("{session}:{number}"),
+        }
+    }
+
+    /// Returns the same in a text: `#14` where it is a number alone.
+    pub fn mark(&self, session: &SessionId, number: u32) -> String {
+        let name = self.name(session, number);
+        if name.contains(':') { name } else { format!("#{name}") }
+    }
+}
+
 impl SessionName {
+    /// Returns the lane that it may be; `None` for what is too long for the number of one.
+    pub fn lane(&self) -> Option<u32> {
+        self.0.parse().ok().filter(|_| self.0.len() <= MAX_LANE_DIGITS)
+    }
+
     pub fn matches(&self, id: &SessionId) -> bool {
         id.as_str().starts_with(&self.0)
     }
@@ -188,6 +244,30 @@ mod tests {
         assert!(!"20261121-3".parse::<SessionName>().unwrap().matches(&id));
         assert!("20261121-204512".parse::<IterationName>().unwrap().is_like_session());
         assert!(!"T004".parse::<IterationName>().unwrap().is_like_session());
+    }
+
+    #[test]
+    fn attempts_of_a_group_are_named_by_lane_and_number() {
+        let id = |number| SessionId::new(crate::record::Timestamp::from_seconds(number), 1);
+        let names =
+            |of: &[(i64, Option<u32>)]| ShortNames::of(of.iter().map(|(number, lane)| (id(*number), *lane)));
+        // The loop in lane 2 died, and another was started for it.
+        let group = names(&[(1, Some(1)), (2, Some(2)), (3, Some(2))]);
+        for (names, session, name, mark) in [
+            (names(&[(1, None)]), 1, "7".to_owned(), "#7".to_owned()),
+            (names(&[(1, None)]), 2, format!("{}:7", id(2)), format!("{}:7", id(2))),
+            (names(&[(1, Some(3))]), 1, "7".to_owned(), "#7".to_owned()),
+            (group.clone(), 1, "1:7".to_owned(), "1:7".to_owned()),
+            (group.clone(), 3, "2:7".to_owned(), "2:7".to_owned()),
+            (group.clone(), 2, format!("{}:7", id(2)), format!("{}:7", id(2))),
+            (ShortNames::default(), 1, format!("{}:7", id(1)), format!("{}:7", id(1))),
+        ] {
+            assert_eq!((names.name(&id(session), 7), names.mark(&id(session), 7)), (name, mark));
+        }
+        assert_eq!(group.lanes(), BTreeSet::from([1, 2]));
+        for (text, lane) in [("2", Some(2)), ("12", Some(12)), ("2026", None), ("2-", None)] {
+            assert_eq!(text.parse::<SessionName>().unwrap().lane(), lane, "{text}");
+        }
     }
 
     proptest! {

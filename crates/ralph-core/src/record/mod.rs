@@ -66,7 +66,7 @@ pub use iteration::{
     Rewritten, StreamCounts, Tokens, ToolCall, UNFINISHED_COMMAND, Validation, denied_writes,
     full_branch_name, summary,
 };
-pub use iteration_name::{IterationName, SessionName, Which};
+pub use iteration_name::{IterationName, SessionName, ShortNames, Which};
 pub use join_truncated::{MAX_LISTED_FILES, grouped, join_files, join_truncated, listed_files};
 pub use left_behind::{
     GitState, GoneTask, LOST, MAX_RECORDED_FILES, Remains, UndoneTask, UserFile, lost_files, restore_command,

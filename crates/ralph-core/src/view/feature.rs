@@ -7,6 +7,7 @@ use crate::record::{
     SessionPart, Summary, lost_files, restore_command,
 };
 
+use super::group::by_time;
 use super::states::TaskRecords;
 use super::{Queue, SessionView};
 use super::{causes, flags, gone};
@@ -22,17 +23,7 @@ pub struct FeatureView<'a> {
 impl<'a> FeatureView<'a> {
     /// Merges the iterations of sessions by the time they ended. `sessions` are in the order of their ids.
     pub fn of(sessions: &'a [SessionView]) -> Self {
-        let mut iterations = Vec::new();
-        for session in sessions {
-            let mut newest = None;
-            for entry in session.iterations() {
-                newest = newest.max(Some(entry.ended_at()));
-                iterations.push((newest, (&session.id, entry)));
-            }
-        }
-        // Stable: of one moment, the session that began first comes first.
-        iterations.sort_by_key(|(ended_at, _)| *ended_at);
-        Self { sessions, iterations: iterations.into_iter().map(|(_, of)| of).collect() }
+        Self { sessions, iterations: by_time(sessions.iter(), LogEntry::is_iteration) }
     }
 
     /// Counts its records against the present task list, the `hints` that wait for a prompt, and what the newest attempt left

@@ -4,6 +4,7 @@ mod causes;
 mod feature;
 mod flags;
 mod gone;
+mod group;
 mod not_done;
 mod queue;
 mod session;
@@ -13,5 +14,6 @@ mod tests;
 mod totals;
 
 pub use feature::{FeatureView, left_behind};
+pub use group::short_names;
 pub use queue::{Queue, integrations};
 pub use session::SessionView;

@@ -14,7 +14,7 @@ pub struct SessionView {
     /// Oldest first.
     pub entries: Arc<[LogEntry]>,
     /// Counted at the first question: not every command asks.
-    totals: OnceLock<SessionTotals>,
+    pub(super) totals: OnceLock<SessionTotals>,
 }
 
 impl SessionView {

@@ -506,3 +506,37 @@ fn work_that_came_back_in_a_session_beside_is_not_gone() {
         assert_eq!(summarize(&sessions, &list, &[], None).work_gone.len(), gone, "{minutes:?}");
     }
 }
+
+#[test]
+fn the_sessions_of_a_group_are_one_by_time() {
+    let mut all = sessions("T1+ T2- | T3+ T2= T2+ | T4+");
+    for (session, entries) in all.iter_mut().enumerate() {
+        for (place, entry) in entries.iter_mut().enumerate() {
+            entry.set(Field::Ended, (place * 10 + session) * 60_000);
+        }
+        let mut start = log_entries("T1+").remove(0);
+        start.clear(&[Field::Task, Field::Outcome, Field::Iteration]);
+        start.set(Field::Record, RecordKind::Start.into_str());
+        start.set(Field::Session, id(session as u64));
+        if session < 2 {
+            start.set(Field::Group, format!("{}:{}", id(0), session + 1));
+        }
+        entries.insert(0, start);
+    }
+    let views = views(&all);
+    let beside: Vec<&SessionView> = views.iter().filter(|view| view.is_beside(&views[1])).collect();
+    assert_eq!(beside.iter().map(|view| &view.id).collect::<Vec<_>>(), [&id(0), &id(1)]);
+    assert!(!views[2].is_beside(&views[0]) && views[2].is_beside(&views[2]));
+    let group = SessionView::joined(&beside);
+    let order: Vec<String> =
+        group.iterations().map(|entry| format!("{}{}", entry.session(), entry.task().unwrap())).collect();
+    let expected = [(0, "T1"), (1, "T3"), (0, "T2"), (1, "T2"), (1, "T2")];
+    assert_eq!(order, expected.map(|(session, task)| format!("{}{task}", id(session))));
+    let totals = group.totals();
+    assert_eq!((totals.attempts, totals.succeeded, totals.failed, totals.runs), (4, 3, 1, 1));
+    // What the other loop began between is no resumption.
+    assert_eq!(totals.cut_short, views[1].totals().cut_short);
+    assert!(group.has(&id(1)) && !group.has(&id(2)));
+    assert_eq!(super::short_names(beside).name(&id(1), 2), "2:2");
+    assert_eq!(SessionView::joined(&[&views[2]]).entries, views[2].entries);
+}

@@ -1,0 +1,68 @@
+//! The sessions of one group: loops that one start began on one branch.
+
+use std::sync::OnceLock;
+
+use super::SessionView;
+use super::session::away_ms;
+use crate::record::{LogEntry, SessionId, SessionTotals, ShortNames};
+
+impl SessionView {
+    /// Returns true if one start began both: they are of one group, or the same session.
+    pub fn is_beside(&self, other: &Self) -> bool {
+        let first = |session: &Self| session.group().map(|(first, _)| first);
+        self.id == other.id || first(self).is_some_and(|own| first(other) == Some(own))
+    }
+
+    /// Returns the sessions of a group as one, a session alone as it is: the records of all by the time they ended, under the
+    /// id of the first. `sessions` are in the order of their ids, and some.
+    pub fn joined(sessions: &[&Self]) -> Self {
+        let first = sessions[0];
+        if sessions.len() == 1 {
+            return first.clone();
+        }
+        let merged = by_time(sessions.iter().copied(), |_| true);
+        let each = || sessions.iter().map(|session| session.totals());
+        let mut totals = SessionTotals::default();
+        for (session, entry) in merged.iter().filter(|(_, entry)| entry.is_iteration()) {
+            totals.count(session, entry);
+        }
+        totals.runs = each().map(|totals| totals.runs).max().unwrap_or_default();
+        // What another loop began meanwhile resumed nothing.
+        totals.cut_short = each().flat_map(|totals| totals.cut_short.clone()).collect();
+        totals.cut_short.sort_by_key(|cut| cut.ended_at);
+        let entries: Vec<LogEntry> = merged.into_iter().map(|(_, entry)| entry.clone()).collect();
+        totals.away_ms = away_ms(&entries);
+        Self { totals: OnceLock::from(totals), ..Self::of(&first.id, entries) }
+    }
+
+    /// Returns true if it has a record of this session.
+    pub fn has(&self, session: &SessionId) -> bool {
+        self.id == *session || self.entries.iter().any(|entry| entry.session() == *session)
+    }
+}
+
+/// Returns what commands call the attempts of the sessions that they mean where none is named: of the newest, or of its whole
+/// group.
+pub fn short_names<'a>(sessions: impl IntoIterator<Item = &'a SessionView>) -> ShortNames {
+    let sessions = sessions.into_iter();
+    ShortNames::of(sessions.map(|session| (session.id.clone(), session.group().map(|(_, lane)| lane))))
+}
+
+/// Merges the records of sessions that are wanted by the time they ended. Each session keeps its own order, whatever its
+/// clock did.
+pub(super) fn by_time<'a>(
+    sessions: impl Iterator<Item = &'a SessionView>,
+    is_wanted: impl Fn(&LogEntry) -> bool,
+) -> Vec<(&'a SessionId, &'a LogEntry)> {
+    let mut merged = Vec::new();
+    for session in sessions {
+        let mut newest = None;
+        for entry in session.entries.iter().filter(|entry| is_wanted(entry)) {
+            newest = newest.max(Some(entry.ended_at()));
+            merged.push((newest, (&session.id, entry)));
+        }
+    }
+    // Stable: of one moment, the session that began first comes first.
+    merged.sort_by_key(|(ended_at, _)| *ended_at);
+    merged.into_iter().map(|(_, of)| of).collect()
+}

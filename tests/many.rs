@@ -317,3 +317,95 @@ fn one_validation_at_a_time_where_that_is_asked_for() {
     let flags = ["T001", "T002"].map(|task| record_of(&scene, task)["evidence"]["flags"].to_string());
     assert!(!flags.concat().contains("beside"), "{flags:?}");
 }
+
+/// Returns the names of all attempts and merges, as `log --oneline` prints them, oldest first.
+fn names(scene: &Sandbox) -> Vec<String> {
+    let lines = scene.ralph("log --oneline").code(0).text();
+    lines.lines().map(|line| line.split_whitespace().next().expect("it begins with one").to_owned()).collect()
+}
+
+#[test]
+fn a_group_that_runs_is_shown_as_one_run_with_a_line_for_each_loop() {
+    let scene = scene("- [ ] T001 [P] One\n- [ ] T002 [P] Two", WAITS);
+    let running = many(&scene, "-j 2").spawn();
+    have_begun(&scene, &["T001", "T002"]);
+    let status = scene.ralph("status").code(0);
+    status.stdout_has("0 of 2 done · running").stdout_has("  ● 1  T00").stdout_has("  ● 2  T00");
+    let json = scene.ralph("status --json").code(0).json();
+    let workers = json["workers"].as_array().expect("they are listed");
+    let values = |key: &str| workers.iter().map(|worker| worker[key].to_string()).collect::<BTreeSet<_>>();
+    assert_eq!(values("lane"), BTreeSet::from(["1".to_owned(), "2".to_owned()]));
+    assert_eq!(values("task"), BTreeSet::from(["\"T001\"".to_owned(), "\"T002\"".to_owned()]));
+    assert_eq!(values("state"), BTreeSet::from(["\"agent\"".to_owned()]), "{json}");
+    assert_eq!((&json["session"]["status"], &json["queued"]), (&"running".into(), &serde_json::json!([])));
+    // One that is named is shown by itself.
+    let second = workers[1]["session"].as_str().expect("it has one");
+    let alone = scene.ralph(["status", "--json", "--session", second]).code(0).json();
+    assert_eq!((&alone["session"]["id"], alone.get("workers")), (&second.into(), None));
+    let_both_go_on(&scene);
+    running.wait().code(0);
+    let json = scene.ralph("status --json").code(0).json();
+    assert_eq!(
+        (&json["session"]["status"], &json["session"]["iterations"], &json["summary"]["session"]["attempts"]),
+        (&"completed".into(), &2.into(), &2.into())
+    );
+    scene.ralph("status").code(0).stdout_has("2 attempts").stdout_has("in 2 lanes on ralph/001-login");
+}
+
+#[test]
+fn what_screens_of_a_group_call_an_attempt_can_be_typed() {
+    let scene = scene(FOUR, TOGETHER);
+    many(&scene, "-j 2").run().code(0);
+    let log = scene.ralph("log").code(0).text();
+    let heads = log.lines().filter(|line| line.contains("001-login   ")).collect::<Vec<_>>();
+    assert!(matches!(&heads[..], [head] if head.contains("4 attempts") && head.contains("2 lanes")), "{log}");
+    assert_eq!(scene.ralph("log --sessions").code(0).text().matches("all done").count(), 1);
+    scene.ralph("log --sessions").code(0).stdout_has("1 night").stdout_has("+4");
+    let names = names(&scene);
+    let numbers = |lane: &str| -> BTreeSet<String> {
+        let own = names.iter().filter_map(|name| name.strip_prefix(lane)?.strip_prefix(':'));
+        own.map(str::to_owned).collect()
+    };
+    let (first, second) = (numbers("1"), numbers("2"));
+    assert_eq!(names.len(), first.len() + second.len(), "{names:?}");
+    for name in &names {
+        let is_it = |line: &str| line.split_whitespace().next() == Some(name);
+        assert!(log.lines().any(is_it), "{name}: {log}");
+        scene.ralph(["show", name]).code(0).stdout_has(name);
+    }
+    for number in first.union(&second) {
+        let shown = scene.ralph(["show", number]);
+        if first.contains(number) && second.contains(number) {
+            let choices = format!("with the lane it is 1:{number}, 2:{number}");
+            shown.code(1).stderr_has("2 loops of the newest group have an iteration").stderr_has(&choices);
+        } else {
+            shown.code(0);
+        }
+    }
+    assert!(first.contains("1") && second.contains("1"), "{names:?}");
+    for (words, code) in [
+        ("show T004", 0),
+        ("show @", 0),
+        ("show 1:@", 0),
+        ("diff 1:1 --stat", 0),
+        ("diff 1:1 2:1 --stat", 0),
+        ("diff 0 .. --stat", 0),
+        ("restore 2:1 --dry-run", 0),
+        ("verify 1:1", 0),
+        ("restore 1 --dry-run", 1),
+        ("diff 1", 1),
+        ("verify 1", 1),
+        ("show 7:1", 1),
+        ("show 2:99", 1),
+    ] {
+        scene.ralph(words).code(code);
+    }
+    scene.ralph("diff 0 .. --stat").code(0).stdout_has("work-T001").stdout_has("work-T004");
+    scene.ralph("show 7:1").stderr_has("its lanes are 1, 2");
+    let found = scene.ralph(["bisect", "--", "test ! -e work-T003"]).code(0);
+    found.stdout_has("is the first iteration after which it fails").stdout_has("T003");
+    // The id of a session means that one alone, as ever.
+    let sessions = scene.sessions();
+    scene.ralph(["show", "1", "--session", sessions[1].id()]).code(0);
+    scene.ralph(["show", &format!("{}:1", sessions[0].id())]).code(0);
+}

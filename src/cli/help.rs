@@ -111,7 +111,8 @@ Examples:
   specify ralph show HEAD                 The iteration that made the checked-out commit
 
 An iteration is named by its number, @ (the last), @~2 (two before it) or a task (the last attempt at it), \
-after SESSION: if it is not of the latest session; or by a commit: of a record, of a snapshot, or made in the iteration";
+after SESSION: if it is not of the latest session, or LANE: where several loops worked at once; or by a commit: of a record, of \
+a snapshot, or made in the iteration";
 
 pub(super) const RESTORE: &str = "\
 Examples:

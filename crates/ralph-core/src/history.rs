@@ -111,13 +111,15 @@ fn is_question(outcome: Outcome, class: Option<FailureClass>) -> bool {
 }
 
 /// For each iteration, the first of the list with the same cause, if it is not that one itself.
-pub fn repeats<K: Eq + Hash>(causes: impl Iterator<Item = (u32, Option<K>)>) -> HashMap<u32, u32> {
-    let mut first: HashMap<K, u32> = HashMap::new();
+pub fn repeats<I: Clone + Eq + Hash, K: Eq + Hash>(
+    causes: impl Iterator<Item = (I, Option<K>)>,
+) -> HashMap<I, I> {
+    let mut first: HashMap<K, I> = HashMap::new();
     let mut repeats = HashMap::new();
     for (iteration, cause) in causes {
         let Some(cause) = cause else { continue };
         match first.get(&cause) {
-            Some(&earlier) => drop(repeats.insert(iteration, earlier)),
+            Some(earlier) => drop(repeats.insert(iteration, earlier.clone())),
             None => drop(first.insert(cause, iteration)),
         }
     }

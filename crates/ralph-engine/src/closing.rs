@@ -9,7 +9,7 @@ use ralph_core::history::failure_key::FailureKey;
 use ralph_core::judge::decides_ci;
 use ralph_core::progress::progress_txt;
 use ralph_core::record::{Changes, Closing, Need, NeedKind, ObjectId, Outcome, Session, Status, Unfinished};
-use ralph_core::view::FeatureView;
+use ralph_core::view::{FeatureView, SessionView};
 use ralph_git::worktree::{ChangedFile, PrivateIndex};
 use ralph_store::{Hints, SessionLog, SessionRefs};
 
@@ -18,14 +18,15 @@ use super::running::Running;
 
 impl Running<'_> {
     /// Leaves out with a warning what cannot be found out: the session has ended, whatever else fails.
-    pub(super) fn closing(&mut self, tasks: Option<&TaskList>) -> Closing {
+    /// `is_of_group`: of what all sessions of the group did.
+    pub(super) fn closing(&mut self, tasks: Option<&TaskList>, is_of_group: bool) -> Closing {
         let unrecognised = tasks.iter().flat_map(|tasks| &tasks.unrecognised);
         let unrecognised =
             unrecognised.map(|item| format!("line {}: [{}] {}", item.line, item.mark, item.text)).collect();
         let (uncommitted, left_out) =
             self.work.as_ref().map(PendingCommit::not_committed).unwrap_or_default();
         let logins = self.state.logins.iter().cloned().collect();
-        match self.recorded_with_changes(tasks) {
+        match self.recorded_with_changes(tasks, is_of_group) {
             Ok(recorded) => {
                 let merge = self.merge_command(&recorded).unwrap_or_default();
                 Closing { unrecognised, uncommitted, left_out, logins, merge, ..recorded }
@@ -55,7 +56,7 @@ impl Running<'_> {
         }
         // The files that changed are not named in it, and need not be compared for it.
         let recorded = self.log().and_then(|log| match log {
-            Some(log) => self.recorded(&log, tasks),
+            Some(log) => self.recorded(&log.view(), tasks),
             None => Ok(Closing::default()),
         });
         match recorded {
@@ -70,9 +71,17 @@ impl Running<'_> {
         }
     }
 
-    fn recorded_with_changes(&self, tasks: Option<&TaskList>) -> Result<Closing> {
-        let Some(log) = self.log()? else { return Ok(Closing::default()) };
-        let recorded = self.recorded(&log, tasks)?;
+    fn recorded_with_changes(&self, tasks: Option<&TaskList>, is_of_group: bool) -> Result<Closing> {
+        let Some(mut log) = self.log()? else { return Ok(Closing::default()) };
+        let mut shown = log.view();
+        if is_of_group {
+            let sessions =
+                self.inputs.store.listing(|_| true, &mut Vec::new())?.views_of(&self.session.feature);
+            let group: Vec<_> = sessions.iter().filter(|other| other.is_beside(&shown)).collect();
+            shown = SessionView::joined(&group);
+            log = log.of_run(&shown);
+        }
+        let recorded = self.recorded(&shown, tasks)?;
         let needing: Vec<_> = recorded.not_done.iter().filter(|task| task.needs_you()).collect();
         let is_any = !needing.is_empty();
         let logs = if is_any { self.inputs.store.logs_of(&self.session.feature)? } else { Vec::new() };
@@ -86,21 +95,20 @@ impl Running<'_> {
         self.inputs.store.session(&SessionRefs::new(&self.session.feature, self.session.id.clone()))
     }
 
-    fn recorded(&self, log: &SessionLog, tasks: Option<&TaskList>) -> Result<Closing> {
+    fn recorded(&self, shown: &SessionView, tasks: Option<&TaskList>) -> Result<Closing> {
         let nothing = TaskList::default();
         let tasks = tasks.unwrap_or(&nothing);
-        let not_done = log.view().not_done(tasks);
+        let not_done = shown.not_done(tasks);
         let feature = &self.session.feature;
         let listing = self.inputs.store.listing(|_| true, &mut Vec::new())?;
         let sessions = listing.views_of(feature);
         let hints = Hints::of(self.inputs.store.repository(), feature).list()?;
-        let shown = Some(&self.session.id);
         let last = self.state.next.checked_sub(1).filter(|last| *last > 0);
         let remains = last.map(|last| self.past.left_behind.remains(self.inputs, &self.session, last));
         let view = FeatureView::of(&sessions);
-        let mut summary = view.summary(feature, tasks, &hints, remains.as_ref(), shown);
+        let mut summary = view.summary(feature, tasks, &hints, remains.as_ref(), Some(shown));
         let own = self.own_files();
-        let now = listing.validation_now(self.inputs.store, feature, shown, |_, entry, left_out| {
+        let now = listing.validation_now(self.inputs.store, feature, Some(shown), |_, entry, left_out| {
             let snapshot = entry.snapshot()?;
             self.recorder
                 .work_tree()

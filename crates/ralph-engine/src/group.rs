@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::Result;
 use tasklist::TaskList;
 
-use ralph_core::record::{Event, LogEntry, Outcome, RecordKind, SessionTotals, Task, TaskName};
+use ralph_core::record::{Event, LogEntry, Outcome, RecordKind, Task, TaskName};
 use ralph_core::view::{FeatureView, SessionView};
 use ralph_store::{Claim, Spool, try_to_integrate, wait_to_pick};
 
@@ -34,12 +34,12 @@ pub(super) enum Look {
 }
 
 /// Whether a session that ended is the last one of its group.
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum GroupEnd {
     /// It worked alone.
     Alone,
     OthersGoOn,
-    /// It is, and this is what all came to.
-    Last(Box<SessionTotals>),
+    Last,
 }
 
 impl Running<'_> {
@@ -193,24 +193,15 @@ impl Running<'_> {
         wait_to_pick(self.inputs.store.repository(), &lane.branch, || false)
     }
 
-    /// Returns what all sessions of the group came to, if the others have ended.
-    pub(super) fn group_totals(&mut self) -> Result<GroupEnd> {
+    /// Returns whether the others of its group have ended.
+    pub(super) fn group_end(&mut self) -> Result<GroupEnd> {
         if self.inputs.group.is_none() {
             return Ok(GroupEnd::Alone);
         }
         let (sessions, first) = (self.take_in_records()?, self.session.group.clone());
-        let own = sessions.iter().filter(|session| session.group().map(|(group, _)| group) == first);
-        let mut totals = SessionTotals::default();
-        for session in own {
-            if session.stop_reason().is_none() {
-                return Ok(GroupEnd::OthersGoOn);
-            }
-            totals.add(session.totals());
-        }
-        if let Ok(list) = self.inputs.job.read_tasks(self.inputs.feature) {
-            totals.settle(&list);
-        }
-        Ok(GroupEnd::Last(Box::new(totals)))
+        let mut own = sessions.iter().filter(|session| session.group().map(|(group, _)| group) == first);
+        let is_last = own.all(|session| session.stop_reason().is_some());
+        Ok(if is_last { GroupEnd::Last } else { GroupEnd::OthersGoOn })
     }
 
     /// Waits until another loop may have recorded something, or this one is to stop.

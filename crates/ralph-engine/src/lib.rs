@@ -533,7 +533,7 @@ impl Running<'_> {
         // Of several that end at once, one is the last.
         let moment = self.wait_to_end()?;
         let commit = self.recorder.end(&self.session, &entry, ended_at)?;
-        let group = self.group_totals()?;
+        let group = self.group_end()?;
         drop(moment);
         if !self.session.hints.is_empty() {
             let hints = self.session.hints.join("; ");
@@ -545,16 +545,14 @@ impl Running<'_> {
             self.warn(warning);
         }
         let is_untried = self.leaves_untried(reason);
-        let mut closing = Closing { why, hint, next, is_untried, ..self.closing(tasks.as_deref()) };
-        match group {
-            GroupEnd::Alone => {}
-            GroupEnd::OthersGoOn => closing.is_of_others = true,
-            GroupEnd::Last(totals) => {
-                if let Some(part) = &mut closing.summary.session {
-                    part.totals = *totals;
-                }
-            }
-        }
+        let mut closing = Closing {
+            why,
+            hint,
+            next,
+            is_untried,
+            ..self.closing(tasks.as_deref(), group == GroupEnd::Last)
+        };
+        closing.is_of_others = group == GroupEnd::OthersGoOn;
         // What cannot be read was said with the rest.
         if let Ok(Some(log)) = self.log() {
             self.session.totals = log.view().totals().clone();

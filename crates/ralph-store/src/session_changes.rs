@@ -59,7 +59,10 @@ impl Store {
         let Some((first, oldest)) = first.zip(view.iterations().find_map(LogEntry::snapshot)) else {
             return Ok(None);
         };
-        let newest = view.iterations().rev().find_map(LogEntry::snapshot);
+        // What one loop of a group did has not what the others did, before it is merged.
+        let is_in_group = view.group().is_some();
+        let kept = view.iterations().rev().filter(|entry| !is_in_group || entry.is_result());
+        let newest = { kept }.find_map(LogEntry::snapshot);
         let own = self.feature_files(first.feature(), Some(first));
         self.changed_files(&own, (Some(self.first_of_chain(oldest)?), newest))
     }

@@ -8,8 +8,8 @@ use serde::ser::{SerializeMap as _, SerializeSeq as _};
 use serde::{Serialize, Serializer};
 
 use ralph_core::record::{
-    AttemptId, Circumstances, DiffStat, FlagCode, IntegrationVerdict, LogEntry, Outcome, SessionId, Status,
-    Summary,
+    AttemptId, Circumstances, CutShort, DiffStat, FlagCode, IntegrationVerdict, LogEntry, Outcome,
+    ShortNames, Status, Summary,
 };
 use ralph_core::view::SessionView;
 use ralph_store::RemoteRun;
@@ -63,7 +63,7 @@ struct ShownEntry<'a> {
 const COLUMNS: [Column; 7] = [
     right("#", NUMBER, |it| {
         let has_number = it.entry.is_attempt() || it.entry.outcome() == Some(Outcome::Integrated);
-        (Look::Dim, if_some(has_number.then(|| it.entry.number())))
+        (Look::Dim, if_some(has_number.then(|| it.listed.name(it.entry))))
     }),
     left("  task", 6, |it| {
         let task = it.entry.task().map_or(String::new(), |task| cut(&one_line(task), MIN_TEXT));
@@ -113,7 +113,10 @@ const WHAT: usize = {
 /// A session, counted from its records, with the iterations of it that are to be listed.
 #[derive(Debug)]
 pub struct Listed<'a> {
+    /// With those of its group, as one.
     pub session: &'a SessionView,
+    /// What its attempts are called.
+    pub names: &'a ShortNames,
     pub feature: &'a str,
     pub status: Status,
     /// How it ended, in a word or few.
@@ -130,12 +133,12 @@ pub struct Listed<'a> {
     pub changes: Option<DiffStat>,
     pub rows: Vec<&'a LogEntry>,
     /// For an iteration that failed like an earlier one of its session, the first of these.
-    pub repeats: HashMap<u32, u32>,
+    pub repeats: HashMap<AttemptId, AttemptId>,
     pub by_now: &'a ByNow,
     /// For a success after failures, what solved them, in the agent's words.
-    pub solved: HashMap<u32, String>,
+    pub solved: HashMap<AttemptId, String>,
     /// What `--grep` found in them.
-    pub matches: HashMap<u32, MatchingLine>,
+    pub matches: HashMap<AttemptId, MatchingLine>,
 }
 
 /// What became of attempts.
@@ -166,6 +169,15 @@ impl Listed<'_> {
     pub fn table_row(&self) -> SessionRow {
         let ended = if self.elsewhere.is_some() { "running elsewhere" } else { &self.ended };
         SessionRow::new(self.session, self.feature, self.status, ended.to_owned())
+    }
+
+    fn name(&self, entry: &LogEntry) -> String {
+        self.names.name(&entry.session(), entry.number())
+    }
+
+    /// Returns what commands mean where no session is named.
+    fn newest(&self) -> Option<&ShortNames> {
+        Some(self.names).filter(|_| self.is_newest)
     }
 }
 
@@ -258,13 +270,12 @@ fn sign_of(listed: &Listed<'_>, row: &LogEntry) -> (Look, &'static str) {
     row.outcome().map_or((Look::Dim, " "), |outcome| sign_by_now(outcome, row.failure_class(), is_solved))
 }
 
-/// `merged in #4`: what became of a result of a session that was queued.
-pub fn became(found: Option<&(IntegrationVerdict, AttemptId)>, session: &SessionId) -> String {
-    match found {
-        Some((verdict, by)) if by.session == *session => format!("{} in #{}", verdict.words(), by.number),
-        Some((verdict, by)) => format!("{} in {}:{}", verdict.words(), by.session, by.number),
-        None => "queued".to_owned(),
-    }
+/// `merged in #4`: what became of a result that was queued. `names` are those of its session, or of its group.
+pub fn became(found: Option<&(IntegrationVerdict, AttemptId)>, names: &ShortNames) -> String {
+    found.map_or_else(
+        || "queued".to_owned(),
+        |(verdict, by)| format!("{} in {}", verdict.words(), names.mark(&by.session, by.number)),
+    )
 }
 
 /// Of a failure its cause, of a success after failures what solved them, else what was to be done.
@@ -276,24 +287,24 @@ fn what_happened(listed: &Listed<'_>, row: &LogEntry) -> String {
         }
         Some(Outcome::Success) => {
             let title = row.title().filter(|title| !title.is_empty());
-            let words = listed.solved.get(&row.number()).cloned().or_else(|| Some(title?.to_owned()));
+            let words = listed.solved.get(&row.id()).cloned().or_else(|| Some(title?.to_owned()));
             let words = words.unwrap_or_else(|| story(row.subject()).to_owned());
             if !row.is_queued() {
                 return words;
             }
             let found = listed.by_now.merged.get(&row.id());
-            format!("{}: {words}", became(found, &row.session()))
+            format!("{}: {words}", became(found, listed.names))
         }
         Some(Outcome::Failure) => {
-            if let Some(first) = listed.repeats.get(&row.number()) {
-                return format!("same as {first}");
+            if let Some(first) = listed.repeats.get(&row.id()) {
+                return format!("same as {}", listed.names.name(&first.session, first.number));
             }
             failure(row.failure_class(), row.cause().unwrap_or_else(|| story(row.subject())))
         }
         Some(Outcome::Skipped) => "given up".to_owned(),
         Some(Outcome::Interrupted) => {
-            let cut_short =
-                listed.session.totals().cut_short.iter().find(|cut| cut.iteration == row.number());
+            let is_it = |cut: &&CutShort| cut.iteration == row.number() && cut.session == row.session();
+            let cut_short = listed.session.totals().cut_short.iter().find(is_it);
             cut_short.map_or_else(|| "cut short".to_owned(), cut_short_words)
         }
         Some(Outcome::Checked) if row.task().is_some() => {
@@ -317,7 +328,6 @@ pub fn attempts_of(sessions: &[Listed<'_>], screen: Screen) -> Vec<String> {
 pub fn flagged_of(sessions: &[Listed<'_>], screen: Screen) -> Vec<String> {
     let sessions = sessions.iter().map(|listed| {
         let mut lines = head(listed, screen);
-        let newest = Some(&listed.session.id).filter(|_| listed.is_newest);
         for row in &listed.rows {
             let (look, mark) = sign_of(listed, row);
             let task = row.task().map_or(String::new(), one_line);
@@ -325,17 +335,17 @@ pub fn flagged_of(sessions: &[Listed<'_>], screen: Screen) -> Vec<String> {
             let others: Vec<&str> = flags.iter().skip(1).map(FlagCode::as_str).collect();
             let others = if others.is_empty() { String::new() } else { format!("; {}", others.join(", ")) };
             let words = format!("{FLAG} {}{others}", row.first_flag().unwrap_or_default());
-            let lead = format!("{:>NUMBER$}  {mark} {task}  ", row.number());
+            let lead = format!("{:>NUMBER$}  {mark} {task}  ", listed.name(row));
             let flag = screen.hanging(&lead, &one_line(&words));
             lines.extend(screen.paint_start(look, &format!("{mark} {task}"), flag));
-            lines.push(format!("{INDENT}→ {}", diff_command(&listed.session.id, row.number(), newest)));
+            lines.push(format!("{INDENT}→ {}", diff_command(&row.session(), row.number(), listed.newest())));
         }
         let is_left_out = |attempt: &&AttemptId| {
-            attempt.session == listed.session.id
-                && listed.rows.iter().all(|row| row.number() != attempt.number)
+            listed.names.has(&attempt.session) && listed.rows.iter().all(|row| row.id() != **attempt)
         };
         let silent = listed.by_now.moot.iter().filter(is_left_out);
-        let numbers: Vec<String> = silent.map(|attempt| format!("#{}", attempt.number)).collect();
+        let numbers: Vec<String> =
+            silent.map(|attempt| listed.names.mark(&attempt.session, attempt.number)).collect();
         if !numbers.is_empty() {
             let words = format!("{}, whose reasons are gone: --all lists them", numbers.join(", "));
             lines.extend(screen.painted(Look::Dim, "  silent: ", &words));
@@ -365,7 +375,7 @@ fn listed_rows(listed: &Listed<'_>, screen: Screen) -> Vec<String> {
             usize::MAX => row.unpadded(screen.paint),
             _ => row.line(&widths, screen.paint),
         });
-        let found = listed.matches.get(&of.number()).filter(|_| of.is_attempt());
+        let found = listed.matches.get(&of.id()).filter(|_| of.is_attempt());
         lines.extend(found.map(|found| match_line(found, screen)));
     }
     lines
@@ -383,7 +393,8 @@ fn match_line((place, line): &MatchingLine, screen: Screen) -> String {
 pub fn names(sessions: &[Listed<'_>], screen: Screen) -> Vec<String> {
     let rows = sessions.iter().flat_map(|listed| listed.rows.iter().map(move |row| (listed, row)));
     let lines = rows.map(|(listed, row)| {
-        let name = format!("{}:{}", listed.session.id, row.number());
+        let newest = listed.newest().filter(|names| names.is_of_group());
+        let name = newest.map_or_else(|| row.id().to_string(), |_| listed.name(row));
         let (look, mark) = sign_of(listed, row);
         let room = screen.width.saturating_sub(columns(&name) + 4).max(MIN_TEXT);
         let story = cut(&one_line(story(row.subject())), room);
@@ -409,6 +420,8 @@ fn head(listed: &Listed<'_>, screen: Screen) -> Vec<String> {
     parts.push(attempts(totals));
     parts.extend(cost(&totals.cost));
     parts.extend(listed.changes.map(files_and_lines));
+    let lanes = listed.names.lanes().len();
+    parts.extend(listed.names.is_of_group().then(|| format!("{lanes} lanes")));
     parts.push(session.id.to_string());
     screen.named_parts(&one_line(feature_name(listed.feature)), &parts)
 }
@@ -416,9 +429,10 @@ fn head(listed: &Listed<'_>, screen: Screen) -> Vec<String> {
 /// What needs the user, and what was claimed in vain, behind a blank line.
 fn below(listed: &Listed<'_>, screen: Screen) -> Vec<String> {
     let Some(summary) = &listed.summary else { return Vec::new() };
-    let newest = Some(&listed.session.id).filter(|_| listed.is_newest);
-    let mut lines = rows(summary, newest, screen);
-    let claims = false_claims(&listed.session.totals().false_claims);
+    let mut lines = rows(summary, listed.newest(), screen);
+    let wrong = listed.session.iterations().filter(|entry| entry.is_wrong_claim());
+    let wrong: Vec<String> = wrong.map(|entry| listed.names.mark(&entry.session(), entry.number())).collect();
+    let claims = false_claims(&wrong);
     lines.extend(claims.iter().flat_map(|words| screen.hanging("  ", words)));
     if !lines.is_empty() {
         lines.insert(0, String::new());
@@ -566,6 +580,11 @@ mod tests {
     fn a_night_is_told_attempt_by_attempt_in_every_width() {
         let session = samples::session("failed", Some("stuck"), (31, 4));
         let mut lines = SESSION.map(line);
+        for line in &mut lines {
+            line.set(Field::Session, &session.id);
+        }
+        let names = ShortNames::alone(&session.id);
+        let id = |number| AttemptId { session: session.id.clone(), number };
         lines[0].set(Field::Started, lines[0].ended_at().ms());
         let view = SessionView::of(&session.id, lines);
         let need = |why, task: &str, cause: &str| Need {
@@ -597,6 +616,7 @@ mod tests {
         for (width, name) in [(80, "80 columns"), (40, "40 columns"), (usize::MAX, "piped")] {
             let listed = Listed {
                 session: &view,
+                names: &names,
                 feature: &session.feature,
                 status: Status::Failed,
                 ended: "T009 asks, T019 fails".to_owned(),
@@ -606,10 +626,10 @@ mod tests {
                 summary: Some(summary()),
                 changes: Some(DiffStat { files: 53, added: 1411, removed: 0 }),
                 rows: view.entries.iter().collect(),
-                repeats: HashMap::from([(3, 2)]),
+                repeats: HashMap::from([(id(3), id(2))]),
                 by_now: &by_now,
-                solved: HashMap::from([(4, "Tests use an in-memory database now.".to_owned())]),
-                matches: HashMap::from([(2, ("validation".to_owned(), "  ECONNREFUSED  ".to_owned()))]),
+                solved: HashMap::from([(id(4), "Tests use an in-memory database now.".to_owned())]),
+                matches: HashMap::from([(id(2), ("validation".to_owned(), "  ECONNREFUSED  ".to_owned()))]),
             };
             let text = attempts_of(&[listed], Screen { paint: Paint::Plain, width }).join("\n") + "\n";
             assert_eq!(text.lines().find(|line| columns(line) > width), None);

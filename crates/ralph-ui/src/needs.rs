@@ -2,7 +2,8 @@
 
 use ralph_core::record::{
     Changes, Cost, DiffStat, FlagCode, FlaggedTask, Need, NeedKind, OwnCommand, RALPH, SessionId,
-    SessionTotals, Summary, ValidationNow, hint_command_of, join_truncated, last_words, work_of_command,
+    SessionTotals, ShortNames, Summary, ValidationNow, hint_command_of, join_truncated, last_words,
+    work_of_command,
 };
 
 use super::evidence::FLAG;
@@ -19,10 +20,9 @@ const MAX_COLUMNS: usize = 80;
 const MAX_NAMED: usize = 10;
 
 /// `2 wrong "done" caught: #10, #23`
-pub fn false_claims(iterations: &[u32]) -> Option<String> {
-    let numbers: Vec<String> = iterations.iter().map(|number| format!("#{number}")).collect();
-    let times = grouped(iterations.len() as u64);
-    listed(&numbers, MAX_NAMED).map(|numbers| format!("{times} wrong \"done\" caught: {numbers}"))
+pub fn false_claims(names: &[String]) -> Option<String> {
+    let times = grouped(names.len() as u64);
+    listed(names, MAX_NAMED).map(|numbers| format!("{times} wrong \"done\" caught: {numbers}"))
 }
 
 /// `53 files +1,411 −0, not committed`
@@ -96,8 +96,8 @@ pub fn subject(need: &Need) -> String {
 }
 
 /// Returns a row for each of the first things that only a person can settle, for what waits for them, for what is answered, and
-/// for what is flagged. `newest` is the session that commands mean by themselves.
-pub fn rows(summary: &Summary, newest: Option<&SessionId>, screen: Screen) -> Vec<String> {
+/// for what is flagged. `newest` are the names of the session that commands mean by themselves, or of its group.
+pub fn rows(summary: &Summary, newest: Option<&ShortNames>, screen: Screen) -> Vec<String> {
     let all = &summary.needs_you;
     let mut rows = Vec::new();
     for need in all.iter().take(MAX_NAMED) {
@@ -122,7 +122,7 @@ pub fn rows(summary: &Summary, newest: Option<&SessionId>, screen: Screen) -> Ve
 /// left, `resume_flags` are those with which `resume` goes on.
 pub fn with_commands(
     summary: &Summary,
-    newest: Option<&SessionId>,
+    newest: Option<&ShortNames>,
     (left, resume_flags): (Option<&str>, &str),
     is_wanted: impl Fn(&Need) -> bool,
     screen: Screen,
@@ -141,7 +141,9 @@ pub fn with_commands(
             }
             (NeedKind::Asks, Some(task)) => commands.push(hint_command_of(RALPH, None, task)),
             (_, Some(task)) if commands.is_empty() => {
-                commands.push(show_command(task, need.iteration.unwrap_or_default()));
+                let number = need.iteration.unwrap_or_default();
+                let name = newest.map(|names| names.name(&need.session, number));
+                commands.push(show_command(task, &name.unwrap_or_else(|| number.to_string())));
             }
             _ => {}
         }
@@ -155,7 +157,7 @@ pub fn need_commands(
     program: OwnCommand,
     summary: &Summary,
     need: &Need,
-    newest: Option<&SessionId>,
+    newest: Option<&ShortNames>,
 ) -> Vec<String> {
     let feature = newest.is_none().then_some(summary.feature.as_str());
     match (need.why, need.task.as_deref()) {
@@ -190,7 +192,7 @@ pub fn queued(summary: &Summary, indent: &str, screen: Screen) -> Vec<String> {
 
 /// Returns rows for each of the first tasks that are done and flagged: what is flagged, whole, the command that shows it, and the one
 /// that settles it; below them the other answer.
-pub fn flagged(summary: &Summary, newest: Option<&SessionId>, indent: &str, screen: Screen) -> Vec<String> {
+pub fn flagged(summary: &Summary, newest: Option<&ShortNames>, indent: &str, screen: Screen) -> Vec<String> {
     let all = &summary.flagged;
     let most = MAX_NAMED.max(never_left_out(all));
     let feature = newest.is_none().then_some(summary.feature.as_str());
@@ -251,12 +253,10 @@ pub fn gone_commands(program: OwnCommand, feature: Option<&str>, task: &str) -> 
     [work_of_command(program, feature, task), accept]
 }
 
-/// Returns the command that shows what an attempt changed. `newest` is the session that it means by itself.
-pub fn diff_command(session: &SessionId, number: u32, newest: Option<&SessionId>) -> String {
-    match newest {
-        Some(newest) if newest == session => format!("{RALPH} diff {number}"),
-        _ => format!("{RALPH} diff {session}:{number}"),
-    }
+/// Returns the command that shows what an attempt changed. `newest` are the names of the session that it means by itself.
+pub fn diff_command(session: &SessionId, number: u32, newest: Option<&ShortNames>) -> String {
+    let name = newest.map_or_else(|| format!("{session}:{number}"), |names| names.name(session, number));
+    format!("{RALPH} diff {name}")
 }
 
 fn row(summary: &Summary, need: &Need, indent: &str, screen: Screen) -> Vec<String> {
@@ -338,14 +338,14 @@ pub fn next_commands(session: Option<&SessionId>, summary: &Summary, resume_flag
         (Some(task), _) => Some(hint_command_of(RALPH, session, task)),
         (None, Some(Need { task: Some(task), iteration: Some(iteration), session: of, .. })) => {
             Some(match session {
-                None => show_command(task, *iteration),
+                None => show_command(task, &names(summary).name(of, *iteration)),
                 Some(_) => format!("{RALPH} show {of}:{iteration}"),
             })
         }
         (None, _) => {
             let accept = summary.needs_you.iter().find(|need| need.why == NeedKind::Accept);
             accept.and_then(|need| {
-                need_commands(RALPH, summary, need, session.is_none().then_some(&need.session))
+                need_commands(RALPH, summary, need, session.is_none().then_some(&names(summary)))
                     .into_iter()
                     .next()
             })
@@ -355,8 +355,13 @@ pub fn next_commands(session: Option<&SessionId>, summary: &Summary, resume_flag
     first.into_iter().chain([format!("{RALPH} resume{id}{resume_flags}{validate}")]).collect()
 }
 
-/// Returns the command that shows the last attempt at a task.
-pub fn show_command(task: &str, iteration: u32) -> String {
+/// Returns what attempts of the session that is shown, or of its group, are called.
+pub fn names(summary: &Summary) -> ShortNames {
+    summary.session.as_ref().map(|part| part.names.clone()).unwrap_or_default()
+}
+
+/// Returns the command that shows the last attempt at a task. `iteration` is its name.
+pub fn show_command(task: &str, iteration: &str) -> String {
     // Other names may mean something else to a shell, or be those of commits.
     let is_plain =
         task.starts_with(|c: char| c.is_ascii_uppercase()) && task.chars().all(|c| c.is_ascii_alphanumeric());
@@ -372,7 +377,10 @@ mod tests {
         assert_eq!(files_and_lines(DiffStat::default()), "no file changed");
         let stat = DiffStat::of([(Some(1388), Some(30)), (None, None), (None, Some(2))].into_iter());
         assert_eq!(files_and_lines(stat), "3 files +1,388 −32");
-        assert_eq!(false_claims(&[4, 19]).as_deref(), Some("2 wrong \"done\" caught: #4, #19"));
+        assert_eq!(
+            false_claims(&["#4".to_owned(), "#19".to_owned()]).as_deref(),
+            Some("2 wrong \"done\" caught: #4, #19")
+        );
         assert_eq!(false_claims(&[]), None);
     }
 
@@ -397,6 +405,7 @@ mod tests {
     #[test]
     fn a_flag_is_whole_in_any_width_and_has_its_command() {
         let id: SessionId = "20260131-120000-00000000".parse().unwrap();
+        let names = ShortNames::alone(&id);
         let task = |number: usize, flags: Vec<FlagCode>, text: Option<&str>| FlaggedTask {
             task: format!("T{number:03}"),
             session: id.clone(),
@@ -411,7 +420,7 @@ mod tests {
         let summary = Summary { flagged: two, ..Summary::default() };
         let screen = |width| Screen { paint: super::super::style::Paint::Plain, width };
         assert_eq!(
-            flagged(&summary, Some(&id), "", screen(40)).join("\n"),
+            flagged(&summary, Some(&names), "", screen(40)).join("\n"),
             "⚑ T002  changed jest.config.js, which\n        decides what runs\n  → specify ralph diff 12\n\
              \x20 right so: specify ralph accept T002\n\
              ⚑ T004  no-tests, idle\n  → specify ralph diff 12\n  right so: specify ralph accept T004\n\
@@ -419,7 +428,7 @@ mod tests {
         );
         let one = Summary { flagged: summary.flagged[..1].to_vec(), ..Summary::default() };
         let commands = "  → specify ralph diff 12  right so: specify ralph accept T002\n  else: specify ralph reopen T002";
-        assert_eq!(flagged(&one, Some(&id), "", screen(80))[1..].join("\n"), commands);
+        assert_eq!(flagged(&one, Some(&names), "", screen(80))[1..].join("\n"), commands);
         let older = flagged(&summary, None, "", screen(80));
         assert_eq!(older[1], "  → specify ralph diff 20260131-120000-00000000:12");
         let many: Vec<_> =

@@ -109,7 +109,7 @@ pub fn ended(end: &End, totals: &SessionTotals) -> String {
 
 /// `3 features · 19 of 21 tasks done · $51.24 over 8 nights · 2 questions wait`
 pub fn verdict(features: &[&Summary]) -> Vec<String> {
-    let sessions = features.iter().map(|feature| feature.sessions).sum::<usize>();
+    let sessions = features.iter().map(|feature| feature.starts).sum::<usize>();
     let states = features.iter().map(|feature| feature.tasks);
     let (all, finished) =
         states.fold((0, 0), |(all, finished), one| (all + one.total(), finished + one.done));
@@ -293,6 +293,7 @@ mod tests {
         let invoices = Summary {
             feature: "specs/002-invoices".to_owned(),
             sessions: 1,
+            starts: 1,
             tasks: TaskStates { done: 11, asks: 1, ..TaskStates::default() },
             needs_you: vec![need(NeedKind::Asks, "T009", "Which SMTP server should I use?")],
             tried_since: [("T009".to_owned(), (Timestamp::from_seconds(1_795_294_626), 4))].into(),
@@ -301,6 +302,7 @@ mod tests {
         let search = Summary {
             feature: "specs/003-search".to_owned(),
             sessions: 1,
+            starts: 1,
             tasks: TaskStates { done: 4, fails: 1, ..TaskStates::default() },
             needs_you: vec![need(NeedKind::Fails, "T005", "search › finds: expected 3, received 2")],
             ..Summary::default()

@@ -6,7 +6,8 @@ use indexmap::IndexMap;
 
 use ralph_core::record::{
     ExitReason, FailureClass, FileChange, GoneHow, Iteration, Outcome, RALPH, SandboxFacts, SecondRun,
-    SessionId, StreamCounts, TaskName, Timestamp, ToolCall, hint_command_of, join_truncated, last_words,
+    SessionId, ShortNames, StreamCounts, TaskName, Timestamp, ToolCall, hint_command_of, join_truncated,
+    last_words,
 };
 
 use super::ending::{capital, interruption};
@@ -45,12 +46,14 @@ pub struct ShownAttempt<'a> {
     pub final_message: &'a str,
     /// The session, where commands do not mean it by themselves.
     pub session: Option<&'a SessionId>,
+    /// What attempts of its session, or of its group, are called.
+    pub names: ShortNames,
     /// What its commands ran in.
     pub sandbox: Option<&'a SandboxFacts>,
     /// How many attempts at its task the session has; 0 if it is none.
     pub attempts: usize,
     /// The attempts at its task before it, with their causes; `None` if that is the cause of this one.
-    pub earlier: &'a [(u32, Option<String>)],
+    pub earlier: &'a [(String, Option<String>)],
     /// What became of its task; `None` if it was done, or is none.
     pub afterwards: Option<&'a Afterwards>,
     /// What became of its result that was queued: `merged in #4`; `None` if it was not.
@@ -121,7 +124,7 @@ pub fn lines(shown: &ShownAttempt<'_>, now: Timestamp, screen: Screen) -> Vec<St
     if !is_question || final_message.lines().filter(|line| !line.trim().is_empty()).count() > 1 {
         lines.extend(message(final_message, screen));
     }
-    lines.extend(verdicts(iteration, screen));
+    lines.extend(verdicts(shown, screen));
     let sections = render(&sections(entry, iteration, final_message), screen.paint);
     if !sections.trim().is_empty() {
         lines.push(String::new());
@@ -158,7 +161,8 @@ pub fn lines(shown: &ShownAttempt<'_>, now: Timestamp, screen: Screen) -> Vec<St
 }
 
 /// Returns what became of each result that was merged, with both sides of what git could not merge.
-fn verdicts(iteration: &Iteration, screen: Screen) -> Vec<String> {
+fn verdicts(shown: &ShownAttempt<'_>, screen: Screen) -> Vec<String> {
+    let iteration = shown.iteration;
     let mut lines = Vec::new();
     let merged: HashMap<_, _> = iteration.integrated().map(|(one, commit)| (one.attempt(), commit)).collect();
     for one in &iteration.integration {
@@ -168,11 +172,7 @@ fn verdicts(iteration: &Iteration, screen: Screen) -> Vec<String> {
         let commit =
             merged.get(&one.attempt()).map_or(String::new(), |commit| format!(" as {}", commit.short()));
         let words = one.return_words().unwrap_or_else(|| one.verdict.words());
-        let of = if one.session == iteration.session {
-            format!("#{}", one.iteration)
-        } else {
-            one.attempt().to_string()
-        };
+        let of = shown.names.mark(&one.session, one.iteration);
         let look = if one.cause.is_none() { Look::Good } else { Look::Bad };
         let lead = format!("  {}", padded(&one_line(&one.task), NAME));
         let hanging = screen.hanging(&lead, &format!("{}{commit}, the result of {of}", one_line(&words)));
@@ -201,7 +201,7 @@ fn headline(shown: &ShownAttempt<'_>, screen: Screen) -> String {
     };
     let number = match session {
         Some(session) => format!("{session}:{}", iteration.iteration),
-        None => format!("#{}", iteration.iteration),
+        None => shown.names.mark(&iteration.session, iteration.iteration),
     };
     let beside = columns(mark) + columns(&task) + columns(&number) + 4;
     let title = cut(&title, screen.width.saturating_sub(beside + columns(&attempt)).max(8));
@@ -273,12 +273,12 @@ fn took(iteration: &Iteration, now: Timestamp) -> String {
 }
 
 /// The attempts before it: in a line where all failed as this one did, else each with its cause.
-fn before(earlier: &[(u32, Option<String>)], is_question: bool) -> Facts {
+fn before(earlier: &[(String, Option<String>)], is_question: bool) -> Facts {
     let how = if is_question { "asked the same" } else { "failed in the same way" };
     let mut lines: IndexMap<String, Vec<String>> = IndexMap::new();
-    for (number, cause) in earlier {
+    for (name, cause) in earlier {
         let words = cause.as_deref().map_or_else(|| how.to_owned(), one_line);
-        lines.entry(words).or_default().push(format!("#{number}"));
+        lines.entry(words).or_default().push(name.clone());
     }
     let names = ["before"].into_iter().chain(std::iter::repeat(""));
     let lines =
@@ -462,6 +462,7 @@ mod tests {
             entry: "",
             final_message: "",
             session: None,
+            names: ShortNames::alone(&iteration.session),
             sandbox: None,
             attempts: 1,
             earlier: &[],
@@ -595,7 +596,7 @@ mod tests {
             ..FileChange::default()
         };
         let changed = [file("src/export/csv.ts", 23), file("src/export/csv.test.ts", 1)];
-        let earlier = [(47, None), (48, None)];
+        let earlier = [("#47".to_owned(), None), ("#48".to_owned(), None)];
         let afterwards = Afterwards { is_given_up: false, is_undone: false, done_in: None };
         let shown = ShownAttempt {
             afterwards: Some(&afterwards),

@@ -5,14 +5,14 @@ use serde_json::Value;
 use tasklist::Group;
 
 use ralph_core::record::{
-    Changes, CleanCheck, Cost, EndedBy, FailureClass, Outcome, RALPH, SessionId, Status, StopReason, Summary,
-    TaskName, Timestamp, Waiting,
+    Changes, CleanCheck, Cost, EndedBy, FailureClass, Outcome, QueuedTask, RALPH, SessionId, Status,
+    StopReason, Summary, TaskName, Timestamp, Waiting,
 };
 use ralph_store::RemoteRun;
 
 use super::ending::{BEGAN_RED, attempts_and_failures, cost_without, cut_short, feature_name, interrupted};
 use super::local_time::{clock_or_date, describe_remote_run, short_day};
-use super::needs::{changed_and_committed, files_and_lines, next_commands, rows, validation};
+use super::needs::{changed_and_committed, files_and_lines, names, next_commands, rows, validation};
 use super::review::Review;
 use super::style::{
     Look, Screen, ago, clock_span, columns, counted, cut, in_runs, one_line, ordinal, phase_name, rough,
@@ -27,11 +27,45 @@ pub struct FeatureStatus {
     /// In the order of the list.
     pub phases: Vec<Group>,
     pub stories: Vec<Group>,
+    /// The session, or its group as one.
     pub session: Option<SessionStatus>,
+    /// Set for a group.
+    #[serde(flatten)]
+    pub group: Option<GroupStatus>,
     /// Questions that wait in other features.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub elsewhere: Vec<QuestionElsewhere>,
     pub summary: Summary,
+}
+
+/// What several loops on one branch are at.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct GroupStatus {
+    /// In the order of their lanes.
+    pub workers: Vec<WorkerStatus>,
+    /// Results that wait to be merged.
+    pub queued: Vec<QueuedTask>,
+}
+
+/// What one of them is at.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct WorkerStatus {
+    pub session: SessionId,
+    pub lane: Option<u32>,
+    /// What it works on; null between two attempts, and while it merges.
+    pub task: Option<TaskName>,
+    /// The phase of its attempt, `integration`, `waiting` for a limit or for the others, or the status of its session.
+    pub state: String,
+    /// Since when it has the task, or merges; else the time of its last record.
+    pub since: Timestamp,
+    /// Why it waits for its agent.
+    #[serde(skip)]
+    pub waiting: Option<Waiting>,
+    /// What its agent does.
+    #[serde(skip)]
+    pub doing: Option<String>,
+    #[serde(skip)]
+    pub is_running: bool,
 }
 
 /// A question of another feature.
@@ -160,10 +194,11 @@ pub fn lines(status: &FeatureStatus, now: Timestamp, screen: Screen) -> Vec<Stri
     let is_red = status.session.as_ref().is_some_and(|session| session.shown.began_red);
     let mut first = if is_red { screen.painted(Look::Warn, "", BEGAN_RED) } else { Vec::new() };
     first.extend(head(status, now, screen));
-    let newest = status.session.as_ref().filter(|session| session.shown.is_newest).map(|session| &session.id);
+    let names = names(&status.summary);
+    let newest = status.session.as_ref().filter(|session| session.shown.is_newest).map(|_| &names);
     let parts = [
         first,
-        running.map(|session| at_work(session, now, screen)).unwrap_or_default(),
+        running.map(|session| at_work(session, status.group.as_ref(), now, screen)).unwrap_or_default(),
         rows(&status.summary, newest, screen),
         elsewhere(status, screen),
         facts,
@@ -208,7 +243,9 @@ fn session_facts(session: &SessionStatus, summary: &Summary, screen: Screen) -> 
             let command = if is_running(session) { String::new() } else { format!(": {command}") };
             format!(", {} ahead of HEAD{command}", counted(*commits, "commit"))
         });
-        facts.extend(screen.hanging(INDENT, &one_line(&format!("in a lane on {branch}{ahead}"))));
+        let lanes = summary.session.as_ref().map_or(0, |part| part.names.lanes().len());
+        let lanes = if lanes > 1 { format!("{lanes} lanes") } else { "a lane".to_owned() };
+        facts.extend(screen.hanging(INDENT, &one_line(&format!("in {lanes} on {branch}{ahead}"))));
     }
     let part = summary.session.as_ref();
     if is_running(session) {
@@ -287,7 +324,7 @@ fn head(status: &FeatureStatus, now: Timestamp, screen: Screen) -> Vec<String> {
         let limit = limit.map_or(String::new(), |usd| format!(" of {}", Cost::of(usd)));
         let [own, all] = [&part.totals, &status.summary.totals].map(|totals| totals.cost.usd.map(Cost::of));
         parts.extend(own.map(|own| format!("{own}{limit}")));
-        let all = all.filter(|_| status.summary.sessions > 1);
+        let all = all.filter(|_| status.summary.starts > 1);
         parts.extend(all.map(|all| format!("{all} in {} sessions", status.summary.sessions)));
     }
     screen.named_parts(&name, &parts)
@@ -322,11 +359,18 @@ pub fn how_it_ended(status: Status, reason: Option<StopReason>, by: Option<Ended
     word.to_owned()
 }
 
-/// The running attempt, what it waits for, and the last ones.
-fn at_work(session: &SessionStatus, now: Timestamp, screen: Screen) -> Vec<String> {
+/// The running attempts, what they wait for, and the last ones.
+fn at_work(
+    session: &SessionStatus,
+    group: Option<&GroupStatus>,
+    now: Timestamp,
+    screen: Screen,
+) -> Vec<String> {
     let Shown { attempt, doing, failures, last, .. } = &session.shown;
     let mut lines = Vec::new();
-    if let Some(waiting) = &session.waiting {
+    if let Some(group) = group {
+        lines.extend(group.workers.iter().flat_map(|worker| worker_lines(worker, now, screen)));
+    } else if let Some(waiting) = &session.waiting {
         lines.extend(screen.painted(Look::Warn, "  ‖ ", &waiting_words(waiting, now)));
     } else if let (Some(task), Some(in_flight)) = (&session.task, &session.in_flight) {
         let lead = format!("  ● {}  ", one_line(task));
@@ -357,6 +401,29 @@ fn at_work(session: &SessionStatus, now: Timestamp, screen: Screen) -> Vec<Strin
         lines.push(format!("  last    {}", ended.join(" · ")));
     }
     lines
+}
+
+/// `  ● 2  T013  1 min 4 s: validation`
+fn worker_lines(worker: &WorkerStatus, now: Timestamp, screen: Screen) -> Vec<String> {
+    let WorkerStatus { lane, task, state, since, waiting, doing, is_running, .. } = worker;
+    let lane = lane.map_or_else(String::new, |lane| lane.to_string());
+    let time = clock_span(since.ms_until(now));
+    let name = task.as_ref().map_or(String::new(), |task| one_line(task) + "  ");
+    let (look, mark, words) = match (waiting, task) {
+        (Some(waiting), _) => (Look::Warn, "‖", waiting_words(waiting, now)),
+        (None, Some(_)) => {
+            let what = match (&**state, doing) {
+                ("waiting", _) => "waiting for another validation",
+                ("agent", Some(doing)) => doing,
+                _ => state,
+            };
+            (Look::Accent, "●", format!("{time}: {what}"))
+        }
+        (None, None) if !is_running => (Look::Dim, "·", format!("{state} {}", ago(since.ms_until(now)))),
+        (None, None) if state == "waiting" => (Look::Dim, "·", format!("waits for the others, {time}")),
+        (None, None) => (Look::Accent, "⊕", format!("{time}: {state}")),
+    };
+    screen.painted(look, &format!("  {mark} {lane}  {name}"), &words)
 }
 
 /// `waiting for claude's usage limit until 01:07 (44 min)`
@@ -411,7 +478,8 @@ mod tests {
     use super::*;
     use crate::style::Paint;
     use ralph_core::record::{
-        CostTotals, DiffStat, Need, NeedKind, SessionPart, SessionTotals, TaskStates, WaitingTask, samples,
+        CostTotals, DiffStat, Need, NeedKind, SessionPart, SessionTotals, ShortNames, TaskStates,
+        WaitingTask, samples,
     };
     use serde_json::json;
 
@@ -432,6 +500,7 @@ mod tests {
         let summary = Summary {
             feature: "specs/004-boards".to_owned(),
             sessions: 1,
+            starts: 1,
             tasks: TaskStates { done: 31, asks: 1, fails: 1, waits: 2, open: 0 },
             needs_you: vec![
                 need(NeedKind::Asks, "T034", "Semicolons or commas between the fields? The spec names both."),
@@ -442,7 +511,11 @@ mod tests {
                 ),
             ],
             waiting: vec![waits("T020"), waits("T023")],
-            session: Some(SessionPart { id: session.id.clone(), totals }),
+            session: Some(SessionPart {
+                id: session.id.clone(),
+                names: ShortNames::alone(&session.id),
+                totals,
+            }),
             ..Summary::default()
         };
         let at = |minutes: i64| Timestamp::from_seconds(minutes * 60);
@@ -473,6 +546,7 @@ mod tests {
                 group("Phase 6: Polish", 5, 1),
             ],
             stories: Vec::new(),
+            group: None,
             elsewhere: vec![QuestionElsewhere {
                 feature: "specs/003-search".to_owned(),
                 task: "T005".to_owned(),
@@ -521,5 +595,61 @@ mod tests {
             shown += &format!("== {width}\n{}\n\n", lines.join("\n"));
         }
         insta::assert_snapshot!(shown);
+    }
+
+    #[test]
+    fn each_loop_of_a_group_has_a_line() {
+        let at = |minutes: i64| Timestamp::from_seconds(minutes * 60);
+        let worker = |lane, task: Option<&str>, state: &str| WorkerStatus {
+            session: SessionId::new(at(0), lane),
+            lane: Some(lane),
+            task: task.map(str::to_owned),
+            state: state.to_owned(),
+            since: at(340),
+            waiting: None,
+            doing: Some("Edit src/live/merge.ts".to_owned()),
+            is_running: state != "completed",
+        };
+        let waiting = Waiting {
+            agent: "claude".to_owned(),
+            class: FailureClass::Quota,
+            until: at(360),
+            is_guessed: false,
+            message: None,
+        };
+        let workers = vec![
+            worker(1, Some("T019"), "agent"),
+            worker(2, Some("T020"), "validation"),
+            worker(3, None, "integration"),
+            worker(4, None, "waiting"),
+            WorkerStatus { waiting: Some(waiting), ..worker(5, Some("T021"), "waiting") },
+            worker(6, None, "completed"),
+        ];
+        let status =
+            FeatureStatus { group: Some(GroupStatus { workers, queued: Vec::new() }), ..sample(true) };
+        let screen = Screen { paint: Paint::Plain, width: 80 };
+        let lines = at_work(status.session.as_ref().unwrap(), status.group.as_ref(), at(350), screen);
+        let until = clock_or_date(at(360), at(350));
+        assert_eq!(
+            lines[..6],
+            [
+                "  ● 1  T019  10 min: Edit src/live/merge.ts".to_owned(),
+                "  ● 2  T020  10 min: validation".to_owned(),
+                "  ⊕ 3  10 min: integration".to_owned(),
+                "  · 4  waits for the others, 10 min".to_owned(),
+                format!("  ‖ 5  T021  waiting for claude's usage limit until {until} (10 min)"),
+                "  · 6  completed 10 min ago".to_owned(),
+            ]
+        );
+        let json = serde_json::to_value(&status).unwrap();
+        let first = &json["workers"][0];
+        assert_eq!(
+            [&first["lane"], &first["task"], &first["state"]],
+            [&json!(1), &json!("T019"), &json!("agent")]
+        );
+        assert_eq!(json["queued"], json!([]));
+        // One that works alone has no such keys.
+        let alone = serde_json::to_value(sample(true)).unwrap();
+        assert!(alone.get("workers").is_none() && alone.get("queued").is_none());
     }
 }

@@ -8,16 +8,15 @@ use camino::{Utf8Path, Utf8PathBuf};
 use clap::Args;
 use serde_json::{Value, json};
 
-use ralph_core::record::{IterationName, LogEntry, ObjectId, RALPH, SessionId, Which};
+use ralph_core::record::{AttemptId, IterationName, LogEntry, ObjectId, RALPH, SessionId, Which};
 use ralph_git::worktree::{Checkout, WorkTree};
 use ralph_os::if_there::IfThere;
 use ralph_os::process::{Child, Interrupt, Limits, Marker, Pulse};
 use ralph_project::feature;
-use ralph_store::SessionLog;
 use ralph_ui::style::{duration, milliseconds, one_line};
 
 use crate::cli::args::ReadArgs;
-use crate::cli::read::iterations;
+use crate::cli::read::iterations::{self, Point};
 use crate::cli::start::lane;
 use crate::cli::{Context, ExitCode, SessionChoice, emit, note, warn};
 
@@ -46,7 +45,7 @@ const UNLIMITED: Duration = Duration::from_secs(u64::MAX / 4);
 const UNTESTABLE: i32 = 125;
 
 pub fn run(args: &BisectArgs, context: &Context) -> Result<ExitCode> {
-    let (log, moments) = moments(context, args, &args.read.choice)?;
+    let (start, moments) = moments(context, args, &args.read.choice)?;
     let interrupt = Interrupt::install()?;
     let mut runs = Vec::new();
     let found = Trial::new(args, context, &interrupt)
@@ -54,57 +53,90 @@ pub fn run(args: &BisectArgs, context: &Context) -> Result<ExitCode> {
     if let Some(signal) = interrupt.signal() {
         return Ok(ExitCode::of_signal(signal));
     }
-    report(args, &log, &moments, found?.as_deref(), &runs)
+    report(args, &start, &moments, found?.as_deref(), &runs)
 }
 
-/// The moments of a session that can be tried: numbers of iterations, 0 for the start, and their snapshots, oldest first.
-type Moments = Vec<(u32, ObjectId)>;
+/// A moment that can be tried.
+struct Moment {
+    /// What commands call it; `0` for the start.
+    name: String,
+    /// `None` for the start.
+    attempt: Option<AttemptId>,
+    snapshot: ObjectId,
+}
 
-/// Returns the moments of a session between those that are named, as far as their snapshots are here. Of a session in a lane they
-/// are what is on the branch and passed: failed attempts are no part of that.
-fn moments(context: &Context, args: &BisectArgs, choice: &SessionChoice) -> Result<(SessionLog, Moments)> {
+impl Moment {
+    fn number(&self) -> u32 {
+        self.attempt.as_ref().map_or(0, |attempt| attempt.number)
+    }
+}
+
+/// Returns the moments of a session, or of its group, between those that are named, as far as their snapshots are here, oldest
+/// first. In a lane they are what is on the branch and passed: failed attempts are no part of that.
+fn moments(context: &Context, args: &BisectArgs, choice: &SessionChoice) -> Result<(Point, Vec<Moment>)> {
     let store = context.store()?;
     let start = IterationName { session: None, which: Which::Start };
     let start = iterations::find(store, args.from.as_ref().unwrap_or(&start), choice)?;
-    let first = start.number();
-    let end = match &args.to {
-        None => u32::MAX,
+    // A session that is named is looked at alone.
+    let run = if choice.session.is_some() { start.log.view() } else { start.run.clone() };
+    let place = |point: &Point| {
+        let own = point.iteration().ok().map(LogEntry::commit)?;
+        run.iterations().position(|entry| entry.commit() == own)
+    };
+    let first = place(&start);
+    let last = match &args.to {
+        None => None,
         Some(name) => {
             let later = iterations::find(store, name, choice)?;
-            if later.log.id() != start.log.id() || later.number() <= first {
+            let last = place(&later).filter(|last| first.is_none_or(|first| first < *last));
+            if last.is_none() {
                 bail!(
                     "{later} is not after {start}\nhint: first the iteration after which the command passes, then a later one of the same session"
                 );
             }
-            later.number()
+            last
         }
     };
-    let mut list = lane::passed(&start.log, context)?;
-    if !list.is_empty() {
-        let begin = list.iter().find(|(number, _)| *number == first).map(|(_, commit)| commit.clone());
-        list.retain(|(number, _)| (first + 1..=end).contains(number));
+    let is_between =
+        |place: usize| first.is_none_or(|first| place > first) && last.is_none_or(|last| place <= last);
+    let moment = |entry: Option<&LogEntry>, snapshot| Moment {
+        name: entry
+            .map_or_else(|| "0".to_owned(), |entry| start.names.name(&entry.session(), entry.number())),
+        attempt: entry.map(LogEntry::id),
+        snapshot,
+    };
+    let begin = |snapshot| moment(start.iteration().ok(), snapshot);
+    let passed = lane::passed(&start.log, &run, context)?;
+    if !passed.is_empty() {
+        let of_start = passed.iter().find(|(place, _)| Some(*place) == first);
+        let of_start = of_start.map_or_else(|| start.snapshot(store), |(_, commit)| Ok(commit.clone()))?;
+        let list = passed.iter().filter(|(place, _)| is_between(*place));
+        let entries: Vec<&LogEntry> = run.iterations().collect();
+        let list: Vec<Moment> =
+            list.map(|(place, commit)| moment(Some(entries[*place]), commit.clone())).collect();
         if list.is_empty() {
             bail!("nothing passed on the branch after {start}, as far as is asked");
         }
-        list.insert(0, (first, begin.map_or_else(|| start.snapshot(store), Ok)?));
-        return Ok((start.log, list));
+        let list = [begin(of_start)].into_iter().chain(list).collect();
+        return Ok((start, list));
     }
-    let mut missing = 0;
-    for entry in start.log.iterations() {
-        match (&entry.snapshot(), entry.iteration()) {
-            (_, Some(number)) if number <= first || number > end => {}
-            (Some(snapshot), Some(iteration)) if store.has(snapshot)? => {
-                list.push((iteration, snapshot.clone()));
-            }
+    let (mut missing, mut list) = (0, Vec::new());
+    for (place, entry) in run.iterations().enumerate() {
+        match entry.snapshot() {
+            _ if !is_between(place) => {}
+            Some(snapshot) if store.has(&snapshot)? => list.push(moment(Some(entry), snapshot)),
             _ => missing += 1,
         }
     }
     if list.is_empty() {
         // Says which is missing, and why.
-        start.at(Which::Last { back: 0 })?.snapshot(store)?;
+        let Some(last) = run.iterations().next_back() else {
+            bail!("session {} has no iteration yet", run.id);
+        };
+        start.at(last).snapshot(store)?;
     }
     match start.snapshot(store) {
-        Ok(snapshot) => list.insert(0, (first, snapshot)),
+        Ok(snapshot) => list.insert(0, begin(snapshot)),
         // Where the start is not here, the first iteration has to do.
         Err(error) if args.from.is_some() => return Err(error),
         Err(_) => {}
@@ -112,7 +144,7 @@ fn moments(context: &Context, args: &BisectArgs, choice: &SessionChoice) -> Resu
     if missing > 0 {
         warn(&format!("{missing} iterations have no snapshot here and are left out"));
     }
-    Ok((start.log, list))
+    Ok((start, list))
 }
 
 /// How a command went at one moment.
@@ -220,57 +252,60 @@ impl<'a> Trial<'a> {
     }
 
     /// Runs the command after an iteration, and notes how that went in `runs`.
-    fn run(&self, (iteration, snapshot): &(u32, ObjectId), runs: &mut Vec<Value>) -> Result<TrialOutcome> {
-        self.checkout.go_to(snapshot)?;
+    fn run(&self, moment: &Moment, runs: &mut Vec<Value>) -> Result<TrialOutcome> {
+        let Moment { name, .. } = moment;
+        self.checkout.go_to(&moment.snapshot)?;
         let began = std::time::Instant::now();
         let exit = self.command()?;
         let (verdict, word) = match exit {
             0 => (TrialOutcome::Passes, "passes".to_owned()),
             UNTESTABLE => (TrialOutcome::Untestable, "cannot be tested".to_owned()),
             1..UNTESTABLE => (TrialOutcome::Fails, format!("fails, exit {exit}")),
-            _ => bail!("the command could not be run after iteration {iteration}: exit {exit}"),
+            _ => bail!("the command could not be run after iteration {name}: exit {exit}"),
         };
-        note(format_args!(
-            "after iteration {iteration}: {word} ({})",
-            duration(milliseconds(began.elapsed()))
-        ));
-        runs.push(json!({"iteration": iteration, "exit": exit}));
+        note(format_args!("after iteration {name}: {word} ({})", duration(milliseconds(began.elapsed()))));
+        let session = moment.attempt.as_ref().map(|attempt| &attempt.session);
+        runs.push(json!({"session": session, "iteration": moment.number(), "exit": exit}));
         Ok(verdict)
     }
 }
 
 fn report(
     args: &BisectArgs,
-    log: &SessionLog,
-    moments: &[(u32, ObjectId)],
+    start: &Point,
+    moments: &[Moment],
     found: Option<&[usize]>,
     runs: &[Value],
 ) -> Result<ExitCode> {
-    let session = log.id();
-    let found = found.unwrap_or_default();
-    let mut candidates: Vec<u32> = found.iter().map(|place| moments[*place].0).collect();
+    let mut candidates: Vec<&Moment> =
+        found.unwrap_or_default().iter().map(|place| &moments[*place]).collect();
     let is_never = candidates.is_empty();
     // The start, 0, is no iteration.
-    let entry = if let [only] = candidates[..] { log.iteration(only) } else { None };
+    let only = if let [only] = candidates[..] { only.attempt.as_ref() } else { None };
+    let entry = only.and_then(|only| start.run.iterations().find(|entry| entry.id() == *only));
     if candidates.len() == 1 {
         candidates.clear();
     }
+    let session = only.map_or(start.log.id(), |only| &only.session);
     let json = json!({
         "session": session,
         "iteration": entry.and_then(LogEntry::iteration),
         "commit": entry.map(LogEntry::commit),
-        "candidates": candidates,
+        "candidates": candidates.iter().map(|one| one.number()).collect::<Vec<_>>(),
         "runs": runs,
     });
     emit(args.read.json, &json, |out| match entry {
         Some(entry) => {
-            let name = format!("{session}:{}", entry.number());
+            let name = entry.id();
             writeln!(out, "{name} is the first iteration after which it fails")?;
             writeln!(out, "  {}", one_line(entry.subject()))?;
             writeln!(out, "look: {RALPH} show {name} --patch")
         }
         None if !candidates.is_empty() => {
-            let names: Vec<_> = candidates.iter().map(|number| format!("{session}:{number}")).collect();
+            let names: Vec<String> = candidates
+                .iter()
+                .map(|one| one.attempt.as_ref().map_or_else(|| format!("{session}:0"), ToString::to_string))
+                .collect();
             writeln!(out, "the first is one of {}: the others could not be tested", names.join(", "))
         }
         None if is_never => writeln!(out, "it passes after the last iteration of session {session}"),

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use anyhow::{Context as _, Result, bail};
 use clap::{Args, ColorChoice};
 
-use ralph_core::record::{IterationName, LogEntry, ObjectId, Outcome, RALPH, Which};
+use ralph_core::record::{IterationName, ObjectId, Outcome, RALPH, Which};
 use ralph_git::worktree::{ChangedFile, PrivateIndex};
 use ralph_os::process::{Interrupt, Tool, outside};
 use ralph_store::{FeatureFiles, Scratch, Store};
@@ -85,10 +85,11 @@ pub fn run(args: &DiffArgs, context: &Context) -> Result<ExitCode> {
     let option = if args.stat { Some("--stat") } else { args.name_only.then_some("--name-only") };
     let (files, paths) = (from.files(store), &args.paths);
     let is_whole_session = args.from.is_none() && args.to.is_none();
+    let run = if args.choice.session.is_some() { from.log.view() } else { from.run.clone() };
     let [before, after] = match &args.to {
         // People may have gone on since an older one.
-        None if is_whole_session && store.newest_session()?.as_ref() != Some(from.log.id()) => {
-            let (Some(first), Some(last)) = session_changes::ends(store, &from.log)? else {
+        None if is_whole_session && !from.is_newest => {
+            let (Some(first), Some(last)) = session_changes::ends(store, &from.log.of_run(&run))? else {
                 bail!("there are no snapshots of session {}", from.log.id());
             };
             [first, last]
@@ -187,18 +188,19 @@ pub fn comparisons(store: &Store, point: &Point, name: &IterationName) -> Result
     let entry = point.iteration()?;
     let is_named = |task: &&str| matches!(&name.which, Which::Named(text) if text.eq_ignore_ascii_case(task));
     let task = entry.task().filter(is_named);
-    let attempts = task.map(|task| task_attempts::at_unfinished(&point.log, task)).unwrap_or_default();
+    let attempts = task.map(|task| task_attempts::at_unfinished(&point.run, task)).unwrap_or_default();
     if attempts.len() < 2 {
         return Ok(Comparison::of([point.snapshot_before(store)?, point.snapshot(store)?]).into());
     }
     let (count, own) = (attempts.len(), point.files(store));
     let mut comparisons = Vec::new();
-    for (place, number) in attempts.iter().filter_map(|entry| entry.iteration()).enumerate() {
-        let at = point.at(Which::Number(number))?;
+    for (place, attempt) in attempts.into_iter().enumerate() {
+        let at = point.at(attempt);
         let [from, to] = [at.snapshot_before(store)?, at.snapshot(store)?];
         let changed = store.changed_files(&own, (Some(from.clone()), Some(to.clone())))?;
         let nothing = changed.filter(Vec::is_empty).map_or("", |_| ", changed nothing");
-        let heading = Some(format!("attempt {} of {count}, #{number}{nothing}", place + 1));
+        let name = point.names.mark(&attempt.session(), attempt.number());
+        let heading = Some(format!("attempt {} of {count}, {name}{nothing}", place + 1));
         comparisons.push(Comparison { heading, from, to });
     }
     Ok(comparisons)
@@ -217,22 +219,19 @@ fn unchanged(context: &Context, shown: &Point) -> Result<Option<String>> {
     let is_empty = |point: &Point| {
         changed_files(context, point).map(|files| files.is_some_and(|files| files.is_empty()))
     };
-    let (entry, number) = (shown.iteration()?, shown.number());
+    let entry = shown.iteration()?;
     if entry.outcome() != Some(Outcome::Failure) || !is_empty(shown)? {
         return Ok(None);
     }
-    let is_newest = context.store()?.newest_session()?.as_ref() == Some(shown.log.id());
-    let session = if is_newest { String::new() } else { format!("{}:", shown.log.id()) };
-    let earlier = shown.log.iterations().rev().filter(|other| {
-        other.task() == entry.task() && other.iteration() < entry.iteration() && other.is_attempt()
-    });
-    for other in earlier.filter_map(LogEntry::iteration) {
-        if !is_empty(&shown.at(Which::Number(other))?)? {
-            let command = format!("{RALPH} show {session}{other} -p");
-            return Ok(Some(format!("attempt {number} changed nothing, #{other} did: {command}")));
+    let own = shown.names.name(&entry.session(), entry.number());
+    for other in shown.before().rev().filter(|other| other.task() == entry.task() && other.is_attempt()) {
+        if !is_empty(&shown.at(other))? {
+            let command = format!("{RALPH} show {} -p", shown.name_of(other));
+            let other = shown.names.mark(&other.session(), other.number());
+            return Ok(Some(format!("attempt {own} changed nothing, {other} did: {command}")));
         }
     }
-    Ok(Some(format!("attempt {number} changed nothing")))
+    Ok(Some(format!("attempt {own} changed nothing")))
 }
 
 /// Returns the files that an attempt changed; `None` without snapshots.

@@ -7,7 +7,8 @@ use clap::ValueEnum;
 use regex::bytes::{Regex, RegexBuilder};
 
 use ralph_core::record::{LogEntry, ObjectId};
-use ralph_store::{ListedSession, Matcher, Search, Store};
+use ralph_core::view::SessionView;
+use ralph_store::{Matcher, Search, Store};
 use ralph_ui::log::MatchingLine;
 
 use crate::cli::read::patches::matching_lines;
@@ -66,7 +67,7 @@ impl<'a> Grep<'a> {
     /// Returns the first `most` of `rows` that have a matching line, with that line.
     pub fn matches<'r>(
         &mut self,
-        session: &ListedSession,
+        session: &SessionView,
         rows: Vec<&'r LogEntry>,
         most: usize,
     ) -> Result<Vec<(&'r LogEntry, MatchingLine)>> {
@@ -76,16 +77,16 @@ impl<'a> Grep<'a> {
                 break;
             }
             if let Some(line) = self.in_files(&row.commit())? {
-                in_files.insert(row.number(), line);
+                in_files.insert(row.commit(), line);
             }
         }
         let mut in_diffs = if self.parts.contains(&SearchedPart::Diff) {
-            self.in_diffs(session, rows.iter().filter(|row| !in_files.contains_key(&row.number())).copied())?
+            self.in_diffs(session, rows.iter().filter(|row| !in_files.contains_key(&row.commit())).copied())?
         } else {
             HashMap::new()
         };
         let found = rows.into_iter().filter_map(|row| {
-            let line = in_files.remove(&row.number()).or_else(|| in_diffs.remove(&row.snapshot()?))?;
+            let line = in_files.remove(&row.commit()).or_else(|| in_diffs.remove(&row.snapshot()?))?;
             Some((row, line))
         });
         Ok(found.take(most).collect())
@@ -104,7 +105,7 @@ impl<'a> Grep<'a> {
     /// left out.
     fn in_diffs<'r>(
         &self,
-        session: &ListedSession,
+        session: &SessionView,
         rows: impl Iterator<Item = &'r LogEntry>,
     ) -> Result<HashMap<ObjectId, MatchingLine>> {
         let directory = &self.store.repository().directory;
@@ -118,8 +119,8 @@ impl<'a> Grep<'a> {
                 pairs.push((before, after));
             }
         }
-        let first = session.entries().first().filter(|first| !first.is_iteration());
-        let own = self.store.feature_files(&session.feature, first);
+        let first = session.entries.first().filter(|first| !first.is_iteration());
+        let own = self.store.feature_files(session.tip().map_or("", LogEntry::feature), first);
         matching_lines(&pairs, directory, &own.progress, self.find)
     }
 }

@@ -4,7 +4,11 @@ use std::fmt;
 
 use anyhow::{Error, Result, anyhow, bail};
 
-use ralph_core::record::{IterationName, LeftOut, LogEntry, ObjectId, RALPH, Timestamp, Which, did_you_mean};
+use ralph_core::record::{
+    IterationName, LeftOut, LogEntry, ObjectId, RALPH, SessionName, ShortNames, Timestamp, Which,
+    did_you_mean,
+};
+use ralph_core::view::{SessionView, short_names};
 use ralph_store::{FeatureFiles, SessionLog, Store, cleaned_refs};
 use ralph_ui::style::one_line;
 
@@ -16,6 +20,12 @@ use crate::cli::read::{sessions, task_attempts};
 #[derive(Debug, Clone)]
 pub struct Point {
     pub log: SessionLog,
+    /// The session with those of its group, as one.
+    pub run: SessionView,
+    /// What attempts of these are called.
+    pub names: ShortNames,
+    /// True if commands mean it, or its group, where no session is named.
+    pub is_newest: bool,
     /// None is before the first.
     entry: Option<LogEntry>,
     /// Set for a snapshot that is neither of an iteration nor the first: of a resumption, or of a pause.
@@ -23,6 +33,44 @@ pub struct Point {
 }
 
 impl Point {
+    fn new(store: &Store, log: SessionLog, entry: Option<LogEntry>) -> Result<Self> {
+        let group = sessions::group_of(store, &log)?;
+        let views: Vec<SessionView> = group.iter().map(SessionLog::view).collect();
+        let mut names = short_names(&views);
+        let is_newest = store.newest_session()?.is_some_and(|newest| names.has(&newest));
+        if names.is_of_group() && !is_newest {
+            // Lanes are those of the newest group.
+            names = ShortNames::default();
+        }
+        Ok(Self { log, run: sessions::joined(&group), names, is_newest, entry, between: None })
+    }
+
+    /// Returns what commands call an iteration of the session, or of its group.
+    pub fn name_of(&self, entry: &LogEntry) -> String {
+        if self.is_newest {
+            self.names.name(&entry.session(), entry.number())
+        } else {
+            entry.id().to_string()
+        }
+    }
+
+    /// Returns the iterations of the session, and of its group, before this one, oldest first.
+    pub fn before(&self) -> impl DoubleEndedIterator<Item = &LogEntry> {
+        let place = self.place();
+        self.run.iterations().take(place.unwrap_or_default()).collect::<Vec<_>>().into_iter()
+    }
+
+    /// Returns those after it.
+    pub fn after(&self) -> impl Iterator<Item = &LogEntry> {
+        let place = self.place();
+        self.run.iterations().skip(place.map_or(0, |place| place + 1))
+    }
+
+    fn place(&self) -> Option<usize> {
+        let own = self.entry.as_ref()?.commit();
+        self.run.iterations().position(|entry| entry.commit() == own)
+    }
+
     /// Returns the iteration itself, for commands that have no use for the moment before the first.
     pub fn iteration(&self) -> Result<&LogEntry> {
         match &self.entry {
@@ -78,10 +126,9 @@ impl Point {
         }
     }
 
-    /// Another moment of the same session.
-    pub fn at(&self, which: Which) -> Result<Self> {
-        let entry = find_in(&self.log, &IterationName { session: None, which })?.cloned();
-        Ok(Self { log: self.log.clone(), entry, between: None })
+    /// Another moment of the same session, or of its group.
+    pub fn at(&self, entry: &LogEntry) -> Self {
+        Self { entry: Some(entry.clone()), between: None, ..self.clone() }
     }
 
     /// Returns the two files of the feature that the loop itself writes.
@@ -116,8 +163,8 @@ impl fmt::Display for Point {
         if let Some(snapshot) = &self.between {
             return write!(f, "snapshot {} of session {}", snapshot.short(), self.log.id());
         }
-        match self.entry.as_ref().and_then(LogEntry::iteration) {
-            Some(number) => write!(f, "iteration {number} of session {}", self.log.id()),
+        match self.entry.as_ref() {
+            Some(entry) => write!(f, "iteration {} of session {}", entry.number(), entry.session()),
             None => write!(f, "the start of session {}", self.log.id()),
         }
     }
@@ -125,20 +172,27 @@ impl fmt::Display for Point {
 
 /// Returns the moment that a name means.
 pub fn find(store: &Store, name: &IterationName, choice: &SessionChoice) -> Result<Point> {
-    let choice = with_session(name, choice)?;
+    let choice = with_session(store, name, choice)?;
     let log = sessions::latest(store, &choice)?;
+    // Where none is named, the newest has a meaning together with those of its group.
+    let searched = match choice.session {
+        Some(_) => vec![log.clone()],
+        None => sessions::group_of(store, &log)?,
+    };
     if let Which::Named(text) = &name.which {
-        return find_named(store, name, text, &log, &choice);
+        return find_named(store, name, text, &searched, &choice);
     }
     // Seven digits may be the id of a commit, too.
     if let Which::Number(number @ 1_000_000..) = name.which
         && name.session.is_none()
-        && log.iteration(number).is_none()
+        && searched.iter().all(|log| log.iteration(number).is_none())
         && let Some(commit) = commits::parse(store, &number.to_string())?
     {
         return of_commit(store, &commit, &choice);
     }
-    Ok(Point { entry: find_in(&log, name)?.cloned(), log, between: None })
+    let entry = find_in(&searched, name)?;
+    let own = searched.iter().find(|log| entry.as_ref().is_some_and(|entry| *log.id() == entry.session()));
+    Point::new(store, own.unwrap_or(&searched[0]).clone(), entry)
 }
 
 /// Returns the last attempt at a task, or the iteration that a commit belongs to.
@@ -146,10 +200,11 @@ fn find_named(
     store: &Store,
     name: &IterationName,
     text: &str,
-    log: &SessionLog,
+    searched: &[SessionLog],
     choice: &SessionChoice,
 ) -> Result<Point> {
-    let of_task = of_task(store, text, log, choice)?;
+    let log = &searched[searched.len() - 1];
+    let of_task = of_task(store, text, searched, choice)?;
     // Git is asked only where that can change the answer.
     if let Some(point) = &of_task
         && (name.session.is_some() || !commits::is_like_id(text))
@@ -172,17 +227,22 @@ fn find_named(
     }
 }
 
-/// Returns the last attempt at a task: of the session that is meant, or else of an earlier one of the same feature.
-fn of_task(store: &Store, task: &str, log: &SessionLog, choice: &SessionChoice) -> Result<Option<Point>> {
-    if let Some(point) = last_of(store, log, task)? {
+/// Returns the last attempt at a task: of the sessions that are meant, or else of earlier ones of the same feature.
+fn of_task(
+    store: &Store,
+    task: &str,
+    searched: &[SessionLog],
+    choice: &SessionChoice,
+) -> Result<Option<Point>> {
+    if let Some(point) = last_of(store, searched, task)? {
         return Ok(Some(point));
     }
     if choice.session.is_some() {
         return Ok(None);
     }
-    for other in sessions::of_feature(store, log.feature(), None)?.iter().rev() {
-        if let Some(point) = last_of(store, other, task)? {
-            return Ok(Some(point));
+    for other in sessions::of_feature(store, searched[0].feature(), None)?.iter().rev() {
+        if task_attempts::last_in(store, other, task)?.is_some() {
+            return last_of(store, &sessions::group_of(store, other)?, task);
         }
     }
     Ok(None)
@@ -212,48 +272,88 @@ fn of_commit(store: &Store, commit: &Commit, choice: &SessionChoice) -> Result<P
             log.entries[..=place].iter().rfind(|entry| entry.iteration().is_some()).cloned()
         }
     };
-    Ok(Point { log, entry, between })
+    Ok(Point { between, ..Point::new(store, log, entry)? })
 }
 
-/// Adds the session in the name to those in the flags.
-fn with_session(name: &IterationName, choice: &SessionChoice) -> Result<SessionChoice> {
+/// Adds the session in the name to those in the flags: by its id, or by its lane in the newest group.
+fn with_session(store: &Store, name: &IterationName, choice: &SessionChoice) -> Result<SessionChoice> {
     match (&name.session, &choice.session) {
         (Some(session), Some(flag)) if session != flag => {
             bail!("`{name}` names a session, and --session names {flag}\nhint: leave one of them out")
         }
-        (Some(session), _) => Ok(SessionChoice { session: Some(session.clone()), ..choice.clone() }),
+        (Some(session), flag) => {
+            let lane = session.lane().filter(|_| flag.is_none());
+            let of_lane = lane.map(|lane| session_in_lane(store, lane, choice)).transpose()?.flatten();
+            Ok(SessionChoice { session: Some(of_lane.unwrap_or_else(|| session.clone())), ..choice.clone() })
+        }
         (None, _) => Ok(choice.clone()),
     }
 }
 
-/// Returns the iteration with this number or place; none for the moment before the first.
-fn find_in<'a>(log: &'a SessionLog, name: &IterationName) -> Result<Option<&'a LogEntry>> {
-    if name.which == Which::Start {
-        return Ok(None);
-    }
-    let Some(last) = log.iterations().next_back() else {
-        bail!("session {} has no iteration yet", log.id());
-    };
-    let found = match name.which {
-        Which::Number(number) => log.iteration(number),
-        Which::Last { back } => log.iterations().rev().nth(back as usize),
-        Which::Start | Which::Named(_) => None,
-    };
-    match found {
-        Some(entry) => Ok(Some(entry)),
-        None if name.is_like_session() => bail!("{}", as_session(name)),
-        None => bail!(
-            "session {} has no iteration {}, the last is {}\nhint: `{RALPH} log` lists all",
-            log.id(),
-            IterationName { session: None, which: name.which.clone() },
-            last.number()
-        ),
+/// Returns the session in a lane of the newest group; `None` if the newest session works alone.
+fn session_in_lane(store: &Store, lane: u32, choice: &SessionChoice) -> Result<Option<SessionName>> {
+    let group = sessions::group_of(store, &sessions::latest(store, choice)?)?;
+    let names = short_names(&group.iter().map(SessionLog::view).collect::<Vec<_>>());
+    match names.in_lane(lane) {
+        Some(id) if names.is_of_group() => Ok(Some(id.clone().into())),
+        None if names.is_of_group() => {
+            let lanes: Vec<String> = names.lanes().iter().map(u32::to_string).collect();
+            bail!(
+                "no loop of the newest group is in lane {lane}\nhint: its lanes are {}; `{RALPH} log` lists all attempts",
+                lanes.join(", ")
+            )
+        }
+        _ => Ok(None),
     }
 }
 
-fn last_of(store: &Store, log: &SessionLog, task: &str) -> Result<Option<Point>> {
-    let entry = task_attempts::last_in(store, log, task)?.cloned();
-    Ok(entry.map(|entry| Point { log: log.clone(), entry: Some(entry), between: None }))
+/// Returns the iteration with this number or place in sessions of a group, or in one; none for the moment before the first.
+fn find_in(searched: &[SessionLog], name: &IterationName) -> Result<Option<LogEntry>> {
+    let run = sessions::joined(searched);
+    if name.which == Which::Start {
+        return Ok(None);
+    }
+    let Some(last) = run.iterations().next_back() else {
+        bail!("session {} has no iteration yet", run.id);
+    };
+    let found: Vec<&LogEntry> = match name.which {
+        Which::Number(number) => run.iterations().filter(|entry| entry.number() == number).collect(),
+        Which::Last { back } => run.iterations().rev().nth(back as usize).into_iter().collect(),
+        Which::Start | Which::Named(_) => Vec::new(),
+    };
+    let views: Vec<SessionView> = searched.iter().map(SessionLog::view).collect();
+    let names = short_names(&views);
+    match found.as_slice() {
+        [only] => Ok(Some((*only).clone())),
+        [] if name.is_like_session() => bail!("{}", as_session(name)),
+        [] => bail!(
+            "session {} has no iteration {}, the last is {}\nhint: `{RALPH} log` lists all",
+            run.id,
+            IterationName { session: None, which: name.which.clone() },
+            names.name(&last.session(), last.number())
+        ),
+        several => {
+            let mut choices: Vec<String> =
+                several.iter().map(|entry| names.name(&entry.session(), entry.number())).collect();
+            choices.sort();
+            bail!(
+                "{} loops of the newest group have an iteration {name}\nhint: with the lane it is {}",
+                several.len(),
+                choices.join(", ")
+            )
+        }
+    }
+}
+
+/// Returns the last attempt at a task in sessions of a group, or in one.
+fn last_of(store: &Store, searched: &[SessionLog], task: &str) -> Result<Option<Point>> {
+    let mut found = Vec::new();
+    for log in searched {
+        found.extend(task_attempts::last_in(store, log, task)?.map(|entry| (log, entry)));
+    }
+    // What was cut short counts only where nothing was judged.
+    let last = found.into_iter().max_by_key(|(_, entry)| (entry.is_attempt(), entry.ended_at()));
+    last.map(|(log, entry)| Point::new(store, log.clone(), Some(entry.clone()))).transpose()
 }
 
 fn as_session(name: &IterationName) -> String {

@@ -10,12 +10,12 @@ use serde_json::{Value, json};
 use ralph_core::history::failure_key::FailureKey;
 use ralph_core::history::repeats;
 use ralph_core::progress::first_sentence;
-use ralph_core::record::{LogEntry, Outcome, Status};
-use ralph_core::view::{FeatureView, integrations};
+use ralph_core::record::{AttemptId, LogEntry, Outcome, SessionId, ShortNames, Status};
+use ralph_core::view::{FeatureView, SessionView, integrations, short_names};
 use ralph_git::worktree::{ChangedFile, WorkTree};
 use ralph_os::platform::repo_path;
 use ralph_os::process::Tool;
-use ralph_store::{ListedSession, Listing, RecordReader, SessionQuery, Store, status_of};
+use ralph_store::{ListedSession, Listing, RecordReader, Store, status_of};
 use ralph_ui::json::{write_line, write_pretty};
 use ralph_ui::log::{ByNow, Listed, attempts_of, flagged_of, names, write_json};
 use ralph_ui::needs::needs_you;
@@ -120,13 +120,14 @@ pub fn run(args: &LogArgs, context: &Context) -> Result<ExitCode> {
     let paths = from_top(&args.paths, context)?;
     let reader = store.reader()?;
     let by_now = by_now(store, &listing)?;
+    let runs = runs(&found);
     let mut listed = listed(
         args,
         context,
         &reader,
         &|row| filter.takes(row) && (paths.is_empty() || changed_any(store, &reader, row, &paths)),
         filter.is_open(),
-        (&listing, &settled, &by_now),
+        (&listing, &runs, &by_now),
     )?;
     if !args.reverse {
         listed.reverse();
@@ -144,8 +145,8 @@ pub fn run(args: &LogArgs, context: &Context) -> Result<ExitCode> {
     // Programs read these as they are written: the whole is too large to be held.
     if args.json.json {
         let summary = match found.last() {
-            Some(ListedSession { refs, feature, .. }) => {
-                Some(summary::of_listing(context, &listing, feature, Some(&refs.session))?)
+            Some(ListedSession { feature, .. }) => {
+                Some(summary::of_listing(context, &listing, feature, runs.first().map(|run| &run.session))?)
             }
             None => summary::of_newest(context, None)?,
         };
@@ -225,7 +226,7 @@ fn listed<'a>(
     reader: &RecordReader<'_>,
     takes: &dyn Fn(&LogEntry) -> bool,
     is_open: bool,
-    (listing, settled, by_now): (&'a Listing, &SessionQuery, &'a ByNow),
+    (listing, runs, by_now): (&Listing, &'a [Run<'_>], &'a ByNow),
 ) -> Result<Vec<Listed<'a>>> {
     let store = context.store()?;
     let running = sessions::running(store)?;
@@ -237,22 +238,18 @@ fn listed<'a>(
     let is_open = is_open && args.paths.is_empty() && args.max_count.is_none();
     let mut left = args.max_count.unwrap_or(usize::MAX);
     let mut listed = Vec::new();
-    let mut sessions =
-        listing.sessions().rev().filter(|one| settled.is_for(&one.refs.session, &one.feature)).peekable();
     let latest = store.newest_session()?;
-    let newest = sessions.peek().map(|session| session.refs.session.clone());
-    for session in sessions {
+    for (place, run) in runs.iter().enumerate() {
         if left == 0 {
             break;
         }
-        let id = &session.refs.session;
-        let is_running = running.iter().any(|holder| holder.session == *id);
-        let all = session.entries();
+        let Run { members, session, names } = run;
+        let is_running = |id: &SessionId| running.iter().any(|holder| holder.session == *id);
         let (mut rows, mut matches) = (Vec::new(), HashMap::new());
         if args.sessions {
             left -= 1;
         } else {
-            for row in all.iter().rev() {
+            for row in session.entries.iter().rev() {
                 if grep.is_none() && rows.len() == left {
                     break;
                 } else if takes(row) && (has_moot || !by_now.moot.contains(&row.id())) {
@@ -261,7 +258,7 @@ fn listed<'a>(
             }
             if let Some(grep) = &mut grep {
                 let found = grep.matches(session, rows, left)?;
-                matches = found.iter().map(|(row, line)| (row.number(), line.clone())).collect();
+                matches = found.iter().map(|(row, line)| (row.id(), line.clone())).collect();
                 rows = found.into_iter().map(|(row, _)| row).collect();
             }
             left -= rows.len();
@@ -273,33 +270,39 @@ fn listed<'a>(
         let (mut repeated, mut solved) = (HashMap::new(), HashMap::new());
         if !(args.sessions || args.json.json || args.jsonl || args.oneline) {
             // The newest alone: of older ones, what was left was done later, or is left there, too.
-            if newest.as_ref() == Some(id) {
-                let found = summary::of_rows(context, listing, &session.feature, Some(id))?;
+            if place == 0 {
+                let found = summary::of_rows(context, listing, &members[0].feature, Some(session))?;
                 needs = needs_you(&found);
                 summary = Some(found).filter(|_| is_open);
                 // What cannot be counted is left out: the rows are what was asked for.
-                let files =
-                    is_open.then(|| store.files_of_session(session.view()).unwrap_or_default()).flatten();
+                let files = is_open.then(|| store.files_of_session(session).unwrap_or_default()).flatten();
                 changed = files.as_deref().map(ChangedFile::stat);
             }
             // What was given up is said of what needs the user; its record has no work.
             let wants_skips = args.filter.outcome.contains(&Outcome::Skipped);
             rows.retain(|row| wants_skips || row.outcome() != Some(Outcome::Skipped));
             solved = what_solved(store, reader, &rows)?;
-            repeated = repeats(all.iter().map(|row| (row.number(), FailureKey::of_entry(row))));
+            repeated = repeats(session.entries.iter().map(|row| (row.id(), FailureKey::of_entry(row))));
         }
-        let tip = all.last();
-        let status = tip.map_or(Status::Interrupted, |tip| status_of(tip, is_running));
-        let elsewhere = if is_running { None } else { store.elsewhere(&session.refs, all) };
-        let ended = |tip| session_table::ended(&End::of(tip, status), session.view().totals());
+        let views: Vec<&SessionView> = members.iter().map(|member| member.view()).collect();
+        let decisive = SessionView::decisive(&views, is_running);
+        let tip = decisive.tip();
+        let status = tip.map_or(Status::Interrupted, |tip| status_of(tip, is_running(&decisive.id)));
+        let elsewhere = if is_running(&decisive.id) {
+            None
+        } else {
+            members.iter().find_map(|member| store.elsewhere(&member.refs, member.entries()))
+        };
+        let ended = |tip| session_table::ended(&End::of(tip, status), session.totals());
         listed.push(Listed {
-            session: session.view(),
-            feature: &session.feature,
+            session,
+            names,
+            feature: &members[0].feature,
             status,
             ended: tip.map_or(String::new(), ended),
             elsewhere,
             needs_you: needs,
-            is_newest: latest.as_ref() == Some(id),
+            is_newest: latest.as_ref().is_some_and(|latest| names.has(latest)),
             summary,
             changes: changed,
             rows,
@@ -310,6 +313,31 @@ fn listed<'a>(
         });
     }
     Ok(listed)
+}
+
+/// A session, or all of a group.
+struct Run<'a> {
+    /// In the order of their ids.
+    members: Vec<&'a ListedSession>,
+    session: SessionView,
+    names: ShortNames,
+}
+
+/// Returns sessions, which are in the order of their ids, the newest first, those of a group in the place of the newest of them.
+fn runs<'a>(found: &[&'a ListedSession]) -> Vec<Run<'a>> {
+    let mut runs: Vec<Run<'a>> = Vec::new();
+    let mut groups = BTreeSet::new();
+    for one in found.iter().rev() {
+        let members = match one.view().group() {
+            Some((first, _)) if !groups.insert(first.clone()) => continue,
+            Some(_) => found.iter().filter(|other| other.view().is_beside(one.view())).copied().collect(),
+            None => vec![*one],
+        };
+        let views: Vec<&SessionView> = members.iter().map(|member| member.view()).collect();
+        let (session, names) = (SessionView::joined(&views), short_names(views));
+        runs.push(Run { members, session, names });
+    }
+    runs
 }
 
 /// Returns what became of the attempts of all features.
@@ -330,15 +358,19 @@ fn by_now(store: &Store, listing: &Listing) -> Result<ByNow> {
 }
 
 /// Returns what agents said of successes after failures, as far as there are few, with the test that passes since.
-fn what_solved(store: &Store, reader: &RecordReader<'_>, rows: &[&LogEntry]) -> Result<HashMap<u32, String>> {
-    let later = rows.iter().filter(|row| row.outcome() == Some(Outcome::Success) && row.attempt() > Some(1));
+fn what_solved(
+    store: &Store,
+    reader: &RecordReader<'_>,
+    rows: &[&LogEntry],
+) -> Result<HashMap<AttemptId, String>> {
+    let later = rows.iter().enumerate();
+    let later = later.filter(|(_, row)| row.outcome() == Some(Outcome::Success) && row.attempt() > Some(1));
     let mut solved = HashMap::new();
-    for row in later.take(MAX_SOLVED) {
+    for (place, row) in later.take(MAX_SOLVED) {
         // What cannot be read has its title.
         let Ok(record) = reader.iteration(row) else { continue };
-        let before =
-            rows.iter().filter(|other| other.task() == row.task() && other.iteration() < row.iteration());
-        let turned = match before.max_by_key(|other| other.iteration()) {
+        // The newest are first.
+        let turned = match rows[place + 1..].iter().find(|other| other.task() == row.task()) {
             Some(before) => named_tests::between(store, before, row)?.green,
             None => Vec::new(),
         };
@@ -349,7 +381,7 @@ fn what_solved(store: &Store, reader: &RecordReader<'_>, rows: &[&LogEntry]) -> 
             [name, more @ ..] => format!("{name} (+{}) pass: {words}", more.len()),
         };
         if !words.is_empty() {
-            solved.insert(row.number(), words);
+            solved.insert(row.id(), words);
         }
     }
     Ok(solved)

@@ -121,7 +121,7 @@ pub fn read(
     let latest = of_feature.map(|(session, _)| session).max();
     let first = &log.entries[0];
     let tasks = task_list(&reader, log);
-    let summary = summary::of_feature(context, log.feature(), Some(log.id()))?;
+    let summary = summary::of_feature(context, log.feature(), Some(&log.view()))?;
     let not_done = log.view().not_done(&tasks);
     let running = LiveSession { begin, waiting, elsewhere };
     Ok(Report {

@@ -8,6 +8,7 @@ use clap::Args;
 use ralph_core::record::{
     Outcome, RALPH, Session, SessionId, SessionName, Status, TaskCounts, did_you_mean, join_truncated,
 };
+use ralph_core::view::SessionView;
 use ralph_project::feature;
 use ralph_store::{
     Holder, Listing, LoopLock, Remote, RemoteRun, SessionLog, SessionQuery, SessionRefs, Store, cleaned_refs,
@@ -270,6 +271,30 @@ pub fn one(store: &Store, refs: &SessionRefs) -> Result<Option<SessionLog>> {
 /// The latest session of a choice.
 pub fn latest(store: &Store, choice: &SessionChoice) -> Result<SessionLog> {
     newest_of(store, choice.settle(store)?)?.ok_or_else(|| anyhow!(nothing_recorded(store)))
+}
+
+/// Returns the sessions of the group of one, in the order of their ids: itself where it works alone.
+pub fn group_of(store: &Store, log: &SessionLog) -> Result<Vec<SessionLog>> {
+    let own = log.view();
+    if own.group().is_none() {
+        return Ok(vec![log.clone()]);
+    }
+    let mut logs = store.logs_of(log.feature())?;
+    logs.retain(|other| other.view().is_beside(&own));
+    Ok(logs)
+}
+
+/// Returns sessions of a group as one.
+pub fn joined(logs: &[SessionLog]) -> SessionView {
+    let views: Vec<SessionView> = logs.iter().map(SessionLog::view).collect();
+    SessionView::joined(&views.iter().collect::<Vec<_>>())
+}
+
+/// Returns the session of a group whose state is that of all, as [`SessionView::decisive`].
+pub fn decisive(logs: &[SessionLog], is_running: impl Fn(&SessionId) -> bool) -> &SessionLog {
+    let views: Vec<SessionView> = logs.iter().map(SessionLog::view).collect();
+    let id = &SessionView::decisive(&views.iter().collect::<Vec<_>>(), is_running).id;
+    logs.iter().find(|log| log.id() == id).unwrap_or(&logs[0])
 }
 
 /// That history is empty, and how to come by one.

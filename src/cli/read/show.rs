@@ -12,6 +12,7 @@ use ralph_ui::style::{inert, one_line};
 
 use crate::cli::output::{records, write_lines};
 use crate::cli::read::diff;
+use crate::cli::read::iterations::Point;
 use crate::cli::read::report;
 use crate::cli::read::{iterations, named_tests, session_changes, task_attempts};
 use crate::cli::{Context, ExitCode, Json, SessionChoice, pager, print, say};
@@ -100,9 +101,9 @@ pub fn run(args: &ShowArgs, context: &Context) -> Result<ExitCode> {
         // Without it there is nothing to show.
         return Ok(if text.is_empty() { ExitCode::NotDone } else { ExitCode::Done });
     };
-    let afterwards = task_attempts::afterwards(store, &shown.log, entry)?;
-    let after_queue = task_attempts::after_queue(store, &shown.log, entry)?;
-    let earlier = earlier_attempts(&shown.log, entry);
+    let afterwards = task_attempts::afterwards(store, &shown)?;
+    let after_queue = task_attempts::after_queue(store, &shown)?;
+    let earlier = earlier_attempts(&shown)?;
     // What cannot be compared is left out.
     let changed = diff::changed_files(context, &shown).unwrap_or_default();
     let is_in_tree = iteration.outcome == Outcome::Failure
@@ -112,15 +113,15 @@ pub fn run(args: &ShowArgs, context: &Context) -> Result<ExitCode> {
         });
     let changes = changed.as_ref().map(|files| session_changes::redacted(files, &report::redactor(context)));
     let begun = shown.log.begin_of(entry).and_then(|begin| store.readable_session(begin));
-    let is_newest = store.newest_session()?.as_ref() == Some(shown.log.id());
     let found = ShownAttempt {
         final_message: &final_message(store, &shown.log, entry, &iteration)?,
         iteration: &iteration,
         entry: &text,
         sandbox: begun.as_ref().and_then(|session| session.sandbox.as_ref()),
-        session: (!is_newest).then_some(shown.log.id()),
+        session: (!shown.is_newest).then_some(shown.log.id()),
+        names: shown.names.clone(),
         attempts: shown
-            .log
+            .run
             .iterations()
             .filter(|other| other.is_attempt() && other.task() == entry.task())
             .count(),
@@ -135,21 +136,18 @@ pub fn run(args: &ShowArgs, context: &Context) -> Result<ExitCode> {
 }
 
 /// Returns the attempts at the task before this one that failed.
-fn earlier_attempts(log: &SessionLog, entry: &LogEntry) -> Vec<(u32, Option<String>)> {
+fn earlier_attempts(shown: &Point) -> Result<Vec<(String, Option<String>)>> {
+    let entry = shown.iteration()?;
     let key = FailureKey::of_entry(entry);
-    log.iterations()
-        .filter(|other| {
-            entry.task().is_some()
-                && other.task() == entry.task()
-                && other.iteration() < entry.iteration()
-                && other.outcome() == Some(Outcome::Failure)
-        })
-        .map(|other| {
-            let is_same = key.is_some() && FailureKey::of_entry(other) == key;
-            let cause = other.cause().unwrap_or("failed").to_owned();
-            (other.number(), (!is_same).then_some(cause))
-        })
-        .collect()
+    let failed = shown.before().filter(|other| {
+        entry.task().is_some() && other.task() == entry.task() && other.outcome() == Some(Outcome::Failure)
+    });
+    let failed = failed.map(|other| {
+        let is_same = key.is_some() && FailureKey::of_entry(other) == key;
+        let cause = other.cause().unwrap_or("failed").to_owned();
+        (shown.names.mark(&other.session(), other.number()), (!is_same).then_some(cause))
+    });
+    Ok(failed.collect())
 }
 
 /// The end of an output in which an agent's last words are looked for, in bytes.

@@ -49,7 +49,13 @@ pub fn run(args: &ReadArgs, context: &Context) -> Result<ExitCode> {
     let (state, captured) = (CumulativeState::of(&records), captured(&records));
     let later_attempts = later_attempts(store, &logs)?;
     let session = latest.map(|log| log.id().clone());
-    let summary = summary::of_newest(context, latest.map(|log| (log.feature(), log.id())))?;
+    let shown = match latest {
+        Some(log) if args.choice.session.is_none() => {
+            Some(sessions::joined(&sessions::group_of(store, log)?))
+        }
+        latest => latest.map(SessionLog::view),
+    };
+    let summary = summary::of_newest(context, latest.map(SessionLog::feature).zip(shown.as_ref()))?;
     // Whole records are read for them.
     let groups = if args.json.json { groups(store, &logs)? } else { Groups::default() };
     let report = StatsReport { stats, groups, later_attempts, session, state, captured, summary };

@@ -13,12 +13,15 @@ use tasklist::Group;
 
 use ralph_agent::answer::recorded_parser;
 use ralph_core::record::{AgentEvent, Hint, LogEntry, Outcome, Session, SessionId, Status, Summary};
+use ralph_core::view::SessionView;
 use ralph_project::feature::Feature;
 use ralph_project::tasks;
-use ralph_store::{Ask, Begin, Control, Hints, SessionLog, SessionRefs, Spool, names};
+use ralph_store::{Ask, Begin, Control, Hints, Holder, SessionLog, SessionRefs, Spool, names};
 use ralph_ui::json::write_line;
 use ralph_ui::review::Review;
-use ralph_ui::status::{FeatureStatus, InFlight, LeftRunning, SessionStatus, Shown, lines, time_left};
+use ralph_ui::status::{
+    FeatureStatus, GroupStatus, InFlight, LeftRunning, SessionStatus, Shown, WorkerStatus, lines, time_left,
+};
 use ralph_ui::style::{cut, one_line};
 
 use crate::cli::args::ReadArgs;
@@ -158,10 +161,25 @@ fn look(
     }
     .map_err(refusal)?;
     let tasks = summary::without_optional(tasks, context);
-    let shown = log.map(SessionLog::id);
+    // One that is named is shown by itself.
+    let is_shown = |other: &&SessionLog| {
+        log.is_some_and(|log| match session {
+            Some(_) => other.id() == log.id(),
+            None => other.view().is_beside(&log.view()),
+        })
+    };
+    let group: Vec<SessionLog> = sessions.iter().filter(is_shown).cloned().collect();
+    let run = log.map(|_| sessions::joined(&group));
     let hints = Hints::of(store.repository(), &feature.path).readable();
-    let summary = summary::of_logs(context, &feature.path, &sessions, &tasks, &hints, shown)?;
-    let session = log.map(|log| session_status(context, log, &summary, &hints, redactor)).transpose()?;
+    let summary = summary::of_logs(context, &feature.path, &sessions, &tasks, &hints, run.as_ref())?;
+    let running = sessions::running(store)?;
+    let session = run
+        .map(|run| session_status(context, (&group, &run), &running, &summary, &hints, redactor))
+        .transpose()?;
+    let workers = group.iter().map(|log| worker(context, log, &running, redactor));
+    let mut workers: Vec<_> = if group.len() > 1 { workers.collect::<Result<_>>()? } else { Vec::new() };
+    workers.sort_by_key(|worker| worker.lane);
+    let queued = summary.queued.clone();
     let counts = summary.tasks;
     Ok(FeatureStatus {
         feature: feature.path.clone(),
@@ -169,23 +187,64 @@ fn look(
         phases: redacted(redactor, tasks.phases()),
         stories: redacted(redactor, tasks.stories()),
         session,
+        group: (group.len() > 1).then_some(GroupStatus { workers, queued }),
         elsewhere: summary::questions_elsewhere(context, &feature.path)?,
         summary,
     })
 }
 
-fn session_status(
+/// Returns what one loop of a group is at.
+fn worker(
     context: &Context,
     log: &SessionLog,
+    running: &[Holder],
+    redactor: Option<&Redactor>,
+) -> Result<WorkerStatus> {
+    let (store, id) = (context.store()?, log.id());
+    let spool = Spool::of(store.repository(), id)?;
+    let is_running = running.iter().any(|holder| holder.session == *id);
+    let control = Control::of(store.repository(), id);
+    let waiting = control.waiting().filter(|_| is_running);
+    let begin = Spool::in_flight(store.repository(), id).filter(|_| is_running);
+    // What a loop without one does is to merge.
+    let claim = spool.filter(|_| is_running).and_then(|spool| spool.claimed().ok().flatten());
+    let state = match (&waiting, &claim, &begin) {
+        _ if !is_running => sessions::status(store, log, running).0.to_string(),
+        (Some(_), ..) | (None, None, None) => "waiting".to_owned(),
+        (None, Some(_), _) => control.phase().unwrap_or_else(|| "prompt".to_owned()),
+        (None, None, Some(_)) => "integration".to_owned(),
+    };
+    let begun = begin.as_ref().map(|begin| begin.started_at);
+    let doing = begin.as_ref().filter(|_| state == "agent");
+    Ok(WorkerStatus {
+        session: id.clone(),
+        lane: log.view().group().map(|(_, lane)| lane),
+        task: claim.as_ref().and_then(|claim| claim.tasks.first().cloned()),
+        state,
+        since: claim.map(|claim| claim.since).or(begun).unwrap_or_else(|| log.tip().ended_at()),
+        waiting,
+        doing: doing.and_then(|begin| doing_of(context, log, begin, redactor)),
+        is_running,
+    })
+}
+
+/// `group` are the sessions that `run` is, as one: of several the status and all counts are of all of them, the rest is of the first.
+fn session_status(
+    context: &Context,
+    (group, run): (&[SessionLog], &SessionView),
+    running: &[Holder],
     summary: &Summary,
     hints: &[Hint],
     redactor: Option<&Redactor>,
 ) -> Result<SessionStatus> {
     let store = context.store()?;
-    let running = sessions::running(store)?;
-    let (id, tip) = (log.id(), log.tip());
+    let log = &group[0];
+    let id = log.id();
+    let is_held = |id: &SessionId| running.iter().any(|holder| holder.session == *id);
+    let decisive = sessions::decisive(group, is_held);
+    let tip = decisive.tip();
     let holder = running.iter().find(|holder| holder.session == *id);
-    let (status, elsewhere) = sessions::status(store, log, &running);
+    let (status, elsewhere) = sessions::status(store, decisive, running);
     let is_running = status == Status::Running;
     let control = holder.map(|_| Control::of(store.repository(), id));
     let in_flight = Spool::in_flight(store.repository(), id);
@@ -193,21 +252,21 @@ fn session_status(
     let lane = begun.as_ref().and_then(|begun| begun.lane);
     let branch = begun.and_then(|begun| begun.branch);
     let waiting = control.as_ref().and_then(Control::waiting);
-    let phase = match &waiting {
-        Some(_) => Some("waiting".to_owned()),
-        None => control.as_ref().and_then(Control::phase),
-    };
+    let phase = waiting.as_ref().map(|_| "waiting".to_owned());
+    let phase = phase.or_else(|| control.as_ref().and_then(Control::phase));
     let last = log.iterations().next_back();
     let task =
         in_flight.as_ref().map(|begin| begin.task.name.clone()).or_else(|| last?.task().map(str::to_owned));
     let totals = summary.session.as_ref().map(|part| part.totals.clone()).unwrap_or_default();
-    let described = sessions::describe(store, log, &running).ok();
+    let described = sessions::describe(store, decisive, running).ok();
     let budget = described.as_ref().map(Session::budget).unwrap_or_default();
     let in_lane = branch.as_ref().filter(|_| lane.is_some());
     let unmerged = in_lane.map(|branch| lane::unmerged(branch, context)).transpose().unwrap_or_default();
     let begun = log.entries.iter().rfind(|entry| entry.kind().begins());
     let begun_at = begun.map(LogEntry::ended_at);
     let newest = begun.and_then(|entry| store.readable_session(entry));
+    let is_newest = summary.session.as_ref().zip(store.newest_session()?);
+    let is_newest = is_newest.is_some_and(|(part, newest)| part.names.has(&newest));
     let mut shown = Shown {
         begun_at,
         away_ms: totals.away_ms,
@@ -216,27 +275,19 @@ fn session_status(
         unmerged: unmerged.flatten().map(|(commits, command, _)| (commits, command)),
         max_cost: budget.max_cost,
         resume_flags: budget.flags_to_go_on(),
-        is_newest: store.newest_session()?.as_ref() == Some(id),
+        is_newest,
         ..Shown::default()
     };
     if is_running {
-        let ran: Vec<&LogEntry> = log.iterations().filter(|entry| entry.is_attempt()).collect();
-        let last = ran.iter().rev();
-        let last =
-            last.filter_map(|entry| Some((entry.outcome()?, entry.task()?.to_owned(), entry.ended_at())));
-        shown.last = last.take(MAX_LAST).collect();
-        let failures = ran.iter().filter(|entry| entry.outcome() == Some(Outcome::Failure));
-        let failures = failures.filter(|entry| entry.task() == task.as_deref());
-        shown.failures = failures.map(|entry| entry.cause().unwrap_or_default().to_owned()).collect();
-        let open = summary.tasks.open + summary.tasks.waits;
-        shown.left_ms = time_left(totals.took.total().unwrap_or_default(), totals.closed.len(), open);
+        let at_once = group.iter().filter(|log| is_held(log.id())).count().max(1);
+        note_pace(&mut shown, run, task.as_deref(), summary, at_once as u64);
         if let Some(begin) = &in_flight {
             shown.attempt = begin.attempt;
-            shown.doing = doing(context, log, begin, redactor);
+            shown.doing = doing_of(context, log, begin, redactor);
         }
     } else {
         // What cannot be counted is left out.
-        let changed = session_changes::with_commits(context, log).unwrap_or_default();
+        let changed = session_changes::with_commits(context, &log.of_run(run)).unwrap_or_default();
         (shown.changes, shown.review) =
             changed.map_or((None, Review::default()), |(all, first)| (Some(all), first));
     }
@@ -252,8 +303,8 @@ fn session_status(
         cost: totals.cost.total(),
         pid: holder.map(|holder| holder.pid),
         task,
-        started_at: log.entries[0].started_at(),
-        ended_at: (!is_running).then_some(tip.ended_at()),
+        started_at: run.started_at(),
+        ended_at: (!is_running).then_some(run.last_at()),
         in_flight: in_flight.filter(|_| holder.is_some()).map(|begin| InFlight {
             iteration: begin.iteration,
             agent: begin.agent,
@@ -261,20 +312,45 @@ fn session_status(
         }),
         phase,
         waiting,
-        is_stopping: control.is_some_and(|control| control.look().is_ok_and(|asked| asked.is_some())),
+        is_stopping: group
+            .iter()
+            .filter(|log| is_held(log.id()))
+            .any(|log| Control::of(store.repository(), log.id()).look().is_ok_and(|asked| asked.is_some())),
         // Those in the prompt of a running iteration do not wait.
         hints: hints
             .iter()
             .filter(|hint| !running.iter().any(|holder| hint.session.as_ref() == Some(&holder.session)))
             .count(),
         clean: described.and_then(|session| session.clean),
-        left_running: if is_running { Vec::new() } else { left_running(context, id) },
+        left_running: if is_running {
+            Vec::new()
+        } else {
+            group.iter().flat_map(|log| left_running(context, log.id())).collect()
+        },
         shown,
     })
 }
 
+/// Notes the last attempts, the failures of the task that runs, and how long the rest takes if as many go on.
+fn note_pace(shown: &mut Shown, run: &SessionView, task: Option<&str>, summary: &Summary, at_once: u64) {
+    let ran: Vec<&LogEntry> = run.iterations().filter(|entry| entry.is_attempt()).collect();
+    let last = ran.iter().rev();
+    let last = last.filter_map(|entry| Some((entry.outcome()?, entry.task()?.to_owned(), entry.ended_at())));
+    shown.last = last.take(MAX_LAST).collect();
+    let failures = ran.iter().filter(|entry| entry.outcome() == Some(Outcome::Failure));
+    let failures = failures.filter(|entry| entry.task() == task);
+    shown.failures = failures.map(|entry| entry.cause().unwrap_or_default().to_owned()).collect();
+    let (totals, open) = (run.totals(), summary.tasks.open + summary.tasks.waits);
+    shown.left_ms = time_left(totals.took.total().unwrap_or_default() / at_once, totals.closed.len(), open);
+}
+
 /// Returns what an agent does, by the end of its output; `None` if it did not say.
-fn doing(context: &Context, log: &SessionLog, begin: &Begin, redactor: Option<&Redactor>) -> Option<String> {
+fn doing_of(
+    context: &Context,
+    log: &SessionLog,
+    begin: &Begin,
+    redactor: Option<&Redactor>,
+) -> Option<String> {
     let store = context.store().ok()?;
     let spool = Spool::of(store.repository(), log.id()).ok()??;
     let slot = spool.slot(&begin.iteration.to_string());

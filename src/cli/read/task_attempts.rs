@@ -3,7 +3,7 @@
 use anyhow::{Error, Result, anyhow};
 
 use ralph_core::record::{LogEntry, Outcome, RALPH};
-use ralph_core::view::integrations;
+use ralph_core::view::{SessionView, integrations};
 use ralph_project::tasks::{Readiness, readiness};
 use ralph_store::{RecordReader, SessionLog, Store};
 use ralph_ui::ending::state;
@@ -11,6 +11,7 @@ use ralph_ui::log::became;
 use ralph_ui::show::Afterwards;
 use ralph_ui::style::{one_line, times};
 
+use crate::cli::read::iterations::Point;
 use crate::cli::read::sessions;
 
 /// Returns the last iteration of a session that was judged and had this task to do, or else the last that was cut short.
@@ -51,10 +52,10 @@ fn unit_attempt<'a>(
     })
 }
 
-/// Returns the attempts of a session at a task that it did not do, oldest first; none if one of them closed it.
-pub fn at_unfinished<'a>(log: &'a SessionLog, task: &str) -> Vec<&'a LogEntry> {
-    let own = log.iterations().filter(|entry| entry.is_attempt() && entry.is_of(task));
-    let is_done = log.iterations().any(|entry| entry.closes(task));
+/// Returns the attempts of a session, or a group, at a task that it did not do, oldest first; none if one of them closed it.
+pub fn at_unfinished<'a>(run: &'a SessionView, task: &str) -> Vec<&'a LogEntry> {
+    let own = run.iterations().filter(|entry| entry.is_attempt() && entry.is_of(task));
+    let is_done = run.iterations().any(|entry| entry.closes(task));
     if is_done { Vec::new() } else { own.collect() }
 }
 
@@ -70,15 +71,15 @@ fn recorded_name<'a>(log: &'a SessionLog, task: &str) -> Option<&'a str> {
 }
 
 /// Returns what became of the task of an attempt that did not close it.
-pub fn afterwards(store: &Store, log: &SessionLog, entry: &LogEntry) -> Result<Option<Afterwards>> {
+pub fn afterwards(store: &Store, shown: &Point) -> Result<Option<Afterwards>> {
+    let entry = shown.iteration()?;
     let own = entry.task().filter(|task| entry.is_attempt() && !entry.closes(task));
     let Some(task) = own else { return Ok(None) };
-    let later: Vec<_> = log.iterations().filter(|other| other.iteration() > entry.iteration()).collect();
-    let next = later.iter().find(|other| other.is_of(task));
+    let next = shown.after().find(|other| other.is_of(task));
     let skip = next.filter(|next| next.outcome() == Some(Outcome::Skipped));
-    let done_in = match later.iter().find(|other| other.closes(task)) {
-        Some(done) => Some(format!("#{}", done.number())),
-        None => done_later(store, log, task)?,
+    let done_in = match shown.after().find(|other| other.closes(task)) {
+        Some(done) => Some(shown.names.mark(&done.session(), done.number())),
+        None => done_later(store, shown, task)?,
     };
     let is_undone = skip
         .and_then(|skip| store.readable_iteration(skip))
@@ -87,19 +88,20 @@ pub fn afterwards(store: &Store, log: &SessionLog, entry: &LogEntry) -> Result<O
 }
 
 /// Returns what became of a result that was queued: `merged in #4`; `None` if it was not.
-pub fn after_queue(store: &Store, log: &SessionLog, entry: &LogEntry) -> Result<Option<String>> {
+pub fn after_queue(store: &Store, shown: &Point) -> Result<Option<String>> {
+    let entry = shown.iteration()?;
     if !entry.is_queued() {
         return Ok(None);
     }
-    let logs = sessions::of_feature(store, log.feature(), None)?;
+    let logs = sessions::of_feature(store, shown.log.feature(), None)?;
     let found = integrations(logs.iter().flat_map(SessionLog::iterations));
-    Ok(Some(became(found.get(&entry.id()), log.id())))
+    Ok(Some(became(found.get(&entry.id()), &shown.names)))
 }
 
 /// Returns which iteration of a later session of the feature closed a task.
-fn done_later(store: &Store, log: &SessionLog, task: &str) -> Result<Option<String>> {
-    let later = sessions::of_feature(store, log.feature(), Some(log.id().clone()))?;
-    Ok(later.iter().find_map(|other| {
+fn done_later(store: &Store, shown: &Point, task: &str) -> Result<Option<String>> {
+    let later = sessions::of_feature(store, shown.log.feature(), Some(shown.log.id().clone()))?;
+    Ok(later.iter().filter(|other| !shown.run.has(other.id())).find_map(|other| {
         let done = other.iterations().find(|entry| entry.closes(task))?;
         Some(format!("{}:{}", other.id(), done.number()))
     }))

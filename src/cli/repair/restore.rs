@@ -83,7 +83,7 @@ pub fn run(args: &RestoreArgs, context: &Context) -> Result<ExitCode> {
             if !args.tasks && args.work_of.is_none() {
                 say_what_no_longer_fits(store, work_tree, &goal, args, &planned)?;
             }
-            let moment = (!paths.is_empty()).then(|| short_name(store, &goal)).transpose()?;
+            let moment = (!paths.is_empty()).then(|| short_name(&goal));
             ((goal.to_string(), moment), planned)
         }
         (None, number) => {
@@ -134,13 +134,12 @@ fn work_of(store: &Store, task: &str, choice: &SessionChoice) -> Result<(Iterati
 }
 
 /// Returns what screens call a moment: `#17`, and the session with it where it is not the newest.
-fn short_name(store: &Store, point: &Point) -> Result<String> {
-    let is_newest = store.newest_session()?.as_ref() == Some(point.log.id());
-    Ok(match (is_newest, point.number()) {
+fn short_name(point: &Point) -> String {
+    match (point.is_newest, point.number()) {
         (true, 0) => "the start".to_owned(),
-        (true, number) => format!("#{number}"),
+        (true, number) => point.names.mark(point.log.id(), number),
         (false, number) => format!("{}:{number}", point.log.id()),
-    })
+    }
 }
 
 /// Fetches what a partial clone lacks of the files that are to be written.

@@ -1,6 +1,6 @@
 //! `run --lane`: what is refused, the branch and the lane, and what is to be typed at the end.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
 use std::io::Write;
 
@@ -11,8 +11,10 @@ use tasklist::{Item, TaskList};
 
 use ralph_core::config::{Clean, Config, Settings, Until};
 use ralph_core::record::{
-    ObjectId, RALPH, Refusal, Scope, TaskName, full_branch_name, join_files, join_truncated, quoted_for_shell,
+    AttemptId, ObjectId, RALPH, Refusal, Scope, TaskName, full_branch_name, join_files, join_truncated,
+    quoted_for_shell,
 };
+use ralph_core::view::SessionView;
 use ralph_engine::suggested_setup;
 use ralph_git::repository::RefFormat;
 use ralph_git::worktree::{CommittedFile, Lane, WorkTree};
@@ -521,16 +523,15 @@ pub fn tip_of(store: &Store, log: &SessionLog) -> Result<Option<ObjectId>> {
     Ok(branch.map(|branch| store.refs().tip(&full_branch_name(&branch))).transpose()?.flatten())
 }
 
-/// Returns the commits of a session that are on the branch of its lane and passed, with the numbers of their iterations; none
-/// for any other session.
-pub fn passed(log: &SessionLog, context: &Context) -> Result<Vec<(u32, ObjectId)>> {
+/// Returns the commits that are on the branch of the lane of a session and passed, in their order there, with the places of
+/// their iterations in `run`, which is the session or its group; none of a session in no lane.
+pub fn passed(log: &SessionLog, run: &SessionView, context: &Context) -> Result<Vec<(usize, ObjectId)>> {
     let Some(tip) = tip_of(context.store()?, log)? else { return Ok(Vec::new()) };
+    let places: HashMap<AttemptId, usize> =
+        run.iterations().enumerate().map(|(place, entry)| (entry.id(), place)).collect();
     let commits = context.work_tree()?.commits_of_branch(tip.as_str())?;
     let checked = commits.into_iter().rev().filter(|commit| commit.says_passed);
-    let own = checked.filter_map(|one| {
-        let by = one.publisher.filter(|by| by.session == *log.id())?;
-        Some((by.number, one.commit))
-    });
+    let own = checked.filter_map(|one| Some((*places.get(&one.publisher?)?, one.commit)));
     Ok(own.collect())
 }
 

@@ -5,9 +5,7 @@ use std::collections::BTreeSet;
 use anyhow::Result;
 use tasklist::TaskList;
 
-use ralph_core::record::{
-    FailureClass, Hint, LogEntry, NeedKind, SessionId, Summary, ValidationNow, full_branch_name,
-};
+use ralph_core::record::{FailureClass, Hint, LogEntry, NeedKind, Summary, ValidationNow, full_branch_name};
 use ralph_core::view::{FeatureView, SessionView};
 use ralph_engine::redactor;
 use ralph_project::feature::FEATURE_FILE;
@@ -19,8 +17,8 @@ use crate::cli::Context;
 use crate::cli::start::trust::load_to_read;
 
 /// Counts all sessions of a feature, by its path, against its task list as it is now. `shown` is the session that the
-/// command shows.
-pub fn of_feature(context: &Context, feature: &str, shown: Option<&SessionId>) -> Result<Summary> {
+/// command shows, or its group as one.
+pub fn of_feature(context: &Context, feature: &str, shown: Option<&SessionView>) -> Result<Summary> {
     // What cannot be read is reported where records are listed.
     of_listing(context, &context.store()?.listing(|_| true, &mut Vec::new())?, feature, shown)
 }
@@ -30,7 +28,7 @@ pub fn of_listing(
     context: &Context,
     listing: &Listing,
     feature: &str,
-    shown: Option<&SessionId>,
+    shown: Option<&SessionView>,
 ) -> Result<Summary> {
     if !listing.is_of_all() {
         return of_feature(context, feature, shown);
@@ -44,7 +42,7 @@ pub fn of_rows(
     context: &Context,
     listing: &Listing,
     feature: &str,
-    shown: Option<&SessionId>,
+    shown: Option<&SessionView>,
 ) -> Result<Summary> {
     if !listing.is_of_all() {
         let all = context.store()?.listing(|_| true, &mut Vec::new())?;
@@ -62,7 +60,7 @@ pub fn validation_now(
     context: &Context,
     listing: &Listing,
     feature: &str,
-    shown: Option<&SessionId>,
+    shown: Option<&SessionView>,
 ) -> Option<Box<ValidationNow>> {
     let store = context.store().ok()?;
     let now = listing.validation_now(store, feature, shown, |first, entry, left_out| {
@@ -88,7 +86,7 @@ pub fn of_view(
     view: &FeatureView<'_>,
     list: &TaskList,
     hints: &[Hint],
-    shown: Option<&SessionId>,
+    shown: Option<&SessionView>,
 ) -> Result<Summary> {
     let newest = view.newest().and_then(SessionView::last_run);
     let remains = ralph_engine::remains(context.store()?, context.work_tree().ok(), newest);
@@ -114,7 +112,7 @@ pub fn of_logs(
     logs: &[SessionLog],
     list: &TaskList,
     hints: &[Hint],
-    shown: Option<&SessionId>,
+    shown: Option<&SessionView>,
 ) -> Result<Summary> {
     let sessions: Vec<SessionView> = logs.iter().map(SessionLog::view).collect();
     let summary = of_view(context, feature, &FeatureView::of(&sessions), list, hints, shown)?;
@@ -124,7 +122,7 @@ pub fn of_logs(
 
 /// The same for the newest session that a command shows, with the path of its feature; where there is none, for the
 /// feature that would be run. `None` if there is none either.
-pub fn of_newest(context: &Context, newest: Option<(&str, &SessionId)>) -> Result<Option<Summary>> {
+pub fn of_newest(context: &Context, newest: Option<(&str, &SessionView)>) -> Result<Option<Summary>> {
     match newest {
         Some((feature, shown)) => of_feature(context, feature, Some(shown)).map(Some),
         None => match context.feature_to_read(None) {

@@ -47,6 +47,11 @@ impl ShortNames {
         Self(sessions.collect())
     }
 
+    /// Returns those of one session by their number.
+    pub fn alone(session: &SessionId) -> Self {
+        Self(vec![(session.clone(), None)])
+    }
+
     /// Returns true if commands mean this session, or its group, where none is named.
     pub fn has(&self, session: &SessionId) -> bool {
         self.0.iter().any(|(id, _)| id == session)

@@ -311,6 +311,12 @@ impl LogEntry {
         self.names(Field::FalseClaim).filter_map(|claim| Claim::of_record(claim).ok()).collect()
     }
 
+    /// Returns true if its agent said that something is done which was not. Of a task that is done, only the whole was claimed
+    /// too early.
+    pub fn is_wrong_claim(&self) -> bool {
+        !self.false_claim().is_empty() && self.outcome() != Some(Outcome::Success)
+    }
+
     pub fn started_at(&self) -> Timestamp {
         self.time(Field::Started)
     }

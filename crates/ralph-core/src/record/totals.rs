@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::{
     AttemptId, Cost, Durations, FailureClass, FlagCode, GoneHow, LOST, LogEntry, Outcome, SessionId,
-    StopReason, TaskName, Timestamp, Tokens, ValidationNow,
+    ShortNames, StopReason, TaskName, Timestamp, Tokens, ValidationNow,
 };
 
 /// Longest answer that a line repeats, in characters.
@@ -17,6 +17,9 @@ const MAX_ANSWER_CHARS: usize = 60;
 pub struct Summary {
     pub feature: String,
     pub sessions: usize,
+    /// How many starts these are: the sessions of a group are of one.
+    #[serde(skip)]
+    pub starts: usize,
     #[serde(flatten)]
     pub totals: SessionTotals,
     pub tasks: TaskStates,
@@ -65,6 +68,9 @@ impl Summary {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SessionPart {
     pub id: SessionId,
+    /// What its attempts are called, with those of its group.
+    #[serde(skip)]
+    pub names: ShortNames,
     #[serde(flatten)]
     pub totals: SessionTotals,
 }

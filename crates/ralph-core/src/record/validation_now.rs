@@ -27,6 +27,9 @@ pub struct ValidationNow {
     /// True if it is of another session than what is shown.
     #[serde(skip)]
     pub is_elsewhere: bool,
+    /// Its lane, where a group is shown.
+    #[serde(skip)]
+    pub lane: Option<u32>,
 }
 
 impl ValidationNow {
@@ -67,7 +70,11 @@ impl ValidationNow {
             Some(false) => ", files changed since",
             None => ", files not compared",
         };
-        let of = if self.is_elsewhere { format!("{}:", self.session) } else { "#".to_owned() };
+        let of = match self.lane {
+            _ if self.is_elsewhere => format!("{}:", self.session),
+            Some(lane) => format!("{lane}:"),
+            None => "#".to_owned(),
+        };
         let at = match (self.iteration, self.is_resumption) {
             (None, _) if self.is_elsewhere => format!("before the first attempt of {}", self.session),
             (None, _) => "before the first attempt".to_owned(),
@@ -116,6 +123,7 @@ mod tests {
                 cause: (!passes).then(|| "exit code 1".to_owned()),
                 command: None,
                 is_elsewhere: false,
+                lane: None,
             };
             assert_eq!(now.words(), words);
             now
@@ -142,6 +150,8 @@ mod tests {
         let resumed = case(true, no, Some(4), unknown, None, "passed as of #4, files changed since");
         let resumed = ValidationNow { is_resumption: true, ..resumed };
         assert_eq!(resumed.words(), "passed at the resumption after #4, files changed since");
+        let of_group = ValidationNow { is_resumption: false, lane: Some(2), ..resumed.clone() };
+        assert_eq!(of_group.words(), "passed as of 2:4, files changed since");
         let older = ValidationNow { is_resumption: false, is_elsewhere: true, ..resumed };
         assert_eq!(older.words(), "passed as of 20260131-120000-00000000:4, files changed since");
     }

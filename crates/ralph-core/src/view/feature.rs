@@ -1,5 +1,7 @@
 //! A feature over all of its sessions.
 
+use std::collections::BTreeSet;
+
 use tasklist::TaskList;
 
 use crate::record::{
@@ -7,7 +9,7 @@ use crate::record::{
     SessionPart, Summary, lost_files, restore_command,
 };
 
-use super::group::by_time;
+use super::group::{by_time, short_names};
 use super::states::TaskRecords;
 use super::{Queue, SessionView};
 use super::{causes, flags, gone};
@@ -27,25 +29,29 @@ impl<'a> FeatureView<'a> {
     }
 
     /// Counts its records against the present task list, the `hints` that wait for a prompt, and what the newest attempt left
-    /// behind. `shown` is the session that is looked at.
+    /// behind. `shown` is the session that is looked at, or its group as one.
     pub fn summary(
         &self,
         feature: &str,
         list: &TaskList,
         hints: &[Hint],
         remains: Option<&Remains>,
-        shown: Option<&SessionId>,
+        shown: Option<&SessionView>,
     ) -> Summary {
         let mut summary =
             Summary { feature: feature.to_owned(), sessions: self.sessions.len(), ..Summary::default() };
         for session in self.sessions {
             summary.totals.add(session.totals());
-            if shown == Some(&session.id) {
-                let mut totals = session.totals().clone();
-                totals.settle(list);
-                summary.session = Some(SessionPart { id: session.id.clone(), totals });
-            }
         }
+        let firsts =
+            self.sessions.iter().map(|one| one.group().map_or_else(|| one.id.clone(), |(first, _)| first));
+        summary.starts = firsts.collect::<BTreeSet<_>>().len();
+        summary.session = shown.map(|shown| {
+            let mut totals = shown.totals().clone();
+            totals.settle(list);
+            let names = short_names(self.sessions.iter().filter(|session| session.is_beside(shown)));
+            SessionPart { id: shown.id.clone(), names, totals }
+        });
         summary.totals.cut_short.sort_by_key(|cut| cut.ended_at);
         summary.totals.settle(list);
         let records = TaskRecords::of(self, list, hints);

@@ -1,10 +1,12 @@
 //! The sessions of one group: loops that one start began on one branch.
 
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 use super::SessionView;
 use super::session::away_ms;
-use crate::record::{LogEntry, SessionId, SessionTotals, ShortNames};
+use crate::record::{Interrupter, LogEntry, SessionId, SessionTotals, ShortNames, StopReason};
 
 impl SessionView {
     /// Returns true if one start began both: they are of one group, or the same session.
@@ -33,6 +35,38 @@ impl SessionView {
         let entries: Vec<LogEntry> = merged.into_iter().map(|(_, entry)| entry.clone()).collect();
         totals.away_ms = away_ms(&entries);
         Self { totals: OnceLock::from(totals), ..Self::of(&first.id, entries) }
+    }
+
+    /// Returns the session of a group whose state is that of all: one that runs, else the one with the reason that decides the exit
+    /// code of the start. One that died decides only where no other is left: another was started for it.
+    pub fn decisive<'a>(sessions: &[&'a Self], is_running: impl Fn(&SessionId) -> bool) -> &'a Self {
+        let rank = |session: &Self| {
+            if is_running(&session.id) {
+                return 0;
+            }
+            let died = |tip: &LogEntry| tip.ended_by().is_some_and(|by| by.by == Interrupter::Killed);
+            match session.stop_reason() {
+                Some(_) if session.tip().is_some_and(died) => 6,
+                None => 6,
+                Some(StopReason::Interrupted | StopReason::Later(_)) => 1,
+                Some(StopReason::AgentUnusable | StopReason::ValidationUnusable) => 2,
+                Some(StopReason::LimitReached) => 3,
+                Some(StopReason::Stuck | StopReason::TargetRed) => 4,
+                Some(StopReason::Completed | StopReason::Checkpoint) => 5,
+            }
+        };
+        let found =
+            sessions.iter().copied().max_by_key(|session| (Reverse(rank(session)), session.last_at()));
+        found.unwrap_or(sessions[0])
+    }
+
+    /// Returns what its own attempts are called: by number, or by lane and number where it is a group as one.
+    pub fn names(&self) -> ShortNames {
+        let begins = self.entries.iter().filter(|entry| entry.kind().begins());
+        // The last start of a session has the lane in which it is.
+        let lanes: BTreeMap<_, _> =
+            begins.map(|entry| (entry.session(), entry.group().map(|(_, lane)| lane))).collect();
+        if lanes.len() > 1 { ShortNames::of(lanes.into_iter()) } else { ShortNames::alone(&self.id) }
     }
 
     /// Returns true if it has a record of this session.

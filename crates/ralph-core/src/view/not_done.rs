@@ -8,7 +8,7 @@ use crate::record::{FailureClass, NotDone, Outcome};
 impl SessionView {
     /// Returns the open tasks that were tried, in the order of their first attempts.
     pub fn not_done(&self, tasks: &TaskList) -> Vec<NotDone> {
-        let totals = self.totals();
+        let (totals, names) = (self.totals(), self.names());
         let mut found: Vec<NotDone> = Vec::new();
         for record in self.iterations() {
             for (task, verdict, _) in
@@ -16,10 +16,9 @@ impl SessionView {
             {
                 if let Some(known) = found.iter_mut().find(|known| known.task == task) {
                     known.iteration = record.number();
-                    known.cause = Some(match record.task() {
-                        Some(_) => record.cause().unwrap_or_default().to_owned(),
-                        None => format!("sent back ({verdict}) in #{}", record.number()),
-                    });
+                    let by = names.mark(&record.session(), record.number());
+                    let cause = record.task().map(|_| record.cause().unwrap_or_default().to_owned());
+                    known.cause = Some(cause.unwrap_or_else(|| format!("sent back ({verdict}) in {by}")));
                 }
             }
             let (Some(outcome), Some(task)) = (record.outcome(), record.task()) else { continue };

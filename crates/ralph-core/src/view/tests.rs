@@ -53,7 +53,9 @@ fn summarize(
     hints: &[Hint],
     remains: Option<&Remains>,
 ) -> Summary {
-    FeatureView::of(&views(sessions)).summary("specs/001-login", list, hints, remains, Some(&id(0)))
+    let views = views(sessions);
+    let first = views.first().filter(|first| first.id == id(0));
+    FeatureView::of(&views).summary("specs/001-login", list, hints, remains, first)
 }
 
 fn entry(word: &str) -> LogEntry {

@@ -34,9 +34,7 @@ impl SessionTotals {
         self.tokens = self.tokens.plus(&facts.tokens());
         self.took = self.took.plus(&facts.duration_ms());
         self.closed.extend(facts.closed().into_iter().map(str::to_owned));
-        // A task that is done was no wrong claim: only the whole was claimed too early.
-        let is_wrong = !facts.false_claim().is_empty() && outcome != Outcome::Success;
-        self.false_claims.extend(is_wrong.then_some(facts.number()));
+        self.false_claims.extend(facts.is_wrong_claim().then_some(facts.number()));
         let cost = &mut self.cost;
         cost.usd = sum(cost.usd, usd);
         cost.failed_usd = sum(cost.failed_usd, usd.filter(|_| is_failure));

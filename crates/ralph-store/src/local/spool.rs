@@ -325,13 +325,17 @@ impl Spool {
         disk::remove_file_if_there(&self.dir.join(names::CLAIM)).map(drop)
     }
 
+    /// Returns its claim, if it has one.
+    pub fn claimed(&self) -> Result<Option<Claim>> {
+        disk::read_json(&self.dir.join(names::CLAIM))
+    }
+
     /// Returns the claims of all sessions on a branch, but for those of `own`. One counts until it is gone: that its session died frees
     /// nothing before the attempt is recorded.
     pub fn claims(repository: &Repository, branch: &str, own: &SessionId) -> Result<Vec<Claim>> {
         let mut claims = Vec::new();
         for spool in Self::all(repository)? {
-            let claim: Option<Claim> = disk::read_json(&spool.dir.join(names::CLAIM))?;
-            let Some(claim) = claim.filter(|claim| claim.session != *own) else { continue };
+            let Some(claim) = spool.claimed()?.filter(|claim| claim.session != *own) else { continue };
             let place = spool.place()?;
             claims.extend(place.filter(|place| place.begun.branch.as_deref() == Some(branch)).map(|_| claim));
         }

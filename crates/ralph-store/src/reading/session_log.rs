@@ -22,6 +22,12 @@ impl SessionLog {
         SessionView::of(self.id(), Arc::clone(&self.entries))
     }
 
+    /// Returns it with the records of `run`, which is its group as one.
+    #[must_use]
+    pub fn of_run(&self, run: &SessionView) -> Self {
+        Self { entries: Arc::clone(&run.entries), ..self.clone() }
+    }
+
     pub fn id(&self) -> &SessionId {
         &self.refs.session
     }

@@ -1,8 +1,7 @@
 //! The newest validation of a feature.
 
-use ralph_core::record::{
-    FailureClass, LeftOut, LogEntry, Outcome, Session, SessionId, TestCounts, ValidationNow,
-};
+use ralph_core::record::{FailureClass, LeftOut, LogEntry, Outcome, Session, TestCounts, ValidationNow};
+use ralph_core::view::SessionView;
 
 use super::listing::{ListedSession, Listing};
 use crate::Store;
@@ -24,7 +23,7 @@ impl Listing {
         &self,
         store: &Store,
         feature: &str,
-        shown: Option<&SessionId>,
+        shown: Option<&SessionView>,
         is_as_in: impl Fn(&LogEntry, &LogEntry, Option<&[LeftOut]>) -> Option<bool>,
     ) -> Option<ValidationNow> {
         let mut found: Vec<Validated<'_>> = Vec::new();
@@ -70,7 +69,11 @@ impl Listing {
             command: command.map(str::to_owned),
             passed_at_start: start.as_ref().and_then(|start| counts(start)?.passed),
             cause: cause.clone(),
-            is_elsewhere: shown.is_some_and(|shown| *shown != entry.session()),
+            lane: shown
+                .filter(|shown| shown.names().is_of_group())
+                .and_then(|_| rows.view().group())
+                .map(|(_, lane)| lane),
+            is_elsewhere: shown.is_some_and(|shown| !shown.has(&entry.session())),
         })
     }
 }

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use super::header::USUAL;
 use crate::ending::{BEGAN_RED, attempts_and_failures, cut_short, left_open, verdict};
 use crate::needs::{
-    answered, broken, changed_and_committed, flagged, need_commands, need_sign, queued, scoped, show_command,
-    validation, waiters, with_commands,
+    answered, broken, changed_and_committed, flagged, names, need_commands, need_sign, queued, scoped,
+    show_command, validation, waiters, with_commands,
 };
 use crate::style::{
     Look, Screen, clock_span, columns, counted, grouped, in_runs, listed, one_line, task_title,
@@ -83,7 +83,7 @@ pub fn lines(session: &Session, closing: &Closing, is_validated: bool, screen: S
     };
     let needs = |is_wanted: &dyn Fn(&Need) -> bool| {
         let rest = (left.as_deref(), flags.as_str());
-        with_commands(&closing.summary, Some(&session.id), rest, is_wanted, screen)
+        with_commands(&closing.summary, Some(&names(&closing.summary)), rest, is_wanted, screen)
     };
     let first = needs(&is_first);
     if !first.is_empty() {
@@ -102,7 +102,7 @@ pub fn lines(session: &Session, closing: &Closing, is_validated: bool, screen: S
         lines.extend(earlier);
     }
     let mut look = answered(&closing.summary, "", screen);
-    look.extend(flagged(&closing.summary, Some(&session.id), "", screen));
+    look.extend(flagged(&closing.summary, Some(&names(&closing.summary)), "", screen));
     let facts = facts(closing, is_validated, screen);
     for part in [look, facts, next(session, closing, screen)].into_iter().filter(|part| !part.is_empty()) {
         lines.push(String::new());
@@ -143,10 +143,12 @@ fn needing(task: &NotDone, closing: &Closing, screen: Screen) -> Vec<String> {
         waiters(&closing.summary, &task.task).map(|names| format!("{names} for it.")),
     ];
     lines.extend(facts.iter().flatten().flat_map(|words| screen.hanging("  ", words)));
-    let command =
-        if asks { hint_command(RALPH, &task.task) } else { show_command(&task.task, task.iteration) };
-    let newest = closing.summary.session.as_ref().map(|part| &part.id);
-    let own = need.map(|need| need_commands(RALPH, &closing.summary, need, newest)).unwrap_or_default();
+    let names = names(&closing.summary);
+    let number = need.filter(|_| names.is_of_group()).and_then(|need| Some((&need.session, need.iteration?)));
+    let name =
+        number.map_or_else(|| task.iteration.to_string(), |(session, number)| names.name(session, number));
+    let command = if asks { hint_command(RALPH, &task.task) } else { show_command(&task.task, &name) };
+    let own = need.map(|need| need_commands(RALPH, &closing.summary, need, Some(&names))).unwrap_or_default();
     let commands = if own.is_empty() { vec![command] } else { own };
     lines.extend(commands.iter().map(|command| format!("  → {command}")));
     lines
@@ -196,8 +198,9 @@ fn next(session: &Session, closing: &Closing, screen: Screen) -> Vec<String> {
     }
     let ci_files = listed(&closing.ci_files, MAX_NAMED);
     lines.extend(ci_files.map(|names| format!("changes what CI runs: {names}")));
-    if let Some(number) = broken(&closing.summary).and_then(|need| need.iteration) {
-        let look = format!("look   {RALPH} show {number} --stderr");
+    if let Some((need, number)) = broken(&closing.summary).and_then(|need| Some((need, need.iteration?))) {
+        let name = names(&closing.summary).name(&need.session, number);
+        let look = format!("look   {RALPH} show {name} --stderr");
         let is_changed = closing.changes.is_some_and(|changes| changes.stat.files > 0);
         let undo = format!("undo   {RALPH} restore 0");
         lines.extend(if is_changed && session.lane.is_none() {
@@ -248,8 +251,8 @@ mod tests {
     use crate::style::Paint;
     use ralph_core::record::samples::session;
     use ralph_core::record::{
-        Baseline, Changes, CostTotals, CutShort, DiffStat, Interruption, SessionPart, Summary, TestCounts,
-        Timestamp, ValidationNow, WaitingTask,
+        Baseline, Changes, CostTotals, CutShort, DiffStat, Interruption, SessionPart, ShortNames, Summary,
+        TestCounts, Timestamp, ValidationNow, WaitingTask,
     };
 
     fn text(session: &Session, closing: &Closing, width: usize) -> String {
@@ -314,7 +317,8 @@ mod tests {
         summary.causes.solved_attempts = 9;
         summary.needs_you =
             vec![need(NeedKind::Fails, Some("T019"), &ended), need(NeedKind::Asks, Some("T034"), &ended)];
-        summary.session = Some(SessionPart { id: ended.id.clone(), totals });
+        summary.session =
+            Some(SessionPart { id: ended.id.clone(), names: ShortNames::alone(&ended.id), totals });
         let cause =
             "merge › converges: Expected: \"0|i00007:\", Received: \"0|i0000f:\" (src/live/merge.test.ts:42)";
         let merge = task("T019", "Merge concurrent moves of cards in src/live/merge.ts", cause);
@@ -480,6 +484,7 @@ then   specify ralph resume     look   specify ralph report --open"
             cause: Some(cause.to_owned()),
             command: Some("npx jset --ci".to_owned()),
             is_elsewhere: false,
+            lane: None,
         };
         let mut summary = Summary {
             needs_you: vec![validation],
@@ -488,7 +493,8 @@ then   specify ralph resume     look   specify ralph report --open"
             ..Summary::default()
         };
         let totals = SessionTotals { attempts: 7, failed: 7, ..SessionTotals::default() };
-        summary.session = Some(SessionPart { id: broken.id.clone(), totals });
+        summary.session =
+            Some(SessionPart { id: broken.id.clone(), names: ShortNames::alone(&broken.id), totals });
         let stat = DiffStat { files: 6, added: 205, removed: 0 };
         let why = "7 attempts at T001, T002, T003 failed alike, and the validation failed before them, too";
         let mut closing = Closing {

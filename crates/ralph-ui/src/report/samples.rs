@@ -6,7 +6,7 @@ use tasklist::TaskList;
 use ralph_core::history::clusters::clusters;
 use ralph_core::record::samples::{entry_of, log_entries, session};
 use ralph_core::record::{
-    AttemptId, DiffStat, Field, Iteration, NotDone, Outcome, SessionPart, Summary, Timestamp,
+    AttemptId, DiffStat, Field, Iteration, NotDone, Outcome, SessionPart, ShortNames, Summary, Timestamp,
 };
 use ralph_core::view::SessionView;
 
@@ -103,7 +103,11 @@ pub fn report(iterations: Vec<ReportIteration>, tasks: &str) -> Report {
     for ReportIteration { record, .. } in &iterations {
         session.totals.count(&session.id, &entry_of(record));
     }
-    let part = SessionPart { id: session.id.clone(), totals: session.totals.clone() };
+    let part = SessionPart {
+        id: session.id.clone(),
+        names: ShortNames::alone(&session.id),
+        totals: session.totals.clone(),
+    };
     let causes = clusters(iterations.iter().map(|iteration| &iteration.record));
     let solved = causes.iter().flat_map(|cause| cause.solved.keys());
     let mut solved_attempts: Vec<_> =

@@ -229,6 +229,7 @@ mod tests {
         let summary = Summary {
             feature: sessions.first().map(|session| session.session.feature.clone()).unwrap_or_default(),
             sessions: sessions.len(),
+            starts: sessions.len(),
             totals,
             tasks: TaskStates { done: 3, asks: 1, ..TaskStates::default() },
             needs_you: sessions.first().map(need).into_iter().collect(),

@@ -66,7 +66,7 @@ fn review(scene: &Scene<'_>) -> Vec<Row> {
     let settings = review.settings_words().map(|words| fact("Settings", brief(&words)));
     let tests =
         stat(review.tests).map(|words| fact("Tests", format!("{words} by agents: review them first")));
-    let claims = false_claims(&scene.session.totals().false_claims);
+    let claims = false_claims(&numbers(&scene.session.totals().false_claims));
     let claims = claims.map(|words| fact("Claims", Row::of(Look::Claim, words)));
     let code = fact("All", changes).with_right(Row::of(Look::Accent, "d").and(Look::Dim, " diff"));
     let page = fact("Next", format!("{RALPH} report --markdown"))
@@ -109,7 +109,7 @@ fn facts(scene: &Scene<'_>, is_reviewed: bool) -> Vec<Row> {
         ("Validation", scene.feature.summary.validation.as_deref().map(validation)),
         ("Attempts", Some(attempts_of(scene).into())),
         ("Cut short", (!cuts.is_empty()).then(|| cuts.join("; ").into())),
-        ("Claims", false_claims(&totals.false_claims).map(|words| Row::of(Look::Claim, words))),
+        ("Claims", false_claims(&numbers(&totals.false_claims)).map(|words| Row::of(Look::Claim, words))),
         ("Time", Some((duration(view.worked_ms(until)) + &in_runs(totals.runs)).into())),
         ("Cost", ending::cost(&totals.cost).map(|words| (words + &cost).into())),
         ("Tokens", (!tokens.is_unknown()).then(|| tokens_by_kind(tokens).into())),
@@ -275,4 +275,9 @@ pub fn need_rows(scene: &Scene<'_>, need: &Need, width: u16) -> Vec<Row> {
             [row].into_iter().chain(words.take(MAX_LINES)).collect()
         }
     }
+}
+
+/// `#4`, for each of these iterations.
+fn numbers(iterations: &[u32]) -> Vec<String> {
+    iterations.iter().map(|number| format!("#{number}")).collect()
 }

@@ -10,7 +10,7 @@ use crate::status::how_it_ended;
 use crate::style::{brief_duration, cut, sign_by_now};
 use crate::tui::model::FeatureOverview;
 use crate::tui::row::{Look, Row, shown};
-use ralph_core::record::{Iteration, LogEntry, Outcome, Status};
+use ralph_core::record::{Iteration, LogEntry, Outcome, ShortNames, Status};
 use ralph_core::view::integrations;
 
 use super::Scene;
@@ -64,7 +64,7 @@ pub fn outcome_of(scene: &Scene<'_>, attempt: &LogEntry) -> (Look, &'static str,
         Outcome::Success if attempt.exit().agent.is_none() => "accepted".to_owned(),
         Outcome::Success if attempt.is_queued() => {
             let found = integrations(scene.session.iterations());
-            format!("done, {}", became(found.get(&attempt.id()), &scene.session.id))
+            format!("done, {}", became(found.get(&attempt.id()), &ShortNames::alone(&scene.session.id)))
         }
         Outcome::Success => "done".to_owned(),
         Outcome::Integrated => brief(story(attempt.subject())),

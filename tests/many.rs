@@ -95,6 +95,19 @@ fn tasks_are_worked_on_at_once_and_each_comes_on_the_branch_once() {
 }
 
 #[test]
+fn what_the_first_loop_measured_before_it_began_is_not_measured_again_by_the_others() {
+    let scene = scene(FOUR, TOGETHER);
+    let runs = scene.outside("runs");
+    scene.validate(&format!("echo $RALPH_ITERATION >> '{}'; ls", runs.display())).commit("Count");
+    many(&scene, "-j 2").with_baseline().run().code(0);
+    let runs = fs::read_to_string(runs).expect("the validation ran");
+    assert_eq!(runs.lines().filter(|number| *number == "0").count(), 1, "{runs}");
+    let baselines: Vec<_> =
+        scene.sessions().iter().map(|session| session.end()["baseline"].clone()).collect();
+    assert!(baselines[0]["exit"] == 0 && baselines[0] == baselines[1], "{baselines:?}");
+}
+
+#[test]
 fn the_list_says_what_may_be_beside_what() {
     // T003 waits for both, and T004 for the phase before it.
     let list = "## Phase 1: Setup\n- [ ] T001 [P] One\n- [ ] T002 [P] Two\n- [ ] T003 Three\n\

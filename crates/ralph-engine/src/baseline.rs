@@ -14,7 +14,7 @@ use ralph_core::record::{
     Baseline, Event, ExitReason, FlagCode, LogEntry, Phase, Refusal, Validation, join_files, join_truncated,
 };
 use ralph_os::process::host_name;
-use ralph_store::{Slot, ValidationTurn, names, passed_states};
+use ralph_store::{SessionRefs, Slot, ValidationTurn, names, passed_states};
 
 use super::iteration_context::{nothing_to_run, tally, validation_cause};
 use super::lane;
@@ -76,6 +76,9 @@ impl Running<'_> {
         if let Some(tests) = lane::tests_of_tip(self.inputs)? {
             return Ok(BaselineRun { baseline: None, is_known_to_pass: true, tests });
         }
+        if let Some(measured) = self.baseline_of_group(opening)? {
+            return Ok(measured);
+        }
         let state = self.passing_state(Some(&opening.slot));
         let passed = state.and_then(|state| passed_states::find(self.inputs.work_tree, &state));
         if let Some(tests) = passed {
@@ -94,6 +97,23 @@ impl Running<'_> {
         Ok(BaselineRun { baseline, is_known_to_pass: false, tests })
     }
 
+    /// Returns what the loop measured that began the group, if this one begins with the same files.
+    fn baseline_of_group(&self, opening: &Opening<'_>) -> Result<Option<BaselineRun>> {
+        let first = self.inputs.group.as_ref().and_then(|group| group.first.clone());
+        let (Some(first), Some(snapshot)) = (first, opening.snapshot()) else { return Ok(None) };
+        let store = self.inputs.store;
+        let log = store.session(&SessionRefs::new(&self.session.feature, first))?;
+        let begun = log.and_then(|log| store.first_readable_session(&log));
+        let Some((trusted, baseline)) = begun.and_then(|begun| Some((begun.trusted?, begun.baseline))) else {
+            return Ok(None);
+        };
+        if !self.recorder.differences(Some(&opening.slot), &trusted.snapshot, snapshot)?.is_empty() {
+            return Ok(None);
+        }
+        let is_known_to_pass = baseline.is_none() && trusted.passed;
+        Ok(Some(BaselineRun { baseline, is_known_to_pass, tests: trusted.tests }))
+    }
+
     /// Refuses to start with a validation that fails whatever an agent does, and leaves nothing behind. It runs once more
     /// if that does not take long; what passes then is the baseline.
     pub(super) fn refuse_red_start(
@@ -109,7 +129,10 @@ impl Running<'_> {
             return Ok(());
         };
         let part = self.inputs.part(tasks)?;
-        if self.inputs.is_forced
+        // Who began the group decided it for all.
+        let has_begun = self.inputs.group.as_ref().is_some_and(|group| group.first.is_some());
+        if has_begun
+            || self.inputs.is_forced
             || self.inputs.job.until != Until::Tasks
             || settings.validation_pass != Pass::Green
             || !units::has_several(tasks, part.as_ref(), settings.unit_now())

@@ -1,5 +1,6 @@
 """What is played with each agent: what the model says, what is done to the loop, and what must come of it."""
 
+import json
 import os
 import select
 import signal
@@ -292,6 +293,41 @@ def long_prompt(place):
     check(size > 300_000, f"the prompt has only {size} bytes")
 
 
+def several(place):
+    """Two agents at once, with one login: each task is on the branch once, and nothing of the user's is changed."""
+    words = ["one", "two", "three", "four"]
+    listed = [f"T00{number} [P] Write the word {word} into {word}.txt" for number, word in enumerate(words, 1)]
+    (place.project / FEATURE / "tasks.md").write_text("# Tasks: Words\n\n" + "".join(f"- [ ] {task}\n" for task in listed))
+    place.commit("Plan more words")
+
+    def steps(number, word):
+        box = f"sed -i 's/\\[ \\] T00{number}/[x] T00{number}/' {FEATURE}/tasks.md"
+        return [
+            step("I write it.", [("shell", f"printf '{word}\\n' > {word}.txt")]),
+            step("I tick the box.", [("shell", box)]),
+            step(f"T00{number} is done.\n\n<promise>COMPLETE</promise>"),
+        ]
+
+    # What agents say of the repository names other tasks before the prompt does.
+    scripts = {f"**T00{number} ": turns(place.agent, steps(number, word)) for number, word in enumerate(words, 1)}
+    place.model.scenario.play_each(scripts)
+    place.start("--jobs", "2")
+    equal(place.loop.finish(), 0, "exit code of the loops")
+    sessions = json.loads(place.ask("log", "--sessions", "--json"))["sessions"]
+    equal([session["status"] for session in sessions], ["completed"] * 2, "how the sessions ended")
+    titles = place.git("log", "--format=%s", f"main..{BRANCH}").splitlines()
+    equal(sorted(title[:4] for title in titles), [task[:4] for task in listed], "tasks of the commits")
+    for word in words:
+        equal(place.git("show", f"{BRANCH}:{word}.txt"), f"{word}\n", f"{word}.txt on the branch")
+    problems = [meta["problem"] for meta, _ in place.requests() if meta["problem"]]
+    equal(problems, [], "requests that the model did not expect")
+    equal(processes.left("HOME", str(place.home), 2), [], "processes of the run")
+    equal(place.git("status", "--porcelain", "--untracked-files=all"), "", "the user's work tree")
+    place.ask("fsck")
+    if place.is_fenced:
+        check_home(place)
+
+
 # In the order in which they are shown.
 SCENES = {
     "happy": happy,
@@ -302,6 +338,7 @@ SCENES = {
     "hang": hang,
     "Ctrl-C": ctrl_c,
     "long prompt": long_prompt,
+    "two at once": several,
 }
 
 # No scene may last longer, however busy the machine is.

@@ -31,31 +31,43 @@ class Scenario:
 
     def play(self, turns, side=None):
         """Forgets what was not played yet, and goes on with these turns."""
+        self.play_each({"": turns}, side)
+
+    def play_each(self, scripts, side=None):
+        """The same for agents at once: a request goes on with the script whose key its prompt has, which comes before all else in it."""
         with self.lock:
-            self.turns = [complete(turn) for turn in turns]
-            self.played = 0
+            self.scripts = {key: [complete(turn) for turn in turns] for key, turns in scripts.items()}
+            self.played_of = dict.fromkeys(scripts, 0)
             if side is not None:
                 self.side = complete(side)
 
+    @property
+    def played(self):
+        return sum(self.played_of.values())
+
     def is_over(self):
         with self.lock:
-            return self.played == len(self.turns)
+            return all(self.played_of[key] == len(turns) for key, turns in self.scripts.items())
 
     def answer(self, request):
         """The turn, its number, and a problem; the turn is none where there is a problem."""
         with self.lock:
             if not request["has_tools"]:
                 return self.side, None, None
-            number = self.played
-            if number == len(self.turns):
-                return None, None, "the scenario has no turn left"
-            turn = self.turns[number]
             words = "\n".join(strings(request["body"]))
+            keys = [key for key in self.scripts if key in words]
+            if not keys:
+                return None, None, "no script is for this request"
+            key = min(keys, key=words.index)
+            number = self.played_of[key]
+            if number == len(self.scripts[key]):
+                return None, None, "the scenario has no turn left"
+            turn = self.scripts[key][number]
             missing = [text for text in turn["expect"] if text not in words]
             if missing:
                 return None, number, f"turn {number} expects a request that holds {missing[0]!r}"
             if not turn["forever"]:
-                self.played += 1
+                self.played_of[key] += 1
             return turn, number, None
 
 

@@ -633,12 +633,12 @@ mod tests {
         assert_eq!(
             lines[..6],
             [
-                "  ● 1  T019  10 min: Edit src/live/merge.ts".to_owned(),
-                "  ● 2  T020  10 min: validation".to_owned(),
-                "  ⊕ 3  10 min: integration".to_owned(),
-                "  · 4  waits for the others, 10 min".to_owned(),
-                format!("  ‖ 5  T021  waiting for claude's usage limit until {until} (10 min)"),
-                "  · 6  completed 10 min ago".to_owned(),
+                "  ● 1  T019  10 min 0 s: Edit src/live/merge.ts".to_owned(),
+                "  ● 2  T020  10 min 0 s: validation".to_owned(),
+                "  ⊕ 3  10 min 0 s: integration".to_owned(),
+                "  · 4  waits for the others, 10 min 0 s".to_owned(),
+                format!("  ‖ 5  T021  waiting for claude's usage limit until {until} (10 min 0 s)"),
+                "  · 6  completed 10 min 0 s ago".to_owned(),
             ]
         );
         let json = serde_json::to_value(&status).unwrap();

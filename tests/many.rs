@@ -422,3 +422,63 @@ fn what_screens_of_a_group_call_an_attempt_can_be_typed() {
     scene.ralph(["show", "1", "--session", sessions[1].id()]).code(0);
     scene.ralph(["show", &format!("{}:1", sessions[0].id())]).code(0);
 }
+
+/// Ends with a usage limit until an hour from now.
+const LIMITED: &str = "cat > /dev/null\n\
+    printf '{\"type\":\"rate_limit_event\",\"rate_limit_info\":{\"status\":\"rejected\",\"resetsAt\":%s}}\\n' $(($(date +%s) + 3600))\n\
+    echo '{\"type\":\"result\",\"is_error\":true,\"result\":\"Limit.\",\"api_error\":\"usage_limit_reached\",\"api_error_status\":429}'\n\
+    exit 1\n";
+
+/// An agent like Claude Code that meets a limit at T001. T001 and T002 wait for the word to go on.
+fn limited(scene: &Sandbox) -> String {
+    let fifos = scene.outside("fifos");
+    let deed = format!(
+        "touch $FIFOS/begun-$RALPH_TASK\n[ $RALPH_TASK = T003 ] || cat $FIFOS/go-$RALPH_TASK\n\
+                        if [ $RALPH_TASK = T001 ]; then {LIMITED}fi\n{AGENT}{RESULT}"
+    );
+    deed.replace("$FIFOS", fifos.to_str().expect("scenes have plain names"))
+}
+
+const RESULT: &str = "echo '{\"type\":\"result\",\"is_error\":false,\"result\":\"done\"}'\n";
+
+#[test]
+fn a_usage_limit_holds_for_all_loops() {
+    let scene = scene("- [ ] T001 [P] One\n- [ ] T002 [P] Two\n- [ ] T003 [P] Three", "");
+    scene.agents_like_claude(&[("fake", &limited(&scene))]).commit("Agents");
+    let running = many(&scene, "-j 2").spawn();
+    have_begun(&scene, &["T001", "T002"]);
+    fs::write(scene.outside("fifos/go-T001"), "").expect("its agent reads it");
+    let waiting = || {
+        let status = scene.ralph("status").code(0).text();
+        let controls = fs::read_dir(scene.path(".git/ralph/control")).into_iter().flatten().flatten();
+        (controls.filter(|control| control.path().join("waiting.json").exists()).count(), status)
+    };
+    wait_until("one waits", || (waiting().0 == 1).then_some(()));
+    fs::write(scene.outside("fifos/go-T002"), "").expect("its agent reads it");
+    wait_until("both wait", || (waiting().0 == 2).then_some(()));
+    assert!(waiting().1.contains("waiting for fake's usage limit until "), "{}", waiting().1);
+    scene.ralph("stop").code(0);
+    running.wait().code(0);
+    assert!(!scene.outside("fifos/begun-T003").exists(), "it was not tried");
+    let outcomes = trailers(&scene, "Outcome");
+    assert_eq!(outcomes.iter().filter(|outcome| *outcome == "interrupted").count(), 1, "{outcomes:?}");
+}
+
+#[test]
+fn another_agent_takes_over_in_all_loops_where_one_met_a_limit() {
+    let scene = scene("- [ ] T001 [P] One\n- [ ] T002 [P] Two\n- [ ] T003 [P] Three", "");
+    let second = format!("{AGENT}{RESULT}");
+    scene.agents_like_claude(&[("fake", &limited(&scene)), ("second", &second)]).commit("Agents");
+    let running = many(&scene, "-j 2").spawn();
+    have_begun(&scene, &["T001", "T002"]);
+    fs::write(scene.outside("fifos/go-T001"), "").expect("its agent reads it");
+    wait_until("the limit is known", || {
+        let controls = fs::read_dir(scene.path(".git/ralph/control")).ok()?.flatten();
+        controls.map(|control| control.path().join("limits.json")).any(|limits| limits.exists()).then_some(())
+    });
+    fs::write(scene.outside("fifos/go-T002"), "").expect("its agent reads it");
+    running.wait().code(0);
+    each_is_there_once(&scene, &["T001", "T002", "T003"]);
+    assert_eq!(record_of(&scene, "T003")["agent"], "second");
+    assert!(!scene.outside("fifos/begun-T003").exists(), "the first was tried at T003");
+}

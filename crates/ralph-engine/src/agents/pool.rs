@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use ralph_agent::Agent;
-use ralph_core::record::{FailureClass, TaskName, Timestamp};
+use ralph_core::record::{FailureClass, TaskName, Timestamp, Waiting};
 
 /// The first pause if the agent reports no reset time. Each further pause is twice as long.
 const FIRST_PAUSE: Duration = Duration::from_secs(30);
@@ -244,6 +244,18 @@ impl AgentPool {
         agent.backoff = Some(Backoff { until, class, message, idle_times: 0, end });
     }
 
+    /// Takes in a limit that another loop met with the same agent.
+    pub fn hold(&mut self, index: usize, limit: Waiting, now: Timestamp) {
+        let Some(agent) = self.agents.get_mut(index) else { return };
+        if limit.until <= now || agent.backoff.as_ref().is_some_and(|own| own.lasts(now)) {
+            return;
+        }
+        // A pause that was guessed counts as waited for who met the limit.
+        let end = if limit.is_guessed { BackoffEnd::Retry } else { BackoffEnd::Reported };
+        let Waiting { until, class, message, .. } = limit;
+        agent.backoff = Some(Backoff { until, class, message, idle_times: 0, end });
+    }
+
     /// Returns true if an agent did anything in this session.
     pub fn has_worked(&self, index: usize) -> bool {
         self.agents.get(index).is_some_and(|agent| agent.has_worked)
@@ -334,6 +346,29 @@ mod tests {
         assert!(!pool.is_first_available());
         assert_eq!(wait(&pool, 100), (0, 502));
         assert_eq!(pool.next(at(502)), Next::Go(0));
+    }
+
+    #[test]
+    fn a_limit_that_another_loop_met_is_waited_for_until_it_is_over() {
+        let mut pool = pool(2, HOUR);
+        let limit = |until, is_guessed| Waiting {
+            agent: "claude".to_owned(),
+            class: FailureClass::Quota,
+            until: at(until),
+            is_guessed,
+            message: None,
+        };
+        pool.hold(0, limit(100, false), at(100));
+        assert_eq!(pool.next(at(100)), Next::Go(0), "it is over");
+        pool.hold(0, limit(500, false), at(100));
+        assert_eq!(pool.next(at(100)), Next::Go(1));
+        pool.hold(1, limit(300, true), at(100));
+        pool.hold(1, limit(900, false), at(100));
+        assert_eq!(wait(&pool, 100), (1, 300), "what it waits for already stays");
+        assert_eq!(pool.next(at(300)), Next::Go(1));
+        pool.hold(0, limit(100 + 2 * 3600, false), at(500));
+        pool.hold(1, limit(100 + 2 * 3600, false), at(500));
+        assert!(matches!(pool.next(at(500)), Next::TooLong(0, _)), "as long as the user wants");
     }
 
     #[test]

@@ -8,7 +8,7 @@ use ralph_core::progress::nothing_done::{PRINTED_NOTHING, nothing_done};
 use ralph_core::record::{
     AgentRun, Event, FailureClass, Limit, NeedKind, RALPH, StopReason, Task, TaskName, Timestamp, Waiting,
 };
-use ralph_store::Slot;
+use ralph_store::{Control, Slot};
 
 use super::pool::{Backoff, Interruption, Next};
 use crate::running::{NextStep, Running};
@@ -20,6 +20,7 @@ const CLOCK_POLL_INTERVAL: Duration = Duration::from_millis(250);
 impl Running<'_> {
     /// Chooses the agent that runs next, for `task`. Waits if none can run.
     pub(crate) fn before_turn(&mut self, task: &TaskName) -> NextStep {
+        self.take_in_limits();
         if let Some(index) = self.not_refused(task) {
             self.change_agent(index, Some(FailureClass::Policy));
             return NextStep::Iterate;
@@ -123,6 +124,15 @@ impl Running<'_> {
         let is_login = matches!(class, FailureClass::Auth | FailureClass::Billing);
         let is_new = self.agents.backoff(index).is_none_or(|backoff| backoff.class != class);
         self.agents.interrupt(index, interruption, now);
+        if self.inputs.group.is_some() && is_usage_limit(class) {
+            let limits: Vec<Waiting> = (0..self.inputs.agents.len())
+                .filter_map(|index| Some(self.waiting(index, self.agents.backoff(index)?)))
+                .filter(|limit| is_usage_limit(limit.class))
+                .collect();
+            if let Err(error) = self.control.publish_limits(&limits) {
+                self.warn(format!("other loops cannot see the usage limit: {error:#}"));
+            }
+        }
         let needs_person = if is_login { is_new } else { self.agents.failure(index).is_some() };
         if needs_person {
             let (name, hint) = (self.inputs.agents[index].agent.name(), self.hint_of(index, class));
@@ -134,6 +144,22 @@ impl Running<'_> {
             let why = self.why_unusable(index);
             let hint = self.hint_of(index, class);
             self.warn(format!("{why}, and is not tried again in this session\nhint: {hint}"));
+        }
+    }
+
+    /// Takes in the usage limits that other loops of the group met: they are those of an account.
+    fn take_in_limits(&mut self) {
+        if self.inputs.group.is_none() {
+            return;
+        }
+        let now = self.inputs.clock.now();
+        for session in self.others.seen.keys() {
+            for limit in Control::of(self.inputs.store.repository(), session).limits() {
+                let mut agents = self.inputs.agents.iter();
+                if let Some(index) = agents.position(|candidate| candidate.agent.name() == limit.agent) {
+                    self.agents.hold(index, limit, now);
+                }
+            }
         }
     }
 
@@ -265,6 +291,10 @@ impl Running<'_> {
             self.warn(format!("{error:#}"));
         }
     }
+}
+
+fn is_usage_limit(class: FailureClass) -> bool {
+    matches!(class, FailureClass::Quota | FailureClass::RateLimit)
 }
 
 /// `claude printed nothing, twice`

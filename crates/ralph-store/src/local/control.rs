@@ -19,6 +19,7 @@ use super::disk;
 const STOP: &str = "stop";
 const STOP_NOW: &str = "stop-now";
 const WAITING: &str = "waiting.json";
+const LIMITS: &str = "limits.json";
 const PHASE: &str = "phase";
 
 /// The directory of the requests to one session.
@@ -79,6 +80,16 @@ impl Control {
 
     pub fn clear_waiting(&self) -> Result<()> {
         disk::remove_file_if_there(&self.dir.join(WAITING)).map(drop)
+    }
+
+    /// Returns the usage limits that the loop met last.
+    pub fn limits(&self) -> Vec<Waiting> {
+        let bytes = disk::read_if_there(&self.dir.join(LIMITS)).ok().flatten().unwrap_or_default();
+        serde_json::from_slice(&bytes).unwrap_or_default()
+    }
+
+    pub fn publish_limits(&self, limits: &[Waiting]) -> Result<()> {
+        self.put(LIMITS, &serde_json::to_vec(limits).context("serialize usage limits")?)
     }
 
     /// Returns the phase of the iteration in progress: `agent`, `validation`, `recording`.

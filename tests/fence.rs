@@ -12,8 +12,8 @@ use std::os::unix::net::UnixListener;
 use std::path::Path;
 
 use crate::docs;
-use crate::sandbox::Sandbox;
 use crate::sandbox::sound::files;
+use crate::sandbox::{Sandbox, wait_until};
 
 /// What the agent tries, by what stops it: a name, and a script that ends well if it succeeds. `$H` is the user's home, `$OUT` a
 /// folder outside, `$LOOP` the process of the loop, `$TMPSOCK` a socket in the machine's /tmp. docs/sandbox.md has the names.
@@ -578,6 +578,90 @@ fn agent_commits_in_its_lane(words: &str) {
     assert_eq!(scene.git("status --porcelain"), "");
     assert_eq!(scene.git("config --default= core.pager"), "");
     assert_eq!(contents(&scene.repo().join(".git/hooks")), before);
+}
+
+/// Uses its login as servers have it: each token is taken once, for another one.
+const RENEWS: &str = r#"cat > /dev/null
+error='{"type":"result","is_error":true,"result":"Revoked.","api_error":"authentication_failed","api_error_status":401}'
+renew() {
+  token=$(tr -dc 0-9 < ~/.fake/login)
+  [ "$token" = "$(cat $OUT/token)" ] || { echo $RALPH_TASK >> $OUT/refused; echo "$error"; exit 1; }
+  echo $((token + 1)) > $OUT/token
+  printf '{"token":"%s"}' $((token + 1)) > ~/.fake/login
+}
+answer() { echo '{"type":"assistant","message":{"content":[{"type":"text","text":"Hello."}]}}'; }
+"#;
+
+/// Does the task and says so.
+const DOES: &str = r#"
+echo $RALPH_TASK > work-$RALPH_TASK
+sed "s/\[ \] $RALPH_TASK/[x] $RALPH_TASK/" "$RALPH_TASKS" > new && mv new "$RALPH_TASKS"
+echo '{"type":"result","is_error":false,"result":"done"}'
+"#;
+
+/// Runs two agents with one login at once. `meanwhile` gets the folder outside, and the file of the login.
+fn two_agents(deed: &str, meanwhile: impl FnOnce(&Path, &Path)) -> Option<Sandbox> {
+    if !has_bubblewrap() {
+        return None;
+    }
+    let scene = Sandbox::new();
+    let (home, out) = (scene.outside("home-of-login"), scene.outside("out"));
+    fs::create_dir_all(home.join(".fake")).unwrap();
+    fs::create_dir_all(&out).unwrap();
+    let login = home.join(".fake/login");
+    fs::write(&login, r#"{"token":"1"}"#).unwrap();
+    fs::write(out.join("token"), "1\n").unwrap();
+    for name in ["a", "b"] {
+        let mode = rustix::fs::Mode::RWXU;
+        rustix::fs::mknodat(rustix::fs::CWD, out.join(name), rustix::fs::FileType::Fifo, mode, 0).unwrap();
+    }
+    let script = format!("{RENEWS}{deed}{DOES}").replace("$OUT", out.to_str().unwrap());
+    scene.write("fake.sh", script).tasks("- [ ] T001 [P] One\n- [ ] T002 [P] Two").validate("true");
+    scene.agent(&format!(
+        "[agents.fake]\ncommand = [\"sh\", \"fake.sh\"]\nparser = \"claude\"\n\
+         credentials = [\"~/.fake/login\"]\n[sandbox]\nmechanism = \"bwrap\"\nwrite = [{:?}]\n",
+        out.to_str().unwrap()
+    ));
+    scene.commit("Ready");
+    let running = scene.call("run -j 2").env("HOME", &home).in_real_time().spawn();
+    meanwhile(&out, &login);
+    let run = running.wait().code(0);
+    let run = run.stdout_has("all 2 tasks done");
+    let all = format!("{}{}", run.text(), run.talk());
+    assert!(!all.contains("cannot be used") && !all.contains("fake's login"), "{all}");
+    assert_eq!(fs::read_to_string(out.join("token")).unwrap(), "3\n");
+    assert_eq!(fs::read_to_string(&login).unwrap(), r#"{"token":"3"}"#);
+    Some(scene)
+}
+
+#[test]
+fn agents_with_one_login_start_one_after_the_other() {
+    // The first one runs until the second one has renewed what it renewed.
+    let deed = "renew; answer\nif mkdir $OUT/first 2>/dev/null; then cat $OUT/a; else echo > $OUT/a; fi\n";
+    let Some(scene) = two_agents(deed, |_, _| {}) else { return };
+    assert!(!scene.outside("out/refused").exists());
+}
+
+#[test]
+fn an_agent_whose_login_another_one_renewed_begins_again_without_a_failure() {
+    let deed = "answer\n\
+                if [ $RALPH_TASK = T001 ]; then cat $OUT/a; renew; cat $OUT/b;\n\
+                elif [ ! -e $OUT/refused ]; then echo > $OUT/a; until [ -e $OUT/go ]; do sleep 0.02; done; renew;\n\
+                else renew; echo > $OUT/b; fi\n";
+    let Some(scene) = two_agents(deed, |out, login| {
+        wait_until("the login went back", || {
+            fs::read_to_string(login).is_ok_and(|login| login.contains('2')).then_some(())
+        });
+        fs::write(out.join("go"), "").unwrap();
+    }) else {
+        return;
+    };
+    assert_eq!(fs::read_to_string(scene.outside("out/refused")).unwrap(), "T002\n");
+    let sessions = scene.sessions();
+    let outcomes: Vec<String> =
+        sessions.iter().flat_map(|session| session.trailers("Ralph-Outcome")).collect();
+    assert_eq!(outcomes.iter().filter(|outcome| *outcome == "interrupted").count(), 1, "{outcomes:?}");
+    assert!(outcomes.iter().all(|outcome| outcome != "failure"), "{outcomes:?}");
 }
 
 #[test]

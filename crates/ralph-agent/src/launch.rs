@@ -1,6 +1,7 @@
 //! Runs any agent as a child process and reads its output.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use camino::{Utf8Path, Utf8PathBuf};
@@ -39,6 +40,9 @@ const LIMIT_CODE: i32 = 75;
 
 /// A run that ended within this time did no work before it failed to start a program.
 const AT_ONCE_MS: u64 = 5_000;
+
+/// Time between two looks at whether another agent with the same login has started.
+const START_POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// What one run can cost and use at most.
 const MAX_COST_USD: f64 = 1000.0;
@@ -113,8 +117,14 @@ impl Launch {
         interrupt: &Interrupt,
         say: &mut dyn FnMut(AgentEvent),
     ) -> Result<AgentRun> {
-        let seeded = turn.sandbox.map(|sandbox| sandbox.seed(&self.state)).transpose()?;
-        let run = self.follow(turn, seeded.as_ref(), interrupt, say)?;
+        let mut pause = || {
+            interrupt.pause(START_POLL_INTERVAL);
+            interrupt.signal().is_none()
+        };
+        let seeded = turn.sandbox.map(|sandbox| sandbox.seed_in_turn(&self.state, &mut pause));
+        let mut seeded = seeded.transpose()?;
+        let run = self.follow(turn, seeded.as_mut(), interrupt, say)?;
+        let login_was_renewed = seeded.as_ref().map(SeededState::was_renewed_elsewhere).transpose()?;
         let login = seeded.map(SeededState::give_back).transpose()?.unwrap_or_default();
         let limit = self.limit(&run, turn)?;
         let has_lingered = run.ended.exit.reason == Some(ExitReason::Lingered);
@@ -148,6 +158,7 @@ impl Launch {
             leftovers: ended.leftovers,
             warnings,
             login,
+            login_was_renewed: login_was_renewed.unwrap_or_default(),
         };
         run.was_silent &= run.tool_calls.is_empty() && run.tokens.output.unwrap_or_default() == 0;
         run.was_cut_short = cause.cuts_short(run.has_worked());
@@ -158,17 +169,17 @@ impl Launch {
     fn follow(
         &self,
         turn: &AgentInput<'_>,
-        seeded: Option<&SeededState>,
+        mut seeded: Option<&mut SeededState>,
         interrupt: &Interrupt,
         say: &mut dyn FnMut(AgentEvent),
     ) -> Result<FollowedRun> {
-        let child = self.child(turn, seeded)?;
+        let child = self.child(turn, seeded.as_deref())?;
         // A file that an earlier run left would be taken for this run's.
         remove_if_there(&usage_file(turn.stdout))?;
         let mut stream = StreamReader::new(self.parser, turn.redactor);
         let mut lines = LineReader::new(turn.stdout);
         let mut watchdog = Watchdog::default();
-        let mut failure = None;
+        let (mut failure, mut has_answered) = (None, false);
         let stopwatch = turn.clock.stopwatch();
         let ended = child.run(interrupt, &mut || {
             let mut is_behind = false;
@@ -177,6 +188,7 @@ impl Launch {
                 let read = lines.read_some(&mut |line| {
                     stream.line(line, &mut |event| {
                         watchdog.observe(&event);
+                        has_answered |= !matches!(event, AgentEvent::Retry { .. } | AgentEvent::Error { .. });
                         say(event);
                     });
                 });
@@ -184,6 +196,10 @@ impl Launch {
                     Ok(is_more) => is_behind = is_more,
                     Err(error) => failure = Some(error),
                 }
+            }
+            if let Some(seeded) = &mut seeded {
+                // What fails here fails again at its end, and is said there.
+                let _at_its_end = seeded.look(has_answered).is_err();
             }
             match (watchdog.pulse(), stream.finished_lines()) {
                 // It may have ended well in what was not read yet.

@@ -202,6 +202,8 @@ pub struct AgentRun {
     pub warnings: Vec<String>,
     /// What became of its login, where that did not go back: `login looks wrong: ...`.
     pub login: Vec<String>,
+    /// True if its login was renewed elsewhere while it ran: then its own may be used up.
+    pub login_was_renewed: bool,
 }
 
 /// How the lines of an agent's stream could be read. `stream` in `iteration.json`.

@@ -112,6 +112,10 @@ impl Running<'_> {
             self.agents.ran(index);
             return;
         };
+        if class == FailureClass::Auth && run.login_was_renewed {
+            // The next attempt begins with the new one.
+            return;
+        }
         let now = self.inputs.clock.now();
         let interruption = Interruption {
             class,

@@ -1,9 +1,10 @@
 //! What an agent has of the user's home: copies of its settings and credentials, and the credentials' way back.
 
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::{self, File, TryLockError};
 use std::io::Write;
 use std::sync::{Arc, PoisonError};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use camino::{Utf8Path, Utf8PathBuf};
@@ -17,6 +18,9 @@ use crate::process::create_private_dir;
 
 /// Maximum size of a settings file that is looked at.
 const MAX_SETTINGS_BYTES: u64 = 1 << 20;
+
+/// How long other agents with a login wait for one that starts and says nothing.
+const MAX_START_TIME: Duration = Duration::from_mins(1);
 
 /// What an agent needs of the user's home.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -36,8 +40,12 @@ pub struct AgentState {
 pub struct SeededState {
     sandbox: Arc<Sandbox>,
     state: AgentState,
-    /// Credentials as they were handed out.
+    /// Credentials as they were handed out, or written back since.
     before: BTreeMap<Utf8PathBuf, Vec<u8>>,
+    /// Those that the agent changed, as they were at the last look.
+    seen: BTreeMap<Utf8PathBuf, Vec<u8>>,
+    /// No other agent with this login starts while this is open: most renew an old one then, and servers take each once.
+    starting: Option<(File, Instant)>,
 }
 
 impl AgentState {
@@ -96,16 +104,54 @@ impl AgentState {
 }
 
 impl Sandbox {
+    /// Does what [`Self::seed`] does when no other agent with the same login is starting. `pause` waits between two looks; once it
+    /// returns false, there is no waiting.
+    pub fn seed_in_turn(
+        self: &Arc<Self>,
+        state: &AgentState,
+        pause: &mut dyn FnMut() -> bool,
+    ) -> Result<SeededState> {
+        let logins = state.read_credentials(&self.real_home)?;
+        let Some((path, _)) = logins.first_key_value() else { return self.seed(state) };
+        let file = self.lock_file(&format!("{}.starting", flat(path)))?;
+        let is_held = loop {
+            match file.try_lock() {
+                Ok(()) => break true,
+                Err(TryLockError::WouldBlock) if pause() => {}
+                Err(TryLockError::WouldBlock) => break false,
+                Err(TryLockError::Error(error)) => return Err(error).context("lock the login of an agent"),
+            }
+        };
+        let seeded = self.seed(state)?;
+        Ok(SeededState { starting: is_held.then(|| (file, Instant::now())), ..seeded })
+    }
+
+    fn lock_file(&self, name: &str) -> Result<File> {
+        create_private_dir(&self.logins_dir)?;
+        let path = self.logins_dir.join(name);
+        let opened = with_mode(0o600).write(true).create(true).truncate(false).open(&path);
+        opened.with_context(|| format!("open {path}"))
+    }
+
+    /// Keeps others from changing logins until it is dropped.
+    fn lock_logins(&self) -> Result<File> {
+        let file = self.lock_file("lock")?;
+        file.lock().context("lock the logins of agents")?;
+        Ok(file)
+    }
+
     /// Makes the home folder anew, with copies of what an agent needs of the user's.
     pub fn seed(self: &Arc<Self>, state: &AgentState) -> Result<SeededState> {
         self.renew_home()?;
         self.write_settings()?;
+        let _alone = if state.credentials.is_empty() { None } else { Some(self.lock_logins()?) };
         for path in state.paths() {
             let (from, to) = (state.original(path, &self.real_home), self.home.join(path));
             home::copy(&from, &to).with_context(|| format!("copy {from} for the agent"))?;
         }
         let before = state.read_credentials(&self.real_home)?;
-        Ok(SeededState { sandbox: Arc::clone(self), state: state.clone(), before })
+        let (sandbox, state) = (Arc::clone(self), state.clone());
+        Ok(SeededState { sandbox, state, before, seen: BTreeMap::new(), starting: None })
     }
 }
 
@@ -116,34 +162,66 @@ impl SeededState {
         set.map(|(name, usual, _)| (name.clone(), self.sandbox.home.join(usual).into_string()))
     }
 
+    /// Writes renewed credentials back while the agent runs, as others start with them meanwhile. They may, once the model
+    /// `has_answered`, or after a time.
+    pub fn look(&mut self, has_answered: bool) -> Result<()> {
+        self.write_back(false)?;
+        self.starting.take_if(|(_, since)| has_answered || since.elapsed() >= MAX_START_TIME);
+        Ok(())
+    }
+
+    /// Returns true if the user has another login by now than was handed out.
+    pub fn was_renewed_elsewhere(&self) -> Result<bool> {
+        Ok(self.state.read_credentials(&self.sandbox.real_home)? != self.before)
+    }
+
     /// Writes credentials back that the agent renewed, and throws all copies away. The former one is kept in a folder of ours; so is
     /// a copy that is no renewal, and the user's stays. Returns what is to be said of those that did not go back.
-    pub fn give_back(self) -> Result<Vec<String>> {
-        let (real_home, home) = (&self.sandbox.real_home, &self.sandbox.home);
-        let current = self.state.read_credentials(real_home)?;
-        let mut said = Vec::new();
+    pub fn give_back(mut self) -> Result<Vec<String>> {
+        let said = self.write_back(true)?;
+        self.sandbox.renew_home()?;
+        Ok(said)
+    }
+
+    fn write_back(&mut self, is_over: bool) -> Result<Vec<String>> {
+        let sandbox = Arc::clone(&self.sandbox);
+        let (real_home, home) = (&sandbox.real_home, &sandbox.home);
+        let (mut said, mut changed) = (Vec::new(), Vec::new());
         for (path, before) in &self.before {
             let copy = read_plain(home, path).with_context(|| format!("read {path} of the agent"))?;
             let Some(copy) = copy.filter(|copy| copy != before && !copy.is_empty()) else { continue };
-            let original = self.state.original(path, real_home);
-            if current.get(path) == Some(&copy) {
-                continue;
+            // One that is just being written is not whole.
+            if is_over || login::is_json(&copy) || self.seen.get(path) == Some(&copy) {
+                changed.push((path.clone(), before.clone(), copy));
+            } else {
+                self.seen.insert(path.clone(), copy);
             }
-            if current.get(path) != Some(before) {
+        }
+        if changed.is_empty() {
+            return Ok(said);
+        }
+        let _alone = sandbox.lock_logins()?;
+        let current = self.state.read_credentials(real_home)?;
+        for (path, before, copy) in changed {
+            let original = self.state.original(&path, real_home);
+            let is_usable = login::can_replace(&before, &copy);
+            if current.get(&path) == Some(&copy) {
+                self.before.insert(path, copy);
+            } else if current.get(&path) == Some(&before) && is_usable {
+                if sandbox.kept.lock().unwrap_or_else(PoisonError::into_inner).insert(path.clone()) {
+                    self.keep(&path, "former", &before)?;
+                }
+                home::replace(&original, &copy).with_context(|| format!("write {original}"))?;
+                self.before.insert(path, copy);
+            } else if is_over && current.get(&path) == Some(&before) {
+                let kept = self.keep(&path, "wrong", &copy)?;
+                said.push(format!("login looks wrong: kept at {kept}; yours may be used up"));
+            } else if is_over {
                 said.push(format!(
                     "login was changed meanwhile: {original} stays, and what the agent renewed is lost"
                 ));
-            } else if login::can_replace(before, &copy) {
-                if self.sandbox.kept.lock().unwrap_or_else(PoisonError::into_inner).insert(path.clone()) {
-                    self.keep(path, "former", before)?;
-                }
-                home::replace(&original, &copy).with_context(|| format!("write {original}"))?;
-            } else {
-                let kept = self.keep(path, "wrong", &copy)?;
-                said.push(format!("login looks wrong: kept at {kept}; yours may be used up"));
             }
         }
-        self.sandbox.renew_home()?;
         Ok(said)
     }
 
@@ -151,10 +229,15 @@ impl SeededState {
     fn keep(&self, path: &Utf8Path, what: &str, bytes: &[u8]) -> Result<Utf8PathBuf> {
         let folder = &self.sandbox.logins_dir;
         create_private_dir(folder)?;
-        let file = folder.join(format!("{}.{what}", path.as_str().trim_start_matches('.').replace('/', "-")));
+        let file = folder.join(format!("{}.{what}", flat(path)));
         fs::remove_file(&file).if_there().with_context(|| format!("remove {file}"))?;
         let written = with_mode(0o600).write(true).create_new(true).open(&file);
         let written = written.and_then(|mut opened| opened.write_all(bytes));
         written.with_context(|| format!("write {file}")).map(|()| file)
     }
+}
+
+/// Returns the name of a file by which one of the home folder is known elsewhere.
+fn flat(path: &Utf8Path) -> String {
+    path.as_str().trim_start_matches('.').replace('/', "-")
 }

@@ -19,6 +19,11 @@ pub(super) fn can_replace(old: &[u8], new: &[u8]) -> bool {
     }
 }
 
+/// Returns true for a whole object: no part of one reads as such.
+pub(super) fn is_json(bytes: &[u8]) -> bool {
+    serde_json::from_slice::<Value>(bytes).is_ok_and(|value| value.is_object())
+}
+
 /// Compares what both have, and has all tokens of the old one there if `keeps_tokens`.
 fn is_renewal(old: &Value, new: &Value, keeps_tokens: bool) -> bool {
     let (Value::Object(old), Value::Object(new)) = (old, new) else {

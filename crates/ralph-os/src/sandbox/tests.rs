@@ -315,6 +315,42 @@ fn an_agent_works_with_copies_and_its_credentials_alone_go_back() {
 }
 
 #[test]
+fn a_renewed_login_goes_back_while_the_agent_runs_and_the_next_one_starts_with_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = Utf8Path::from_path(folder.path()).unwrap().canonicalize_utf8().unwrap();
+    let home = folder.join("home");
+    fs::create_dir_all(home.join(".agent")).unwrap();
+    let login = home.join(".agent/login");
+    fs::write(&login, "{\"token\":\"1\"}").unwrap();
+    let state = AgentState { credentials: vec![path(".agent/login")], ..AgentState::default() };
+    let Some(sandbox) = set_up(&folder, &state) else { return };
+    let copy = sandbox.home().join(".agent/login");
+    let mut first = sandbox.seed_in_turn(&state, &mut || false).unwrap();
+    let mut waits = 0;
+    let mut pause = || {
+        waits += 1;
+        waits < 3
+    };
+    // Its agent has no other home here; what counts is that it waits, and gets a login all the same.
+    drop(sandbox.seed_in_turn(&state, &mut pause).unwrap());
+    assert_eq!(waits, 3, "another one starts");
+    fs::write(&copy, "{\"token\":").unwrap();
+    first.look(false).unwrap();
+    assert_eq!(fs::read_to_string(&login).unwrap(), "{\"token\":\"1\"}", "half of one");
+    fs::write(&copy, "{\"token\":\"2\"}").unwrap();
+    first.look(true).unwrap();
+    assert_eq!(fs::read_to_string(&login).unwrap(), "{\"token\":\"2\"}");
+    assert!(!first.was_renewed_elsewhere().unwrap());
+    fs::write(&login, "{\"token\":\"3\"}").unwrap();
+    assert!(first.was_renewed_elsewhere().unwrap());
+    // An older one never replaces a newer.
+    assert_eq!(first.give_back().unwrap(), Vec::<String>::new());
+    let second = sandbox.seed_in_turn(&state, &mut || panic!("it answered")).unwrap();
+    assert_eq!(fs::read_to_string(&copy).unwrap(), "{\"token\":\"3\"}");
+    drop(second);
+}
+
+#[test]
 fn links_that_a_command_puts_into_its_home_are_not_followed() {
     let folder = tempfile::tempdir().unwrap();
     let folder = Utf8Path::from_path(folder.path()).unwrap().canonicalize_utf8().unwrap();

@@ -4,6 +4,7 @@
 //! found done, and no iteration is ever recorded twice.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use anyhow::{Result, bail};
 use camino::Utf8Path;
@@ -64,14 +65,16 @@ impl Store {
 
     /// Moves refs to objects of `slot`; the branch of a lane, while no other loop does, and where git dies over it, once more.
     fn move_refs(&self, updates: &[RefUpdate], slot: &Slot) -> Result<()> {
-        let move_all = || self.refs().move_to(updates, || self.restore_objects(&slot.objects()));
+        let restore = || self.restore_objects(&slot.objects());
+        let move_all = || self.refs().move_to(updates, restore);
         let mut moved = updates.iter().filter_map(|update| Some((&update.name, update.new.as_ref()?)));
         let Some((branch, to)) = moved.find(|(name, _)| name.starts_with("refs/heads/")) else {
             return move_all();
         };
         let mut moment = BranchMove::begin(self.repository(), branch, to)?;
-        let moved = match move_all() {
-            Err(error) if !error.is::<Conflict>() && moment.remove_dead_lock(self.repository())? => {
+        let moved = match self.refs().move_within(updates, restore, Duration::ZERO) {
+            Err(error) if !error.is::<Conflict>() => {
+                moment.remove_dead_lock(self.repository())?;
                 move_all()
             }
             moved => moved,

@@ -1,5 +1,7 @@
 //! The store from outside: what it writes is read back with plain git.
 
+use std::time::Duration;
+
 use camino::{Utf8Path, Utf8PathBuf};
 use redact_stream::Redactor;
 
@@ -9,6 +11,7 @@ use ralph_git::worktree::WorkTree;
 use ralph_os::process::Tool;
 
 use super::files::{CHUNK, PROGRESS_CHUNK};
+use super::refs::database::RefUpdate;
 use super::{
     Conflict, Draft, Holder, LoopLock, RefState, SessionLog, SessionQuery, Slot, Store, VerifyReport,
     counters, names, samples,
@@ -508,4 +511,30 @@ fn sessions_share_the_pieces_of_the_progress_txt_that_they_found() {
         pieces > 2 * steps && read <= 5 * (steps + 1) + whole.len() / PROGRESS_CHUNK,
         "{read} of {pieces}"
     );
+}
+
+#[test]
+fn a_lock_of_another_git_on_a_branch_is_waited_for_and_then_named() {
+    let scene = Scene::new();
+    let commit = scene.append(&start(), "start").unwrap();
+    let name = "refs/heads/ralph/x";
+    let lock = scene.path().join(format!(".git/{name}.lock"));
+    std::fs::create_dir_all(lock.parent().unwrap()).unwrap();
+    std::fs::write(&lock, "").unwrap();
+    let update = RefUpdate { name: name.to_owned(), old: None, new: Some(commit.clone()) };
+    let moved = |timeout| scene.store.refs().move_within(std::slice::from_ref(&update), || Ok(0), timeout);
+    let error = moved(Duration::ZERO).unwrap_err().to_string();
+    assert!(error.starts_with(&format!("{lock} keeps the ref from being moved")), "{error}");
+    assert!(error.contains("hint: if no git runs in this repository, remove that file"), "{error}");
+    assert!(lock.exists());
+    // Whoever holds it is done before the time is over.
+    let asked = std::cell::Cell::new(false);
+    let unlocked = || {
+        if asked.replace(true) && lock.exists() {
+            std::fs::remove_file(&lock).unwrap();
+        }
+        Ok(0)
+    };
+    scene.store.refs().move_within(std::slice::from_ref(&update), unlocked, Duration::from_mins(1)).unwrap();
+    assert_eq!(scene.store.refs().tip(name).unwrap(), Some(commit));
 }

@@ -302,9 +302,9 @@ impl BranchMove {
         Ok(Self { file, branch: branch.to_owned() })
     }
 
-    /// Removes git's lock on the branch, if git died over this move. Returns true if it did.
-    pub fn remove_dead_lock(&mut self, repository: &Repository) -> Result<bool> {
-        remove_dead_lock(repository, &self.branch, &mut self.file)
+    /// Removes git's lock on the branch, if git died over this move.
+    pub fn remove_dead_lock(&mut self, repository: &Repository) -> Result<()> {
+        remove_dead_lock(repository, &self.branch, &mut self.file).map(drop)
     }
 
     /// Notes that nothing is under way any more. That it is not noted, costs the next one a look.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::SystemTime;
 
 use anyhow::{Context, Result};
-use camino::Utf8Path;
+use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::local::disk;
 use crate::{Store, caused, objects};
@@ -115,6 +115,13 @@ pub(super) fn without_tip(store: &Store, pattern: &str) -> Result<Vec<(String, N
 fn symbolic(reference: &gix::Reference<'_>) -> Option<(String, NoTip)> {
     let target = reference.target().try_name()?.as_bstr().to_string();
     Some((reference.name().as_bstr().to_string(), NoTip::Symbolic(target)))
+}
+
+/// Returns the lock of git on one of the refs, if there is one.
+pub(super) fn lock_of(store: &Store, updates: &[RefUpdate]) -> Option<Utf8PathBuf> {
+    let locks =
+        updates.iter().map(|update| store.repository().common_dir.join(format!("{}.lock", update.name)));
+    locks.into_iter().find(|lock| lock.exists())
 }
 
 /// Removes the locks of refs. Returns true if there was one. Other refs than ours have other writers: a lock of theirs is ours

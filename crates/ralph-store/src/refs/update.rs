@@ -25,6 +25,9 @@ const LOCK_RETRY_INTERVAL: Duration = Duration::from_millis(20);
 /// living one of ours can own it, and `git pack-refs` holds it for milliseconds.
 const STALE_LOCK_AGE: Duration = Duration::from_secs(1);
 
+/// How long to wait for the lock of a git on a ref of others, as on the branch of a lane.
+const FOREIGN_LOCK_TIMEOUT: Duration = Duration::from_secs(30);
+
 /// How often objects that were pruned meanwhile are written again: `git prune` may run in a loop beside us.
 const MAX_RESTORATIONS: usize = 20;
 
@@ -81,6 +84,17 @@ impl Refs<'_> {
         updates: &[RefUpdate],
         restore_objects: impl Fn() -> Result<usize>,
     ) -> Result<()> {
+        self.move_within(updates, restore_objects, FOREIGN_LOCK_TIMEOUT)
+    }
+
+    /// Does so, and waits that long for locks that are not ours to remove, before they are named.
+    pub(crate) fn move_within(
+        &self,
+        updates: &[RefUpdate],
+        restore_objects: impl Fn() -> Result<usize>,
+        timeout: Duration,
+    ) -> Result<()> {
+        let asked = Instant::now();
         let is_in_files = self.format() == RefFormat::Files;
         let deadline = Instant::now() + if is_in_files { STALE_LOCK_AGE } else { Duration::ZERO };
         let mut is_lock_removed = false;
@@ -98,6 +112,13 @@ impl Refs<'_> {
                 std::thread::sleep(LOCK_RETRY_INTERVAL);
             } else if !is_lock_removed && is_in_files && files::remove_locks(self.store, &left)? {
                 is_lock_removed = true;
+            } else if let Some(lock) = files::lock_of(self.store, &left).filter(|_| is_in_files) {
+                if asked.elapsed() >= timeout {
+                    bail!(
+                        "{lock} keeps the ref from being moved: another git holds it, or was killed\nhint: if no git runs in this repository, remove that file; then `{RALPH} resume`"
+                    );
+                }
+                std::thread::sleep(LOCK_RETRY_INTERVAL);
             } else {
                 return Err(error);
             }

@@ -438,6 +438,7 @@ fn spool_meta(work_tree: &WorkTree, session: &Session) -> SpoolMeta {
         tasks_path: dir.join("tasks.md"),
         progress_path: dir.join("progress.txt"),
         host: "bench".to_owned(),
+        boot: None,
         pid: 0,
         begun: session.clone(),
         untick: true,

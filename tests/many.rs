@@ -482,3 +482,32 @@ fn another_agent_takes_over_in_all_loops_where_one_met_a_limit() {
     assert_eq!(record_of(&scene, "T003")["agent"], "second");
     assert!(!scene.outside("fifos/begun-T003").exists(), "the first was tried at T003");
 }
+
+#[test]
+fn a_branch_that_another_machine_works_on_is_refused() {
+    let scene =
+        scene("- [ ] T001 [P] One\n- [ ] T002 [P] Two", &format!("[ -e $FIFOS/dead ] || {{ {WAITS}; }}"));
+    let running = scene.call("run --lane").in_real_time().spawn();
+    have_begun(&scene, &["T001"]);
+    running.kill();
+    fs::write(scene.outside("fifos/dead"), "").expect("the folder is there");
+    let place = scene.path(&format!(".git/ralph/spool/{}/session.json", scene.session().id()));
+    let here = fs::read_to_string(&place).expect("it is not over");
+    let place_of = |host: Option<&str>, boot: &str| {
+        let mut value: serde_json::Value = serde_json::from_str(&here).expect("it is JSON");
+        value["host"] = host.map_or_else(|| value["host"].clone(), serde_json::Value::from);
+        value["boot"] = boot.into();
+        value.to_string()
+    };
+    fs::write(&place, place_of(Some("far"), "other")).expect("it can be written");
+    many(&scene, "-j 2")
+        .run()
+        .code(3)
+        .stderr_has("works on ralph/001-login on another machine, far, or died there")
+        .stderr_has(&format!("resume {}` here records what it left", scene.session().id()));
+    assert_eq!(scene.sessions().len(), 1);
+    // As after a start of this machine.
+    fs::write(&place, place_of(None, "other")).expect("it can be written");
+    many(&scene, "-j 2").run().code(0);
+    each_is_there_once(&scene, &["T001", "T002"]);
+}

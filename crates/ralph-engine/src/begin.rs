@@ -15,7 +15,7 @@ use ralph_core::record::{
 };
 use ralph_git::worktree::WorkTree;
 use ralph_os::platform::repo_path;
-use ralph_os::process::host_name;
+use ralph_os::process::{boot_id, host_name};
 use ralph_os::sandbox::Sandbox;
 use ralph_project::tasks::select;
 use ralph_store::{
@@ -482,7 +482,8 @@ pub(super) fn place(inputs: &LoopInputs<'_>, session: &Session) -> SpoolMeta {
         work_tree: inputs.work_tree.name(),
         tasks_path: inputs.feature.tasks_path.clone(),
         progress_path: inputs.feature.progress_path.clone(),
-        host: session.host.clone(),
+        host: host_name(),
+        boot: boot_id(),
         pid: std::process::id(),
         begun: session.clone(),
         untick: settings.untick,

@@ -83,6 +83,7 @@ fn place(path: &Utf8Path) -> super::SpoolMeta {
         tasks_path: path.join("tasks.md"),
         progress_path: path.join("progress.txt"),
         host: "host".into(),
+        boot: None,
         pid: 1,
         begun: samples::session(),
         untick: true,

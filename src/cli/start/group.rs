@@ -17,10 +17,10 @@ use tasklist::{AtOnce, Parallel};
 
 use ralph_core::config::Config;
 use ralph_core::record::{RALPH, SessionId, Status, TaskCounts, full_branch_name};
-use ralph_os::process::{Interrupt, Worker};
+use ralph_os::process::{Interrupt, Worker, boot_id, host_name};
 use ralph_project::feature::Feature;
 use ralph_project::tasks;
-use ralph_store::{Scratch, SessionLog, hold_branch_for_group};
+use ralph_store::{Scratch, SessionLog, Spool, hold_branch_for_group};
 use ralph_ui::json::write_line;
 use ralph_ui::live::{Detail, Keys, Moving, Workers, terminal_columns};
 use ralph_ui::style::Paint;
@@ -147,6 +147,7 @@ pub fn start(
     refuse_old_git(context).map_err(refusal)?;
     trust::require(config, context).map_err(refusal)?;
     let _branch = hold(&branch, context)?;
+    refuse_other_machines(&branch, context)?;
     let dead = lane::unfinished(context.store()?, &branch, request)?.len();
     if is_told {
         let other = list.at_once(settings.jobs, Parallel::Phase, part.as_ref());
@@ -219,6 +220,25 @@ fn hold(branch: &str, context: &Context) -> Result<File> {
         },
         Ok,
     )
+}
+
+/// Refuses a branch on which a session of another machine is not over: here, the locks that it holds may look free.
+fn refuse_other_machines(branch: &str, context: &Context) -> Result<()> {
+    let boot = boot_id();
+    for spool in Spool::all(context.store()?.repository())? {
+        let Some(place) = spool.place()? else { continue };
+        let is_here = place.host == host_name() || boot.is_some() && place.boot == boot;
+        if !is_here && place.begun.branch.as_deref() == Some(branch) {
+            let (id, host) = (place.session, place.host);
+            return refuse(
+                format!("session {id} works on {branch} on another machine, {host}, or died there"),
+                format!(
+                    "stop it there with `{RALPH} stop`; if it is dead, `{RALPH} resume {id}` here records what it left"
+                ),
+            );
+        }
+    }
+    Ok(())
 }
 
 /// Returns the words that start this program with these arguments.

@@ -168,6 +168,12 @@ pub fn host_name() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
 }
 
+/// Returns what names this start of the machine, whatever its name is in a container; `None` where the system has nothing like that.
+pub fn boot_id() -> Option<String> {
+    let id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+    Some(id.trim().to_owned())
+}
+
 /// Returns the names of the files by which a program may be called that is asked for as `name`.
 pub fn program_names(name: &str) -> Vec<String> {
     vec![name.to_owned()]

@@ -204,6 +204,11 @@ pub fn host_name() -> String {
     sysinfo::System::host_name().unwrap_or_default()
 }
 
+/// Returns what names this start of the machine: nothing here does.
+pub fn boot_id() -> Option<String> {
+    None
+}
+
 /// The shell that comes with git, by which git runs hooks, too; else one on the PATH.
 fn shell() -> Option<&'static Path> {
     static SHELL: OnceLock<Option<PathBuf>> = OnceLock::new();

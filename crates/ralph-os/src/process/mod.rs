@@ -53,7 +53,7 @@ pub use tool::{Captured, LOCAL_GIT_VARIABLES, LONG, NO_LAZY_FETCH, Tool};
 pub use worker::Worker;
 
 use crate::platform::{self, code_of};
-pub use crate::platform::{host_name, is_root};
+pub use crate::platform::{boot_id, host_name, is_root};
 
 /// A process as the system lists it.
 #[derive(Debug, Clone)]

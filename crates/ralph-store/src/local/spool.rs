@@ -33,6 +33,9 @@ pub struct SpoolMeta {
     pub tasks_path: Utf8PathBuf,
     pub progress_path: Utf8PathBuf,
     pub host: String,
+    /// Of the host; `None` where the system has none, and in spools of earlier versions.
+    #[serde(default)]
+    pub boot: Option<String>,
     pub pid: u32,
     /// The session as the start record has it.
     pub begun: Session,

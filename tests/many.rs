@@ -511,3 +511,27 @@ fn a_branch_that_another_machine_works_on_is_refused() {
     many(&scene, "-j 2").run().code(0);
     each_is_there_once(&scene, &["T001", "T002"]);
 }
+
+#[test]
+fn what_a_prune_took_of_the_tip_is_there_again_before_another_loop_needs_it() {
+    // The one that did T001 goes on with T003.
+    let deed = "case $RALPH_TASK in T001) cat $FIFOS/a;; T002) echo > $FIFOS/a; touch $FIFOS/begun-T002; cat $FIFOS/go-T002;;\n\
+                T003) touch $FIFOS/begun-T003; cat $FIFOS/go-T001;; esac";
+    let scene = scene("- [ ] T001 [P] One\n- [ ] T002 [P] Two\n- [ ] T003 [P] Three", deed);
+    let running = many(&scene, "-j 2").spawn();
+    have_begun(&scene, &["T002", "T003"]);
+    // As a prune does that looked at the refs before T001 was on the branch, and deletes after that.
+    let objects =
+        [BRANCH.to_owned(), format!("{BRANCH}^{{tree}}")].map(|name| scene.git(["rev-parse", &name]));
+    for object in &objects {
+        let (folder, name) = object.split_at(2);
+        fs::remove_file(scene.path(&format!(".git/objects/{folder}/{name}"))).expect("it is loose");
+    }
+    fs::write(scene.outside("fifos/go-T002"), "").expect("its agent reads it");
+    wait_until("T002 is merged", || {
+        trailers(&scene, "Outcome").contains(&"integrated".to_owned()).then_some(())
+    });
+    fs::write(scene.outside("fifos/go-T001"), "").expect("its agent reads it");
+    running.wait().code(0);
+    each_is_there_once(&scene, &["T001", "T002", "T003"]);
+}

@@ -141,6 +141,21 @@ impl Running<'_> {
         Ok(())
     }
 
+    /// Writes objects of the newest records again that a `git prune` took which began before refs led to them: the tip of the branch may
+    /// be another loop's, which looks at them before its own next record alone. Returns true if there were any.
+    pub(super) fn restore_objects_of_group(&self) -> Result<bool> {
+        if self.inputs.group.is_none() {
+            return Ok(false);
+        }
+        let store = self.inputs.store;
+        let mut restored = 0;
+        for spool in Spool::all(store.repository())? {
+            // A folder that its loop replaces meanwhile is of an older record.
+            restored += store.restore_objects(&spool.kept_objects()).unwrap_or_default();
+        }
+        Ok(restored > 0)
+    }
+
     /// Returns the tasks that are not asked for beside another one: given up before, in the hand of others, or waiting to be merged.
     pub(super) fn left_to_others(&self) -> Vec<TaskName> {
         self.state.given_up.iter().cloned().chain(self.busy()).collect()

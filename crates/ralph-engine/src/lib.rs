@@ -236,13 +236,10 @@ impl Running<'_> {
             if self.inputs.interrupt.signal().is_some() {
                 return Ok(Ending::of(StopReason::Interrupted));
             }
-            if let Some(ending) = self.integrate()? {
-                return Ok(ending);
-            }
-            if let Some(ending) =
-                renew_lane(self.inputs, &mut self.recorder, &self.identity, &mut self.state)?
-            {
-                return Ok(ending);
+            match self.take_to_tip()? {
+                NextStep::Iterate => {}
+                NextStep::Again => continue,
+                NextStep::Stop(ending) => return Ok(ending),
             }
             if self.state.is_lane_renewed && self.inputs.config.settings.lanes_setup.is_some() {
                 self.judging.unseen.last = None;
@@ -325,6 +322,25 @@ impl Running<'_> {
             if let Some(ending) = self.after_turn(&task, &iteration)? {
                 return Ok(ending);
             }
+        }
+    }
+
+    /// Merges what waits, and has the lane at the tip of its branch.
+    fn take_to_tip(&mut self) -> Result<NextStep> {
+        self.restore_objects_of_group()?;
+        let mut at_tip = self.integrate();
+        if matches!(at_tip, Ok(None)) {
+            at_tip = renew_lane(self.inputs, &mut self.recorder, &self.identity, &mut self.state);
+        }
+        match at_tip {
+            Ok(Some(ending)) => Ok(NextStep::Stop(ending)),
+            Ok(None) => Ok(NextStep::Iterate),
+            Err(_) if self.restore_objects_of_group()? => {
+                // It may be half taken to the tip.
+                self.state.is_lane_used = true;
+                Ok(NextStep::Again)
+            }
+            Err(error) => Err(error),
         }
     }
 

@@ -1,12 +1,9 @@
 //! The sessions of one group: loops that one start began on one branch.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
-use std::sync::OnceLock;
 
 use super::SessionView;
-use super::session::away_ms;
-use crate::record::{Interrupter, LogEntry, SessionId, SessionTotals, ShortNames, StopReason};
+use crate::record::{Interrupter, LogEntry, SessionId, ShortNames, StopReason};
 
 impl SessionView {
     /// Returns true if one start began both: they are of one group, or the same session.
@@ -22,19 +19,8 @@ impl SessionView {
         if sessions.len() == 1 {
             return first.clone();
         }
-        let merged = by_time(sessions.iter().copied(), |_| true);
-        let each = || sessions.iter().map(|session| session.totals());
-        let mut totals = SessionTotals::default();
-        for (session, entry) in merged.iter().filter(|(_, entry)| entry.is_iteration()) {
-            totals.count(session, entry);
-        }
-        totals.runs = each().map(|totals| totals.runs).max().unwrap_or_default();
-        // What another loop began meanwhile resumed nothing.
-        totals.cut_short = each().flat_map(|totals| totals.cut_short.clone()).collect();
-        totals.cut_short.sort_by_key(|cut| cut.ended_at);
-        let entries: Vec<LogEntry> = merged.into_iter().map(|(_, entry)| entry.clone()).collect();
-        totals.away_ms = away_ms(&entries);
-        Self { totals: OnceLock::from(totals), ..Self::of(&first.id, entries) }
+        let merged = by_time(sessions.iter().copied(), |_| true).into_iter();
+        Self::of(&first.id, merged.map(|(_, entry)| entry.clone()).collect::<Vec<_>>())
     }
 
     /// Returns the session of a group whose state is that of all: one that runs, else the one with the reason that decides the exit
@@ -62,11 +48,8 @@ impl SessionView {
 
     /// Returns what its own attempts are called: by number, or by lane and number where it is a group as one.
     pub fn names(&self) -> ShortNames {
-        let begins = self.entries.iter().filter(|entry| entry.kind().begins());
-        // The last start of a session has the lane in which it is.
-        let lanes: BTreeMap<_, _> =
-            begins.map(|entry| (entry.session(), entry.group().map(|(_, lane)| lane))).collect();
-        if lanes.len() > 1 { ShortNames::of(lanes.into_iter()) } else { ShortNames::alone(&self.id) }
+        let lanes = self.lanes.iter().map(|(id, lane)| (id.clone(), Some(*lane)));
+        if self.lanes.is_empty() { ShortNames::alone(&self.id) } else { ShortNames::of(lanes) }
     }
 
     /// Returns true if it has a record of this session.
@@ -93,7 +76,7 @@ pub(super) fn by_time<'a>(
         let mut newest = None;
         for entry in session.entries.iter().filter(|entry| is_wanted(entry)) {
             newest = newest.max(Some(entry.ended_at()));
-            merged.push((newest, (&session.id, entry)));
+            merged.push((newest, (session.session_of(entry), entry)));
         }
     }
     // Stable: of one moment, the session that began first comes first.

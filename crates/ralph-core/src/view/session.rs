@@ -3,24 +3,75 @@
 use std::sync::{Arc, OnceLock};
 
 use crate::record::{
-    Interrupter, Interruption, LogEntry, RecordKind, SessionId, SessionTotals, StopReason, TaskCounts,
-    Timestamp,
+    AttemptId, Interrupter, Interruption, LogEntry, RecordKind, SessionId, SessionTotals, StopReason,
+    TaskCounts, Timestamp,
 };
 
-/// The records of a session, and what they come to.
+/// The records of a session, or of all sessions of a group as one, and what they come to.
 #[derive(Debug, Clone)]
 pub struct SessionView {
+    /// Of a group, the session that began first.
     pub id: SessionId,
     /// Oldest first.
     pub entries: Arc<[LogEntry]>,
+    /// Of several sessions of a group each with its lane, in the order of the lanes; empty for one session.
+    pub lanes: Vec<(SessionId, u32)>,
     /// Counted at the first question: not every command asks.
-    pub(super) totals: OnceLock<SessionTotals>,
+    totals: OnceLock<SessionTotals>,
 }
 
 impl SessionView {
-    /// `entries` are those of the log of `id`, oldest first.
+    /// `entries` are those of the log of `id`, or of all sessions of its group, oldest first.
     pub fn of(id: &SessionId, entries: impl Into<Arc<[LogEntry]>>) -> Self {
-        Self { id: id.clone(), entries: entries.into(), totals: OnceLock::new() }
+        let entries: Arc<[LogEntry]> = entries.into();
+        let mut lanes: Vec<(SessionId, u32)> = Vec::new();
+        if entries.first().is_some_and(|first| first.group().is_some()) {
+            // The last start of a session has the lane in which it is.
+            for entry in entries.iter().filter(|entry| entry.kind().begins()) {
+                let Some((_, lane)) = entry.group() else { continue };
+                lanes.retain(|(session, _)| *session != entry.session());
+                lanes.push((entry.session(), lane));
+            }
+            lanes.sort_by_key(|(_, lane)| *lane);
+        }
+        if lanes.len() == 1 {
+            lanes.clear();
+        }
+        Self { id: id.clone(), entries, lanes, totals: OnceLock::new() }
+    }
+
+    /// Returns the sessions with those of each group as one, in the order in which they began; `sessions` are in that order.
+    pub fn merge_groups(sessions: &[Self]) -> Vec<Self> {
+        let mut groups: Vec<(Option<SessionId>, Vec<&Self>)> = Vec::new();
+        for session in sessions {
+            let group = session.group().map(|(first, _)| first);
+            match groups.iter_mut().find(|(known, _)| group.is_some() && *known == group) {
+                Some((_, of_group)) => of_group.push(session),
+                None => groups.push((group, vec![session])),
+            }
+        }
+        let joined = groups.into_iter().map(|(first, mut sessions)| {
+            // Of two that began in one second, ids do not say which was first.
+            sessions.sort_by_key(|session| Some(&session.id) != first.as_ref());
+            Self::joined(&sessions)
+        });
+        joined.collect()
+    }
+
+    /// Returns the sessions that it is of.
+    pub fn sessions(&self) -> impl Iterator<Item = &SessionId> {
+        let own = Some(&self.id).filter(|_| self.lanes.is_empty());
+        own.into_iter().chain(self.lanes.iter().map(|(id, _)| id))
+    }
+
+    /// Returns the session of one of its entries.
+    pub(super) fn session_of(&self, entry: &LogEntry) -> &SessionId {
+        self.lanes.iter().find(|(id, _)| *id == entry.session()).map_or(&self.id, |(id, _)| id)
+    }
+
+    /// Returns the name of one of its iterations, as commands take it: `14`, in a group with the lane, `2:14`.
+    pub fn name_of(&self, iteration: &AttemptId) -> String {
+        self.names().name(&iteration.session, iteration.number)
     }
 
     pub fn tip(&self) -> Option<&LogEntry> {
@@ -34,6 +85,10 @@ impl SessionView {
 
     pub fn iteration(&self, number: u32) -> Option<&LogEntry> {
         self.iterations().find(|entry| entry.number() == number)
+    }
+
+    pub fn attempt(&self, id: &AttemptId) -> Option<&LogEntry> {
+        self.iterations().find(|entry| entry.number() == id.number && entry.session() == id.session)
     }
 
     /// Returns the newest iteration in which an agent ran.
@@ -84,17 +139,19 @@ impl SessionView {
                 away_ms: away_ms(&self.entries),
                 ..SessionTotals::default()
             };
-            self.iterations().for_each(|entry| totals.count(&self.id, entry));
+            self.iterations().for_each(|entry| totals.count(self.session_of(entry), entry));
             totals
         })
     }
 
     /// Returns how often a loop was started or resumed on it.
     fn runs(&self) -> usize {
-        let next = self.entries.iter().skip(1).map(Some).chain([None]);
+        // In a group, those of its first session.
+        let is_own = |entry: &&LogEntry| *self.session_of(entry) == self.id;
+        let own: Vec<&LogEntry> = self.entries.iter().filter(is_own).collect();
+        let next = own.iter().skip(1).map(|entry| Some(*entry)).chain([None]);
         // A session goes on for an answer, too.
-        let begins = self
-            .entries
+        let begins = own
             .iter()
             .zip(next)
             .filter(|(entry, next)| entry.kind().begins() && !next.is_some_and(LogEntry::is_answer));

@@ -4,8 +4,8 @@ use super::session::away_ms;
 use super::{FeatureView, SessionView};
 use crate::record::samples::log_entries;
 use crate::record::{
-    FailureClass, Field, FlagCode, GitState, GitStateKind, GoneHow, Hint, Interrupter, LogEntry, NeedKind,
-    Outcome, RecordKind, Remains, SessionId, Status, StopReason, Summary, Timestamp, UserFile,
+    AttemptId, FailureClass, Field, FlagCode, GitState, GitStateKind, GoneHow, Hint, Interrupter, LogEntry,
+    NeedKind, Outcome, RecordKind, Remains, SessionId, Status, StopReason, Summary, Timestamp, UserFile,
     UserFileChange,
 };
 
@@ -541,4 +541,42 @@ fn the_sessions_of_a_group_are_one_by_time() {
     assert!(group.has(&id(1)) && !group.has(&id(2)));
     assert_eq!(super::short_names(beside).name(&id(1), 2), "2:2");
     assert_eq!(SessionView::joined(&[&views[2]]).entries, views[2].entries);
+}
+
+#[test]
+fn lists_have_one_row_for_a_group() {
+    let mut all = sessions("T1+ T2=:1 T2+:2 > completed | T3+:4 T4-a | T9+");
+    for (session, entries) in all.iter_mut().enumerate() {
+        let mut begin = entries[0].clone();
+        begin.clear(&[Field::Iteration, Field::Task, Field::Outcome]);
+        begin.set(Field::Record, RecordKind::Start.into_str());
+        if session < 2 {
+            begin.set(Field::Group, format!("{}:{}", id(0), session + 1));
+        }
+        entries.insert(0, begin);
+        for (place, entry) in entries.iter_mut().enumerate() {
+            // The second is half a minute behind the first, and goes on for longer.
+            entry.set(
+                Field::Ended,
+                place * 60_000 + session * 30_000 + if session == 1 && place == 2 { 300_000 } else { 0 },
+            );
+        }
+    }
+    let runs = SessionView::merge_groups(&views(&all));
+    let ids: Vec<_> = runs.iter().map(|run| run.sessions().cloned().collect::<Vec<_>>()).collect();
+    assert_eq!(ids, [vec![id(0), id(1)], vec![id(2)]]);
+    let names =
+        |run: &SessionView| run.iterations().map(|one| run.name_of(&one.id())).collect::<Vec<_>>().join(" ");
+    assert_eq!((names(&runs[0]), names(&runs[1])), ("1:1 2:1 1:2 1:3 2:2".to_owned(), "1".to_owned()));
+    let totals = runs[0].totals();
+    assert_eq!((totals.attempts, totals.failed, totals.cost.usd, totals.runs), (4, 1, Some(7.0), 1));
+    // It went on with the next of its own session, not with what ended next beside it.
+    let cut = &totals.cut_short[0];
+    let next = all[0][3].started_at();
+    assert_eq!((cut.session.clone(), cut.iteration, cut.resumed_at), (id(0), 2, Some(next)));
+    // That the first has ended is not the end of all.
+    assert_eq!(runs[0].stop_reason(), None);
+    let [first, second] = [(id(0), 2), (id(1), 2)].map(|(session, number)| AttemptId { session, number });
+    let tasks = [first, second].map(|id| runs[0].attempt(&id).and_then(|one| one.task().map(str::to_owned)));
+    assert_eq!(tasks, ["T2", "T4"].map(|task| Some(task.to_owned())));
 }

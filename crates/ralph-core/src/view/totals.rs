@@ -5,11 +5,12 @@ use tasklist::TaskList;
 use crate::record::{CutShort, FailureClass, Interruption, LogEntry, Outcome, SessionId, SessionTotals};
 
 impl SessionTotals {
-    /// Takes in the next iteration of `session`.
+    /// Takes in the next iteration of `session`, which may work beside others.
     pub fn count(&mut self, session: &SessionId, facts: &LogEntry) {
         let Some(outcome) = facts.outcome() else { return };
         let (is_attempt, class, usd) = (facts.is_attempt(), facts.failure_class(), facts.cost_usd());
-        if let Some(last) = self.cut_short.last_mut()
+        let mut cuts = self.cut_short.iter_mut();
+        if let Some(last) = cuts.rfind(|cut| cut.session == *session)
             && last.resumed_at.is_none()
         {
             last.resumed_at = Some(facts.started_at());

@@ -283,6 +283,34 @@ echo '  a loop outlives its window'
 (cd "$project" && "$program" ralph stop --now) >/dev/null
 wait_until 'the loop has stopped' has_no_loop
 
+echo 'Several loops at once'
+rm -f "$work"/go-* "$work"/at-*
+printf -- '- [ ] T001 [P] One\n- [ ] T002 [P] Two\n' >"$project/specs/001-greeting/tasks.md"
+git -C "$project" add .
+git -C "$project" -c user.name=t -c user.email=t@localhost commit -qm 'Two at once'
+keys "$program ralph --tui -j 2 --agent-command 'sh agent.sh' --validate true --set validation.clean=off; echo ended with \$?" Enter
+wait_for '2 at once'
+wait_for 'lane 1, live'
+wait_until 'both agents work' test -e "$work/at-T001" -a -e "$work/at-T002"
+keys Down
+wait_for 'lane 2, live'
+wait_for 'The agent begins with'
+keys s
+wait_for 'Stop all 2 loops on this branch?'
+keys Escape q
+wait_for 'The loop is still running'
+keys Escape
+touch "$work/go-T001" "$work/go-T002"
+wait_for 'finished'
+wait_for '2/2'
+keys L
+wait_for ' 1:1 '
+wait_for ' 2:1 '
+keys q
+wait_for 'ended with 0'
+check_clean 'several loops'
+echo '  they are one session, from which each is chosen'
+
 echo 'An agent of the user'"'"'s own that prints as a known one does'
 cat >>"$project/.specify/ralph.toml" <<END
 

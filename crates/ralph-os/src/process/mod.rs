@@ -85,6 +85,11 @@ pub fn is_running(pid: i32) -> bool {
     system::process(pid).is_some()
 }
 
+/// Returns the process that started a process of this number; `None` if that is not known.
+pub fn parent_of(pid: u32) -> Option<u32> {
+    u32::try_from(system::process(i32::try_from(pid).ok()?)?.parent).ok()
+}
+
 /// Returns true if we descend from a process of this number.
 pub fn is_below(pid: i32) -> bool {
     let mut at = i32::try_from(platform::parent_id()).ok();

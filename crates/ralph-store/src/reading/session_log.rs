@@ -7,7 +7,7 @@ use ralph_core::view::SessionView;
 
 use crate::refs::naming::SessionRefs;
 
-/// One session: its ref, and its commits from the oldest to the newest.
+/// One session: its ref, and its commits from the oldest to the newest; of a group, those of all of its sessions.
 #[derive(Debug, Clone)]
 pub struct SessionLog {
     pub refs: SessionRefs,

@@ -3,6 +3,7 @@
 mod act;
 mod typed;
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use crossterm::event::{Event, KeyEventKind};
@@ -15,7 +16,7 @@ use ralph_core::view::SessionView;
 
 use super::contents::{self, Cache, Scene, Subject, View, answered_row, need_rows};
 use super::layout::{Areas, Panel, Shape};
-use super::model::{Answer, DiffTarget, FeatureOverview, File, Live, LiveIteration, Overview, Request};
+use super::model::{Answer, DiffTarget, FeatureOverview, File, LiveIteration, Overview, Request, Worker};
 use super::page::{Page, top_to_show};
 use super::row::{Look, Row, shown};
 use super::tree::{Line, Tree};
@@ -104,6 +105,9 @@ struct PageKey {
     width: u16,
 }
 
+/// The number of an attempt that runs, and what was there of its outputs.
+type Lengths = (u32, [Option<u64>; 4]);
+
 /// Many fields: all that keys and answers change, and what is drawn follows from.
 #[derive(Debug)]
 pub struct App {
@@ -117,6 +121,8 @@ pub struct App {
     pub left: Panel,
     pub view: View,
     pub subject: Subject,
+    /// The loop that is chosen where several work at once.
+    pub worker: usize,
     /// The line of what needs the user, and the rows of each, with those that are answered.
     pub need: usize,
     pub need_rows: Vec<Vec<Row>>,
@@ -138,9 +144,8 @@ pub struct App {
     pub message: Vec<Row>,
     pub size: Rect,
     pub now: Timestamp,
-    /// What was there of the outputs of the attempt that runs, and since when there is no more.
-    heard: Option<(u32, [Option<u64>; 4])>,
-    heard_at: Timestamp,
+    /// What was there of the outputs of the attempts that run, and since when there is no more.
+    heard: HashMap<SessionId, (Lengths, Timestamp)>,
     pub own_loop: OwnLoop,
     /// True if the loop that was started here was ever seen to run a session.
     pub has_begun: bool,
@@ -156,6 +161,7 @@ impl App {
             left: Panel::Needs,
             view: View::Detail,
             subject: Subject::Session,
+            worker: 0,
             need: 0,
             need_rows: Vec::new(),
             flag: 0,
@@ -171,8 +177,7 @@ impl App {
             message: Vec::new(),
             size,
             now,
-            heard: None,
-            heard_at: now,
+            heard: HashMap::new(),
             own_loop,
             has_begun: false,
         }
@@ -183,21 +188,22 @@ impl App {
         self.overview.session(self.session.as_ref()?)
     }
 
-    pub fn live(&self) -> Option<&Live> {
-        self.overview.live.get(self.session.as_ref()?)
+    /// Returns the loops that work on the session that is shown.
+    pub fn workers(&self) -> Vec<Worker<'_>> {
+        self.shown_session().map_or_else(Vec::new, |(_, session)| self.overview.workers(session))
     }
 
-    pub fn in_flight(&self) -> Option<&LiveIteration> {
-        self.live()?.in_flight.as_ref()
+    pub fn is_live(&self) -> bool {
+        !self.workers().is_empty()
     }
 
-    /// Returns how long there was no output of the attempt that runs, as far as it was seen, in milliseconds.
-    pub fn silent_ms(&self) -> u64 {
-        self.heard.map_or(0, |_| self.heard_at.ms_until(self.now))
+    /// Returns how long there was no output of the attempt that a session runs, as far as it was seen, in milliseconds.
+    pub fn silent_ms(&self, session: &SessionId) -> u64 {
+        self.heard.get(session).map_or(0, |(_, at)| at.ms_until(self.now))
     }
 
     pub fn is_completed(&self) -> bool {
-        self.live().is_none()
+        !self.is_live()
             && self
                 .shown_session()
                 .is_some_and(|(_, session)| End::of_session(session).status == Status::Completed)
@@ -221,7 +227,7 @@ impl App {
 
     /// Returns the panels that are there.
     pub fn panels(&self) -> Vec<Panel> {
-        Panel::all(self.live().is_some(), !self.flagged().is_empty())
+        Panel::all(self.is_live(), !self.flagged().is_empty())
     }
 
     pub fn scene(&self) -> Option<Scene<'_>> {
@@ -230,7 +236,7 @@ impl App {
             overview: &self.overview,
             feature,
             session,
-            live: self.live(),
+            workers: self.overview.workers(session),
             cache: &self.cache,
             now: self.now,
             shape: Shape::of(self.size),
@@ -248,7 +254,7 @@ impl App {
         {
             self.say(Look::Warn, format!("left out: {}", shown(&warning.replace('\n', "; "))));
         }
-        let was_live = self.live().is_some();
+        let was_live = self.is_live();
         self.overview = overview;
         // What grows stays while it is not read at its end.
         self.cache.invalidate(self.page.sticks);
@@ -266,14 +272,16 @@ impl App {
             }
         }
         self.renew();
-        let lengths = self.in_flight().map(|running| (running.number, running.lengths));
-        if self.heard != lengths {
-            (self.heard, self.heard_at) = (lengths, self.now);
-        }
-        let is_live = self.live().is_some();
+        let heard = self.overview.live.iter().filter_map(|(id, live)| {
+            let LiveIteration { number, lengths, .. } = live.in_flight.as_ref()?;
+            let before = self.heard.get(id).filter(|(before, _)| *before == (*number, *lengths));
+            Some((id.clone(), ((*number, *lengths), before.map_or(self.now, |(_, at)| *at))))
+        });
+        self.heard = heard.collect();
+        let is_live = self.is_live();
         let has_ended = was_live && !is_live;
         let is_news = was_live != is_live && self.follows;
-        if is_first || is_news || has_ended && self.subject == Subject::Running {
+        if is_first || is_news || has_ended && matches!(self.subject, Subject::Running(_)) {
             self.arrive();
         }
         if has_ended {
@@ -287,16 +295,16 @@ impl App {
     fn followed(&self) -> Option<SessionId> {
         self.own_session().or_else(|| {
             let sessions = self.overview.sessions();
-            let live = sessions.iter().find(|(_, session)| self.overview.live.contains_key(&session.id));
+            let live = sessions.iter().find(|(_, session)| !self.overview.workers(session).is_empty());
             live.or(sessions.first()).map(|(_, session)| session.id.clone())
         })
     }
 
     /// Goes to what is to be seen first: what runs, else what needs the user, else the session.
     fn arrive(&mut self) {
-        (self.view, self.need, self.flag) = (View::Detail, 0, 0);
+        (self.view, self.worker, self.need, self.flag) = (View::Detail, 0, 0, 0);
         self.subject = Subject::Session;
-        self.focus(if self.live().is_some() {
+        self.focus(if self.is_live() {
             Panel::Now
         } else if !self.need_rows.is_empty() {
             Panel::Needs
@@ -315,15 +323,21 @@ impl App {
 
     /// Makes the lists anew.
     fn renew(&mut self) {
-        let running = self.in_flight().map(|running| running.task.name.clone());
-        if let Some((feature, _)) = self.shown_session() {
-            let feature = Arc::clone(feature);
-            self.tree.renew(&feature, running.as_deref());
+        if let Some(scene) = self.scene() {
+            let running: Vec<String> = scene.running_tasks().into_iter().map(str::to_owned).collect();
+            let feature = Arc::clone(scene.feature);
+            self.tree.renew(&feature, &running.iter().map(String::as_str).collect::<Vec<_>>());
         }
         self.need_rows = self.scene().map_or_else(Vec::new, |scene| {
             let needs = self.needs().iter().map(|need| need_rows(&scene, need, self.size.width));
             needs.chain(scene.feature.summary.answered.iter().map(|task| vec![answered_row(task)])).collect()
         });
+        self.worker = self.worker.min(self.workers().len().saturating_sub(1));
+        if matches!(&self.subject, Subject::Running(id) if !self.overview.live.contains_key(id))
+            && self.is_live()
+        {
+            self.choose();
+        }
         self.need = self.need.min(self.need_rows.len().saturating_sub(1));
         self.flag = self.flag.min(self.flagged().len().saturating_sub(1));
         let panels = self.panels();
@@ -344,7 +358,11 @@ impl App {
     /// Makes the detail one of what is chosen in the list.
     fn choose(&mut self) {
         let chosen = match self.left {
-            Panel::Now => Subject::Running,
+            Panel::Now => {
+                let workers = self.workers();
+                let chosen = workers.get(self.worker).or(workers.first());
+                chosen.map_or(Subject::Session, |worker| Subject::Running(worker.session.clone()))
+            }
             Panel::Needs => match self.needs().get(self.need) {
                 Some(Need {
                     task: Some(task),
@@ -433,10 +451,13 @@ impl App {
         self.now = now;
     }
 
-    /// The session of the loop that was started here, while it runs.
+    /// The session of the loop that was started here, while it runs; of several, the one that they are shown as.
     pub fn own_session(&self) -> Option<SessionId> {
         let OwnLoop::Runs { pid, .. } = self.own_loop else { return None };
-        self.overview.live.iter().find(|(_, live)| live.pid == pid).map(|(id, _)| id.clone())
+        let is_own = |worker: &Worker<'_>| worker.live.pid == pid || worker.live.parent == Some(pid);
+        let mut sessions = self.overview.sessions().into_iter();
+        let own = sessions.find(|(_, session)| self.overview.workers(session).iter().any(is_own));
+        own.map(|(_, session)| session.id.clone())
     }
 
     /// Returns true if something on the screen changes with time alone.
@@ -449,7 +470,7 @@ impl App {
         // Rows of attempts and sessions have more to say than fits beside the lists.
         let is_full = matches!(self.view, View::Log | View::Sessions);
         let panels = (self.panel, self.left);
-        Areas::of(self.size, panels, self.live().is_some(), lines, is_full)
+        Areas::of(self.size, panels, self.workers().len(), lines, is_full)
     }
 
     /// Puts on the screen what the cursors are on.

@@ -29,16 +29,16 @@ pub fn header(frame: &mut Frame<'_>, app: &App, scene: Option<&Scene<'_>>, area:
 }
 
 fn line(scene: &Scene<'_>) -> Row {
-    let (session, summary, live) = (scene.session, &scene.feature.summary, scene.live);
+    let (session, summary, is_live) = (scene.session, &scene.feature.summary, scene.is_running());
     let is_wide = scene.shape == Shape::Wide;
     let gap = if is_wide { "   " } else { "  " };
-    let until = if live.is_some() { scene.now } else { session.last_at() };
+    let until = if is_live { scene.now } else { session.last_at() };
     let time = brief_duration(session.worked_ms(until));
     let states = summary.tasks;
     let mut row = Row::of(Look::Bold, brief(feature_name(&scene.feature.path)))
         .and(Look::Plain, "  ")
         .then(state_of(scene));
-    if live.is_some_and(|live| live.waiting.is_none()) {
+    if scene.workers.iter().any(|worker| worker.live.waiting.is_none()) {
         row = row.and(Look::Bold, format!(" {time}"));
     }
     row = row
@@ -46,8 +46,9 @@ fn line(scene: &Scene<'_>) -> Row {
         .and(Look::Bold, states.done.to_string())
         .and(Look::Dim, format!("/{}{}", states.total(), if is_wide { " done" } else { "" }));
     let took = session.totals().took.total().unwrap_or_default();
+    let took = took / scene.workers.len().max(1) as u64;
     let left = time_left(took, session.totals().closed.len(), states.open + states.waits);
-    if let Some(left) = left.filter(|_| live.is_some() && is_wide) {
+    if let Some(left) = left.filter(|_| is_live && is_wide) {
         row = row.and(Look::Dim, format!(", about {} left", rough(left)));
     }
     if scene.detail().is_some_and(|detail| detail.session.began_red(session.totals().succeeded)) {
@@ -62,16 +63,21 @@ fn line(scene: &Scene<'_>) -> Row {
     if scene.shape == Shape::Narrow {
         return row;
     }
-    let limit =
-        scene.detail().filter(|_| live.is_some()).and_then(|detail| detail.setting("max-cost")?.as_f64());
+    let limit = scene.detail().filter(|_| is_live).and_then(|detail| detail.setting("max-cost")?.as_f64());
     let limit = limit.map_or(String::new(), |limit| format!(" of ${limit:.0}"));
     let cost = session.totals().cost.usd;
     let cost = cost.map(|cost| fact(scene, "cost", usd(Some(cost))).and(Look::Dim, limit));
     let mut facts: Vec<Row> = cost.into_iter().collect();
-    if let Some(running) = scene.in_flight() {
-        let (number, failed) = (running.number, session.totals().failed);
+    if let Some((_, running)) = scene.in_flight().next() {
+        let attempts = session.totals().attempts + scene.running_tasks().len();
+        let number = if scene.is_group() { attempts } else { running.number as usize };
+        let failed = session.totals().failed;
         if is_wide {
-            facts.push(fact(scene, "attempt", number.to_string()));
+            facts.push(fact(
+                scene,
+                if scene.is_group() { "attempts" } else { "attempt" },
+                number.to_string(),
+            ));
             facts.push(fact(scene, "failed", failed.to_string()));
         } else {
             facts.push(Row::of(Look::Bold, format!("#{number}")));
@@ -79,7 +85,7 @@ fn line(scene: &Scene<'_>) -> Row {
         }
     } else {
         let changes = scene.detail().and_then(|detail| detail.changes).filter(|stat| stat.files > 0);
-        facts.extend(live.is_none().then(|| fact(scene, "time", time)));
+        facts.extend((!is_live).then(|| fact(scene, "time", time)));
         facts.extend(changes.map(|stat| fact(scene, "changed", files_and_lines(stat))));
     }
     let right = facts.into_iter().reduce(|row, fact| row.and(Look::Plain, gap).then(fact));
@@ -130,7 +136,7 @@ fn right_of_keys(app: &App) -> Row {
         }
         OwnLoop::None | OwnLoop::Runs { .. } | OwnLoop::Ended { .. } => Row::new(),
     };
-    let follows = app.follows && app.live().is_some();
+    let follows = app.follows && app.is_live();
     ended.and(Look::Accent, if follows { "following" } else { "" })
 }
 
@@ -175,7 +181,7 @@ const LIST_KEYS: &[(&str, &str)] = &[
 
 /// The keys of use: what has no room is not shown.
 fn key_hints(app: &App) -> Vec<(&'static str, String)> {
-    let is_live = app.live().is_some();
+    let is_live = app.is_live();
     let keys: &[(&'static str, &str)] = match (&app.mode, app.panel, app.view) {
         (Mode::Typing(Field::Filter, _), ..) => &[("⏎", "keep"), ("Esc", "as before")],
         (Mode::Typing(Field::Search, _), ..) => &[("⏎", "find"), ("Esc", "as before")],
@@ -205,7 +211,8 @@ fn key_hints(app: &App) -> Vec<(&'static str, String)> {
         "x" => is_acceptable,
         _ => true,
     });
-    let hinted = chosen.or(scene.as_ref().and_then(Scene::running_task));
+    let running = scene.as_ref().map(Scene::running_tasks).unwrap_or_default();
+    let hinted = chosen.or(running.first().copied());
     let keys = keys.map(|(key, does)| match (*key, hinted) {
         ("h", Some(task)) => ("h", format!("hint for {}", shown(task))),
         // Without the detail, which has no number.

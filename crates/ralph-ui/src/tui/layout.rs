@@ -8,7 +8,7 @@ const WIDE: u16 = 100;
 /// Below this width only one thing is shown.
 const NARROW: u16 = 60;
 
-/// Lines of a panel for what runs, and for the time line, both with their borders.
+/// Lines of a panel for the one loop that runs, and for the time line, both with their borders.
 const NOW: u16 = 5;
 const SESSION: u16 = 9;
 
@@ -82,25 +82,30 @@ pub struct Areas {
 
 impl Areas {
     /// Lays out a screen with a number of lines that need the user and of flags, for the panel that has the keys and the
-    /// list that was used last. The detail has the whole screen if it `is_full`.
+    /// list that was used last, and for a number of loops that run. The detail has the whole screen if it `is_full`.
     pub fn of(
         size: Rect,
         (panel, left): (Panel, Panel),
-        is_live: bool,
+        workers: usize,
         (needs, flags): (usize, usize),
         is_full: bool,
     ) -> Self {
         let [header, body, keys] = column(size, [Some(1), None, Some(1)]);
         let with_border = |lines: usize| u16::try_from(lines).unwrap_or(u16::MAX).saturating_add(2);
+        let now = match workers {
+            0 => 0,
+            1 => NOW,
+            several => with_border(several).min((body.height / 3).max(3)),
+        };
         let needs = with_border(needs.max(1));
         let look = if flags > 0 { with_border(flags).min((body.height / 4).max(3)) } else { 0 };
         let shape = Shape::of(size);
         let panels = match shape {
             _ if body.height < 3 => [Rect::ZERO; 6],
             _ if is_full => only(body, Panel::Detail),
-            Shape::Narrow => narrow(body, panel, needs, look),
-            Shape::Stacked => stacked(body, panel, is_live, needs, look),
-            Shape::Wide => wide(body, left, is_live, needs, look),
+            Shape::Narrow => narrow(body, panel, if workers > 1 { now } else { 4 }, needs, look),
+            Shape::Stacked => stacked(body, panel, if workers > 1 { now } else { now.min(4) }, needs, look),
+            Shape::Wide => wide(body, left, now, needs, look),
         };
         let is_summary = shape != Shape::Wide && panel.is_first();
         Self { header, panels, keys, is_summary }
@@ -116,10 +121,9 @@ impl Areas {
     }
 }
 
-fn wide(body: Rect, left: Panel, is_live: bool, needs: u16, look: u16) -> Panels {
+fn wide(body: Rect, left: Panel, now: u16, needs: u16, look: u16) -> Panels {
     let width = (body.width * 5 / 12).clamp(50, 74);
     let [list, detail] = Layout::horizontal([Constraint::Length(width), Constraint::Fill(1)]).areas(body);
-    let now = if is_live { NOW } else { 0 };
     let needs = needs.min((body.height / 3).max(3));
     let rest = body.height.saturating_sub(now + needs + look);
     let session = match rest {
@@ -133,7 +137,7 @@ fn wide(body: Rect, left: Panel, is_live: bool, needs: u16, look: u16) -> Panels
     [now, needs, look, tasks, session, detail]
 }
 
-fn stacked(body: Rect, panel: Panel, is_live: bool, needs: u16, look: u16) -> Panels {
+fn stacked(body: Rect, panel: Panel, now: u16, needs: u16, look: u16) -> Panels {
     match panel {
         Panel::Tasks | Panel::Session if body.height >= 14 => {
             let session = if panel == Panel::Session { 8 } else { 0 };
@@ -142,8 +146,7 @@ fn stacked(body: Rect, panel: Panel, is_live: bool, needs: u16, look: u16) -> Pa
         }
         panel if panel.is_first() && body.height >= 14 => {
             let needs = needs.min((body.height / 4).max(3));
-            let now = if is_live { NOW.min(4) } else { 0 };
-            let summary = if body.height >= if is_live || look > 0 { 24 } else { 20 } { 8 } else { 5 };
+            let summary = if body.height >= if now > 0 || look > 0 { 24 } else { 20 } { 8 } else { 5 };
             let (needs, look) = one_of_two(body.height >= 20, panel, needs, look);
             let lines = [Some(now), Some(needs), Some(look), None, Some(summary)];
             let [now, needs, look, detail, tasks] = column(body, lines);
@@ -162,11 +165,11 @@ fn one_of_two(has_room: bool, panel: Panel, needs: u16, look: u16) -> (u16, u16)
     }
 }
 
-fn narrow(body: Rect, panel: Panel, needs: u16, look: u16) -> Panels {
+fn narrow(body: Rect, panel: Panel, now: u16, needs: u16, look: u16) -> Panels {
     if !panel.is_first() || body.height < 12 {
         return only(body, panel);
     }
-    let now = if panel == Panel::Now { 4 } else { 0 };
+    let now = if panel == Panel::Now { now } else { 0 };
     let (needs, look) = one_of_two(body.height >= 18, panel, needs, look);
     let needs = needs.min(body.height.saturating_sub(now + look + 5));
     let [now, needs, look, tasks] = column(body, [Some(now), Some(needs), Some(look), None]);

@@ -9,10 +9,10 @@ use tasklist::{Item, TaskList};
 
 use ralph_core::history::failure_key::FailureKey;
 use ralph_core::record::{
-    AnsweredTask, DiffStat, FlaggedTask, Iteration, LogEntry, ObjectId, Outcome, Session, SessionId, Summary,
-    Task, TaskName, Timestamp, Waiting,
+    AnsweredTask, AttemptId, DiffStat, FlaggedTask, IntegrationVerdict, Iteration, LogEntry, ObjectId,
+    Outcome, Session, SessionId, Summary, Task, TaskName, Timestamp, Waiting,
 };
-use ralph_core::view::SessionView;
+use ralph_core::view::{SessionView, integrations};
 use ralph_store::{RemoteRun, names};
 
 use crate::review::Review;
@@ -152,7 +152,7 @@ pub struct SessionDetail {
     /// What of that is looked at first.
     pub review: Review,
     /// The newest learnings, each with the iteration that it is of.
-    pub learnings: Vec<(u32, String)>,
+    pub learnings: Vec<(AttemptId, String)>,
     /// The folder of the work tree, where its files can be opened.
     pub top: Option<String>,
 }
@@ -184,8 +184,10 @@ pub struct Overview {
 #[derive(Debug, Clone, Default)]
 pub struct FeatureOverview {
     pub path: String,
-    /// Oldest first.
+    /// Those of a group as one, oldest first.
     pub sessions: Vec<SessionView>,
+    /// What became of results that were queued, with the records that say so.
+    pub merged: HashMap<AttemptId, (IntegrationVerdict, AttemptId)>,
     /// The task list as it is now.
     pub list: TaskList,
     pub summary: Summary,
@@ -195,9 +197,13 @@ pub struct FeatureOverview {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Live {
     pub pid: u32,
+    /// The process that started it, if that is known: of a loop of a group, the one that started all of them.
+    pub parent: Option<u32>,
     pub in_flight: Option<LiveIteration>,
     pub waiting: Option<Waiting>,
     pub is_stopping: bool,
+    /// True if it merges results that were queued: no agent runs.
+    pub is_merging: bool,
 }
 
 /// An iteration that is not a commit yet.
@@ -212,6 +218,13 @@ pub struct LiveIteration {
     pub lengths: [Option<u64>; 4],
     /// The last thing that the agent did.
     pub doing: Option<String>,
+}
+
+/// A loop that works on the session that is shown.
+#[derive(Debug, Clone, Copy)]
+pub struct Worker<'a> {
+    pub session: &'a SessionId,
+    pub live: &'a Live,
 }
 
 impl LiveIteration {
@@ -235,14 +248,21 @@ pub enum TaskState<'a> {
 }
 
 impl FeatureOverview {
+    /// `sessions` are each by itself.
+    pub fn new(path: &str, sessions: &[SessionView], list: TaskList, summary: Summary) -> Self {
+        let runs = SessionView::merge_groups(sessions);
+        let merged = integrations(sessions.iter().flat_map(SessionView::iterations));
+        Self { path: path.to_owned(), sessions: runs, merged, list, summary }
+    }
+
     /// Returns true if it is a task list that is named by itself.
     pub fn is_file(&self) -> bool {
         Utf8Path::new(&self.path).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("md"))
     }
 
-    /// Returns the state of a task; `running` is the one that an agent works on.
-    pub fn state<'a>(&'a self, item: &Item, running: Option<&str>) -> TaskState<'a> {
-        if running == Some(&item.name) {
+    /// Returns the state of a task; `running` are those that agents work on.
+    pub fn state<'a>(&'a self, item: &Item, running: &[&str]) -> TaskState<'a> {
+        if running.contains(&&*item.name) {
             return TaskState::Runs;
         }
         if item.done {
@@ -296,6 +316,13 @@ impl FeatureOverview {
         self.sessions.iter().rev().flat_map(|session| session.iterations().rev())
     }
 
+    /// Returns the name of an iteration: `14`, of one that ran beside others with its lane, `2:14`.
+    pub fn name_of(&self, iteration: &AttemptId) -> String {
+        let has_it = |session: &&SessionView| session.sessions().any(|id| *id == iteration.session);
+        let session = self.sessions.iter().find(has_it);
+        session.map_or_else(|| iteration.number.to_string(), |session| session.name_of(iteration))
+    }
+
     /// Returns how often a task failed since it last succeeded.
     pub fn failures_of(&self, task: &str) -> usize {
         let of_task = self.newest_first().filter(|one| one.is_of(task) && one.is_attempt());
@@ -312,6 +339,12 @@ impl Overview {
     /// Returns a session with its feature.
     pub fn session(&self, id: &SessionId) -> Option<(&Arc<FeatureOverview>, &SessionView)> {
         self.all_sessions().find(|(_, session)| session.id == *id)
+    }
+
+    /// Returns the loops that work on a session, by their lanes.
+    pub fn workers<'a>(&'a self, session: &SessionView) -> Vec<Worker<'a>> {
+        let live = session.sessions().filter_map(|id| self.live.get_key_value(id));
+        live.map(|(session, live)| Worker { session, live }).collect()
     }
 
     fn all_sessions(&self) -> impl Iterator<Item = (&Arc<FeatureOverview>, &SessionView)> {

@@ -15,7 +15,7 @@ use ralph_core::view::SessionView;
 use super::app::App;
 use super::contents::{MAX_CROSSES, Scene, Subject, attempts_of, brief, flag_row};
 use super::layout::Panel;
-use super::model::{FeatureOverview, Live, TaskState};
+use super::model::{FeatureOverview, Live, LiveIteration, TaskState, Worker};
 use super::row::{Look, Row};
 use super::strip;
 use super::tree::{Line, Phase};
@@ -33,13 +33,61 @@ const SPINNER: [&str; 8] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "�
 /// What the agent does.
 pub fn now(frame: &mut Frame<'_>, app: &App, scene: &Scene<'_>, area: Rect) {
     let is_focused = app.panel == Panel::Now;
-    let rows = scene.live.map(|live| now_rows(app, scene, live, usize::from(area.width.saturating_sub(4))));
-    let items: Vec<Vec<Row>> = rows.into_iter().flatten().map(|row| vec![row]).collect();
-    let titles = [Row::of(Look::Bold, "Now"), Row::new()];
-    list(frame, area, is_focused, titles, items, is_focused.then_some(0), (0, 0));
+    let width = usize::from(area.width.saturating_sub(4));
+    let rows: Vec<Row> = match scene.workers.as_slice() {
+        [only] if !scene.is_group() => now_rows(app, scene, only, width),
+        workers => workers.iter().map(|worker| worker_row(app, scene, worker)).collect(),
+    };
+    let right = if scene.is_group() { format!("{} at once", scene.workers.len()) } else { String::new() };
+    let titles = [Row::of(Look::Bold, "Now"), Row::of(Look::Dim, right)];
+    let length = if scene.is_group() { rows.len() } else { 0 };
+    let items = rows.into_iter().map(|row| vec![row]).collect();
+    let chosen = (is_focused || scene.is_group() && app.left == Panel::Now).then_some(app.worker);
+    let top = (app.worker + 3).saturating_sub(usize::from(area.height));
+    list(frame, area, is_focused, titles, items, chosen, (top, length));
 }
 
-fn now_rows(app: &App, scene: &Scene<'_>, live: &Live, width: usize) -> Vec<Row> {
+/// `12s`
+fn since(app: &App, running: &LiveIteration) -> String {
+    let seconds = u64::try_from(app.now.seconds() - running.started_at.seconds()).unwrap_or(0);
+    if seconds < 60 { format!("{seconds}s") } else { brief_duration(seconds * 1000) }
+}
+
+/// One of several loops: its lane, the task, what it is at, and for how long.
+fn worker_row(app: &App, scene: &Scene<'_>, worker: &Worker<'_>) -> Row {
+    let lane = scene.session.lanes.iter().find(|(id, _)| id == worker.session).map_or(0, |(_, lane)| *lane);
+    let lane = format!("{lane:>2} ");
+    let Live { in_flight, waiting, .. } = worker.live;
+    if let Some(waiting) = waiting {
+        return Row::of(Look::Warn, format!("‖{lane}{}", brief(&waiting_words(waiting, app.now))));
+    }
+    let Some(running) = in_flight else {
+        let words = if worker.live.is_merging { "merges results" } else { "waits for a task" };
+        return Row::of(Look::Dim, format!("·{lane}{words}"));
+    };
+    let turn = usize::try_from(app.now.ms() / 100).unwrap_or(0) % SPINNER.len();
+    let row = Row::of(Look::Accent, SPINNER[turn]).and(Look::Dim, lane);
+    let name = brief(&running.task.name);
+    let silent = app.silent_ms(worker.session);
+    let (look, phase) = if silent >= SILENT_MS {
+        (Look::Warn, format!("silent {}", minutes(silent)))
+    } else if running.is_validating() {
+        (Look::Dim, "tests".to_owned())
+    } else {
+        (
+            Look::Dim,
+            if running.attempt > 1 { format!("attempt {}", running.attempt) } else { "agent".to_owned() },
+        )
+    };
+    row.and(Look::Bold, name)
+        .and(Look::Plain, format!(" {}", brief(task_title(&running.task.text))))
+        .with_right(
+            Row::of(look, format!(" {phase} ")).and(Look::Bold, format!("{:>5}", since(app, running))),
+        )
+}
+
+fn now_rows(app: &App, scene: &Scene<'_>, worker: &Worker<'_>, width: usize) -> Vec<Row> {
+    let live = worker.live;
     if let Some(waiting) = &live.waiting {
         let words = format!("‖ {}", waiting_words(waiting, app.now));
         return Row::of(Look::Warn, brief(&words)).indented(2).wrapped(width);
@@ -47,8 +95,7 @@ fn now_rows(app: &App, scene: &Scene<'_>, live: &Live, width: usize) -> Vec<Row>
     let Some(running) = &live.in_flight else {
         return vec![Row::of(Look::Dim, "the next attempt is being prepared")];
     };
-    let seconds = u64::try_from(app.now.seconds() - running.started_at.seconds()).unwrap_or(0);
-    let time = if seconds < 60 { format!("{seconds}s") } else { brief_duration(seconds * 1000) };
+    let time = since(app, running);
     let attempt = if running.attempt > 1 { format!("attempt {}  ", running.attempt) } else { String::new() };
     let turn = usize::try_from(app.now.ms() / 100).unwrap_or(0) % SPINNER.len();
     let row = Row::of(Look::Accent, format!("{} ", SPINNER[turn]))
@@ -64,13 +111,14 @@ fn now_rows(app: &App, scene: &Scene<'_>, live: &Live, width: usize) -> Vec<Row>
         let doing = brief(running.doing.as_ref().unwrap_or(&running.agent));
         [("agent", doing)].into_iter().chain(command.map(|command| ("then", command + &took))).collect()
     };
-    let is_silent = app.silent_ms() >= SILENT_MS;
+    let silent_ms = app.silent_ms(worker.session);
+    let is_silent = silent_ms >= SILENT_MS;
     let limit = scene.detail().and_then(|detail| detail.setting("idle-timeout")?.as_str());
     let limit = limit.filter(|_| !running.is_validating());
     let limit = limit.map_or(String::new(), |limit| format!(", stopped at {}", brief(limit)));
     // In the place of what would come then: the panel has no more lines.
     let silent = is_silent.then(|| {
-        let words = format!("no output for {}{limit}", minutes(app.silent_ms()));
+        let words = format!("no output for {}{limit}", minutes(silent_ms));
         Row::of(Look::Warn, format!("  {words}"))
     });
     let shown = if silent.is_some() { 1 } else { below.len() };
@@ -105,13 +153,15 @@ pub fn look(frame: &mut Frame<'_>, app: &App, scene: &Scene<'_>, area: Rect) {
 }
 
 fn nothing_needed(scene: &Scene<'_>) -> String {
-    let Some(running) = scene.in_flight() else { return "nothing needs you".to_owned() };
     let limit = scene.detail().and_then(|detail| detail.setting("skip-after")?.as_u64());
-    match limit {
-        Some(limit) if limit > 0 && u64::from(running.attempt) >= limit => {
+    let limit = limit.filter(|limit| *limit > 0).unwrap_or(u64::MAX);
+    let last = scene.in_flight().find(|(_, running)| u64::from(running.attempt) >= limit);
+    match (last, scene.in_flight().next()) {
+        (_, None) => "nothing needs you".to_owned(),
+        (Some((_, running)), _) => {
             format!("nothing; if this attempt fails, {} is given up", brief(&running.task.name))
         }
-        _ => "nothing".to_owned(),
+        (None, Some(_)) => "nothing".to_owned(),
     }
 }
 
@@ -145,7 +195,7 @@ fn line_of(app: &App, scene: &Scene<'_>, line: Line) -> Row {
         }
     };
     let item = &feature.list.items[place];
-    let state = feature.state(item, scene.running_task());
+    let state = feature.state(item, &scene.running_tasks());
     let (look, sign) = sign_of(state);
     let (name_look, text_look) = match state {
         TaskState::Fails | TaskState::Runs | TaskState::Asks => (Look::Bold, Look::Plain),
@@ -192,7 +242,7 @@ fn phase_cells(scene: &Scene<'_>, phase: &Phase) -> Row {
         Row::of(Look::Good, full).and(Look::Dim, rest)
     } else {
         let row = items.iter().fold(Row::new(), |row, item| {
-            let (look, sign) = match scene.feature.state(item, scene.running_task()) {
+            let (look, sign) = match scene.feature.state(item, &scene.running_tasks()) {
                 TaskState::Done => (Look::Good, "▪"),
                 state => sign_of(state),
             };
@@ -252,15 +302,15 @@ pub fn session(frame: &mut Frame<'_>, app: &App, scene: &Scene<'_>, area: Rect) 
 
 /// `22:41 – 04:31`
 fn span(scene: &Scene<'_>) -> String {
-    let until = if scene.live.is_some() { "now".to_owned() } else { clock(scene.session.last_at()) };
+    let until = if scene.is_running() { "now".to_owned() } else { clock(scene.session.last_at()) };
     format!("{} – {until}", clock(scene.session.started_at()))
 }
 
 fn lines_of_session(scene: &Scene<'_>, width: usize, app: &App, is_brief: bool) -> Vec<Row> {
     let session = scene.session;
-    let now = scene.in_flight().map(|_| scene.now);
+    let now = scene.in_flight().next().map(|_| scene.now);
     let chosen = match &app.subject {
-        Subject::Attempt(number) => Some(*number),
+        Subject::Attempt(id) => Some(id),
         _ => None,
     };
     let mut words = attempts_of(scene);

@@ -10,9 +10,9 @@ use tasklist::TaskList;
 
 use ralph_core::record::samples::{iteration, log_entries, session};
 use ralph_core::record::{
-    AgentEvent, Claim, DiffStat, Evidence, Facts, FailureClass, Field, FileChange, FlagCode, FlaggedTask,
-    Iteration, LogEntry, ObjectId, Outcome, RecordKind, SessionId, Status, StopReason, Task, TestCounts,
-    Timestamp, ToolCall, ToolKind,
+    AgentEvent, AttemptId, Claim, DiffStat, Evidence, Facts, FailureClass, Field, FileChange, FlagCode,
+    FlaggedTask, Iteration, LogEntry, ObjectId, Outcome, RecordKind, SessionId, Status, StopReason, Task,
+    TestCounts, Timestamp, ToolCall, ToolKind,
 };
 use ralph_core::view::{FeatureView, SessionView};
 
@@ -152,7 +152,7 @@ pub fn feature(path: &str, sessions: &[Vec<LogEntry>], list: &str) -> Arc<Featur
     let views = sessions.iter().map(|entries| SessionView::of(&entries[0].session(), entries.as_slice()));
     let views: Vec<SessionView> = views.collect();
     let summary = FeatureView::of(&views).summary(path, &list, &[], None, None);
-    Arc::new(FeatureOverview { path: path.to_owned(), sessions: views, list, summary })
+    Arc::new(FeatureOverview::new(path, &views, list, summary))
 }
 
 const MORNING: &str = "T001+ T002+ T003+ T004-a T004-a T004+ T005+ T006+ T017+ T018= T018+ T019-b:3.34 T019-b:4.20 T019-b:1.25 T019! \
@@ -190,23 +190,87 @@ pub fn at_work() -> Sample {
         LIST.replace("[x] T021", "[ ] T021").replace("[x] T022", "[ ] T022").replace("[x] T035", "[ ] T035");
     let mut sample =
         Sample::of(vec![feature("specs/004-boards", &[entries(1, "specs/004-boards", words)], &list)]);
-    let running = LiveIteration {
-        number: 14,
+    sample.overview.live.insert(session_id(1), live(4711, Some(running(14, "T019", 3))));
+    sample
+}
+
+fn running(number: u32, task: &str, attempt: u32) -> LiveIteration {
+    LiveIteration {
+        number,
         task: Task {
-            name: "T019".to_owned(),
-            id: Some("T019".to_owned()),
-            text: title("T019").to_owned(),
+            name: task.to_owned(),
+            id: Some(task.to_owned()),
+            text: title(task).to_owned(),
             phase: None,
             story: None,
         },
-        attempt: 3,
+        attempt,
         agent: "claude".to_owned(),
         started_at: Timestamp::from_seconds(START + 93_600),
         lengths: [Some(900), Some(0), None, None],
         doing: Some("Edit src/live/merge.ts".to_owned()),
+    }
+}
+
+fn live(pid: u32, in_flight: Option<LiveIteration>) -> Live {
+    Live { pid, parent: Some(4000), in_flight, waiting: None, is_stopping: false, is_merging: false }
+}
+
+/// The session of a lane of a group.
+pub fn lane_id(lane: u32) -> SessionId {
+    SessionId::new(Timestamp::from_seconds(START + 86_400), lane)
+}
+
+/// A group of so many loops: one published by itself, one whose result is merged, one whose conflicts, one that merges.
+fn lanes(count: u32, end: Option<StopReason>) -> Vec<Vec<LogEntry>> {
+    const WORDS: [&str; 4] = ["T001+ T004-a T004+ T034?", "T002+ T017+ T005+", "T003+ T018+", "T006+ T001+"];
+    let feature = "specs/004-boards";
+    let of_lane = |lane: u32| {
+        let mut all = entries(1, feature, WORDS[lane as usize - 1]);
+        let mut begin = all[0].clone();
+        begin.clear(&[Field::Iteration, Field::Task, Field::Outcome]);
+        begin.set(Field::Record, RecordKind::Start.into_str());
+        begin.set(Field::Ended, (START + 86_400) * 1000);
+        begin.set(Field::Group, format!("{}:{lane}", lane_id(1)));
+        all.insert(0, begin);
+        for (number, entry) in (0..).zip(&mut all) {
+            entry.set(Field::Session, lane_id(lane));
+            entry.set(Field::Commit, commit(10 + lane, number));
+        }
+        match lane {
+            2 => (1..3).for_each(|place| all[place].set(Field::Queued, commit(9, 9))),
+            4 => {
+                let merge = &mut all[2];
+                merge.clear(&[Field::Task, Field::Attempt, Field::CostUsd, Field::Title]);
+                merge.set(Field::Outcome, Outcome::Integrated);
+                let results = [("T002", "integrated", 1), ("T017", "conflict", 2)];
+                let results = results
+                    .map(|(task, verdict, number)| format!("{task}={verdict}@{}:{number}", lane_id(2)));
+                merge.set(Field::Integration, results.join(","));
+                let line = "iteration 2, merged T002; T017 sent back (conflict): src/live/merge.ts";
+                merge.set(Field::Line, format!("{feature}: {line}"));
+            }
+            _ => {}
+        }
+        end.map_or(all.clone(), |reason| ended(all, reason))
     };
-    let live = Live { pid: 4711, in_flight: Some(running), waiting: None, is_stopping: false };
-    sample.overview.live.insert(session_id(1), live);
+    (1..=count).map(of_lane).collect()
+}
+
+/// The morning after a start of four loops at once.
+pub fn group_morning() -> Sample {
+    Sample::of(vec![feature("specs/004-boards", &lanes(4, Some(StopReason::Stuck)), LIST)])
+}
+
+/// The same while they work: an agent, a validation, a merge, and one that has nothing to do.
+pub fn group_at_work() -> Sample {
+    let list = LIST.replace("[x] T02", "[ ] T02").replace("[x] T035", "[ ] T035");
+    let mut sample = Sample::of(vec![feature("specs/004-boards", &lanes(4, None), &list)]);
+    let tests = LiveIteration { lengths: [Some(900), Some(0), Some(40), Some(0)], ..running(4, "T021", 1) };
+    let what = [Some(running(5, "T019", 3)), Some(tests), None, None];
+    sample.overview.live =
+        (1..).zip(what).map(|(lane, what)| (lane_id(lane), live(4000 + lane, what))).collect();
+    sample.overview.live.get_mut(&lane_id(3)).unwrap().is_merging = true;
     sample
 }
 
@@ -264,7 +328,8 @@ impl Backend for Sample {
                 session.configuration =
                     json!({"validation.command": "cargo test", "skip-after": 3, "max-cost": 80.0});
                 let changes = Some(DiffStat { files: 53, added: 1411, removed: 0 });
-                let learnings = vec![(11, "the pool must be closed in `afterAll`".to_owned())];
+                let learned_in = AttemptId { session: id.clone(), number: 11 };
+                let learnings = vec![(learned_in, "the pool must be closed in `afterAll`".to_owned())];
                 Answer::Session(Box::new(SessionDetail {
                     session,
                     changes,

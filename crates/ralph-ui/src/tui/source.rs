@@ -17,7 +17,7 @@ use ralph_core::record::{
 };
 use ralph_core::view::{FeatureView, SessionView};
 use ralph_git::worktree::{ChangedFile, WorkTree};
-use ralph_os::process::Tool;
+use ralph_os::process::{Tool, parent_of};
 use ralph_store::{
     Ask, Control, FeatureFiles, FilePart, Hints, Holder, ListedSession, Listing, LoopLock, RemoteRun,
     SessionQuery, SessionRefs, Spool, Store,
@@ -78,6 +78,8 @@ struct Seen {
     version: Option<Vec<u8>>,
     live: HashMap<SessionId, Live>,
     configurations: HashMap<SessionId, Arc<Value>>,
+    /// Each by itself, with one record at least.
+    sessions: HashMap<SessionId, SessionView>,
     /// Each with when its list was written, and its hints.
     features: Vec<(Arc<FeatureOverview>, Option<FileStamp>, Vec<Hint>)>,
     elsewhere: HashMap<SessionId, RemoteRun>,
@@ -85,8 +87,8 @@ struct Seen {
 }
 
 impl Seen {
-    /// Returns the records of a session, of which there is one at least.
-    fn view(&self, id: &SessionId) -> Option<&SessionView> {
+    /// Returns the records of a session as it is shown: those of a group are one.
+    fn run(&self, id: &SessionId) -> Option<&SessionView> {
         self.features.iter().flat_map(|(feature, ..)| &feature.sessions).find(|view| view.id == *id)
     }
 }
@@ -124,7 +126,10 @@ impl Source {
         let stop = control.look().unwrap_or_default();
         let spool = Spool::of(self.store.repository(), &holder.session).ok().flatten();
         let slot = spool.and_then(|spool| spool.slots().ok()?.pop());
-        let begin = slot.as_ref().and_then(|slot| slot.read_begin().ok()?);
+        // Without a prompt it is a merge.
+        let begun = slot.as_ref().filter(|slot| slot.is_begun());
+        let begin = begun.and_then(|slot| slot.read_begin().ok()?);
+        let is_merging = slot.is_some() && begin.is_none();
         let in_flight = begin.map(|begin| {
             let text = self.redacted(b"", begin.task.text.into_bytes());
             let author = (holder.session.clone(), begin.agent.clone());
@@ -143,7 +148,9 @@ impl Source {
                 doing: tail.and_then(|tail| self.doing(&author, &tail)),
             }
         });
-        Live { pid: holder.pid, in_flight, waiting: control.waiting(), is_stopping: stop.is_some() }
+        let parent = parent_of(holder.pid);
+        let (waiting, is_stopping) = (control.waiting(), stop.is_some());
+        Live { pid: holder.pid, parent, in_flight, waiting, is_stopping, is_merging }
     }
 
     /// Returns what an agent does, by the end of what it printed.
@@ -201,7 +208,7 @@ impl Source {
     /// Returns the first and the newest record of a session.
     fn ends(&self, id: &SessionId) -> Result<[LogEntry; 2]> {
         let seen = self.seen();
-        let entries = seen.view(id).map_or(&[][..], |view| &view.entries);
+        let entries = seen.sessions.get(id).map_or(&[][..], |view| &view.entries);
         let ends = entries.first().zip(entries.last()).with_context(|| format!("find session {id}"))?;
         Ok([ends.0.clone(), ends.1.clone()])
     }
@@ -212,11 +219,18 @@ impl Source {
         let listing = self.store.listing(|_| true, &mut unread)?;
         let unreadable: Vec<Error> = unread.into_iter().map(|(_, error)| error).collect();
         let mut by_feature: IndexMap<&str, Vec<&ListedSession>> = IndexMap::new();
-        for session in listing.sessions().filter(|one| self.wanted.is_for(&one.refs.session, &one.feature)) {
+        let group = |one: &ListedSession| one.view().group().map(|(group, _)| group);
+        let is_named = |one: &&ListedSession| self.wanted.is_for(&one.refs.session, &one.feature);
+        // Who names one session of a group means all.
+        let groups: HashSet<SessionId> = listing.sessions().filter(is_named).filter_map(group).collect();
+        let is_wanted =
+            |one: &&ListedSession| is_named(one) || group(one).is_some_and(|group| groups.contains(&group));
+        for session in listing.sessions().filter(is_wanted) {
             by_feature.entry(&session.feature).or_default().push(session);
         }
         seen.elsewhere.clear();
         seen.features.clear();
+        seen.sessions.clear();
         for (path, sessions) in by_feature {
             // Before the list is read: what is written meanwhile is seen at the next look.
             let stamp = self.list_stamp(path);
@@ -229,8 +243,9 @@ impl Source {
             let sessions: Vec<SessionView> = views.cloned().collect();
             let hints = self.hints(path);
             let (list, summary) = (self.summarize)(&listing, path, &FeatureView::of(&sessions), &hints)?;
-            let feature = FeatureOverview { path: path.to_owned(), sessions, list, summary };
+            let feature = FeatureOverview::new(path, &sessions, list, summary);
             seen.features.push((Arc::new(feature), stamp, hints));
+            seen.sessions.extend(sessions.into_iter().map(|view| (view.id.clone(), view)));
         }
         seen.warnings =
             unreadable.iter().map(|error| format!("{error:#}")).chain(self.store.left_out()).collect();
@@ -279,14 +294,14 @@ impl Source {
     fn detail(&self, id: &SessionId) -> Result<SessionDetail> {
         let session = self.session(id)?;
         let mut learnings = Vec::new();
-        let view = self.seen().view(id).cloned();
+        let view = self.seen().run(id).cloned();
         let attempts = view.iter().flat_map(|view| view.iterations().rev());
         for one in attempts.filter(|one| one.outcome() != Some(Outcome::Skipped)).take(MAX_READ) {
             // One that cannot be read is passed over.
             let record = self.store.iteration(one).ok();
             for words in record.map(|record| record.learnings).unwrap_or_default() {
                 if learnings.len() < MAX_LEARNINGS && !learnings.iter().any(|(_, known)| *known == words) {
-                    learnings.push((one.number(), words));
+                    learnings.push((one.id(), words));
                 }
             }
         }
@@ -422,12 +437,13 @@ impl Backend for Source {
         let mut live = seen.live.clone();
         // One that wrote its end only lets go of its lock.
         live.retain(|id, _| {
-            seen.view(id).and_then(SessionView::tip).is_some_and(|tip| tip.stop_reason().is_none())
+            seen.sessions.get(id).and_then(SessionView::tip).is_some_and(|tip| tip.stop_reason().is_none())
         });
         for (id, live) in &mut live {
             let number = live.in_flight.as_ref().map(|running| running.number);
-            let is_recorded = number
-                .is_some_and(|number| seen.view(id).is_some_and(|view| view.iteration(number).is_some()));
+            let is_recorded = number.is_some_and(|number| {
+                seen.sessions.get(id).is_some_and(|view| view.iteration(number).is_some())
+            });
             // Its spool is just being removed.
             if is_recorded {
                 live.in_flight = None;

@@ -1,6 +1,6 @@
 //! A session as a time line: at least a column for each attempt, low where a failure was solved later.
 
-use ralph_core::record::Timestamp;
+use ralph_core::record::{AttemptId, Timestamp};
 
 use crate::local_time::clock;
 use crate::time_line::{Fate, cells, is_gap};
@@ -32,8 +32,8 @@ impl Cell {
 }
 
 /// Returns the line, with the columns of `chosen` marked, and the hours below it. `now` is the end of what runs.
-pub fn rows(scene: &Scene<'_>, width: usize, now: Option<Timestamp>, chosen: Option<u32>) -> [Row; 2] {
-    let mut pieces: Vec<(Cell, Timestamp, u64, Option<u32>)> = Vec::new();
+pub fn rows(scene: &Scene<'_>, width: usize, now: Option<Timestamp>, chosen: Option<&AttemptId>) -> [Row; 2] {
+    let mut pieces: Vec<(Cell, Timestamp, u64, Option<AttemptId>)> = Vec::new();
     let (mut at, mut before) = (scene.session.started_at(), None);
     for one in scene.session.iterations().filter(|one| one.is_attempt_or_cut_short()) {
         if is_gap(before, at.ms_until(one.started_at())) {
@@ -41,7 +41,9 @@ pub fn rows(scene: &Scene<'_>, width: usize, now: Option<Timestamp>, chosen: Opt
         }
         let fate = Fate::of(one.outcome(), one.failure_class(), scene.feature.is_solved(one));
         let cell = Cell::Attempt(fate.unwrap_or(Fate::CutShort));
-        pieces.push((cell, one.started_at(), one.started_at().ms_until(one.ended_at()), Some(one.number())));
+        // What ran beside others has the time since the last of them ended.
+        let start = one.started_at().max(at);
+        pieces.push((cell, start, start.ms_until(one.ended_at()), Some(one.id())));
         (at, before) = (one.ended_at(), one.outcome());
     }
     pieces.extend(now.map(|now| (Cell::Runs, at, at.ms_until(now), None)));
@@ -55,7 +57,7 @@ pub fn rows(scene: &Scene<'_>, width: usize, now: Option<Timestamp>, chosen: Opt
         let columns = end - start + 1;
         before += ms;
         let worst = chunk.iter().map(|(cell, ..)| *cell).max().unwrap_or(Cell::Pause);
-        let is_chosen = chosen.is_some() && chunk.iter().any(|(.., number)| *number == chosen);
+        let is_chosen = chosen.is_some() && chunk.iter().any(|(.., id)| id.as_ref() == chosen);
         let (look, sign) = if is_chosen { (Look::Bold, "▒") } else { worst.sign() };
         for column in 0..columns {
             line = line.and(look, sign);

@@ -20,10 +20,11 @@ use super::keys::{KEY_HELP, act};
 use super::layout::Panel;
 use super::model::{Backend, Request};
 use super::samples::{
-    LIST, START, Sample, at_work, commit, ended, entries, feature, flagged, morning, session_id,
+    LIST, START, Sample, at_work, commit, ended, entries, feature, flagged, group_at_work, group_morning,
+    lane_id, morning, session_id,
 };
 use crate::style::{Paint, columns};
-use ralph_core::record::{StopReason, Timestamp};
+use ralph_core::record::{AttemptId, StopReason, Timestamp};
 
 /// The sizes that every layout is looked at in.
 const SIZES: [(u16, u16); 4] = [(120, 36), (80, 24), (200, 50), (56, 24)];
@@ -266,6 +267,7 @@ fn of_a_long_output_the_end_is_shown_and_the_pager_has_it_all() {
 #[test]
 fn keys_lead_to_states() {
     let task = |name: &str| Subject::Task(name.to_owned());
+    let attempt = |number| Subject::Attempt(AttemptId { session: session_id(1), number });
     for (keys, panel, view, subject) in [
         ("", Panel::Needs, View::Detail, task("T034")),
         ("<Down>", Panel::Needs, View::Detail, task("T019")),
@@ -280,12 +282,12 @@ fn keys_lead_to_states() {
         ("2<Space><Enter>", Panel::Tasks, View::Detail, task("T001")),
         ("2G", Panel::Tasks, View::Detail, task("T035")),
         ("3", Panel::Session, View::Detail, Subject::Session),
-        ("3<Up>", Panel::Session, View::Detail, Subject::Attempt(20)),
-        ("3<Left><Left>", Panel::Session, View::Detail, Subject::Attempt(19)),
-        ("3<Up><Up><Down>", Panel::Session, View::Detail, Subject::Attempt(20)),
-        ("3]", Panel::Session, View::Detail, Subject::Attempt(4)),
-        ("3]]]", Panel::Session, View::Detail, Subject::Attempt(12)),
-        ("3][", Panel::Session, View::Detail, Subject::Attempt(4)),
+        ("3<Up>", Panel::Session, View::Detail, attempt(20)),
+        ("3<Left><Left>", Panel::Session, View::Detail, attempt(19)),
+        ("3<Up><Up><Down>", Panel::Session, View::Detail, attempt(20)),
+        ("3]", Panel::Session, View::Detail, attempt(4)),
+        ("3]]]", Panel::Session, View::Detail, attempt(12)),
+        ("3][", Panel::Session, View::Detail, attempt(4)),
         ("<Tab>", Panel::Tasks, View::Detail, Subject::Session),
         ("<Tab><Tab><Tab>", Panel::Detail, View::Detail, Subject::Session),
         ("d", Panel::Detail, View::Diff, task("T034")),
@@ -295,10 +297,10 @@ fn keys_lead_to_states() {
         ("p", Panel::Detail, View::Prompt, task("T034")),
         ("m", Panel::Detail, View::Memory, task("T034")),
         ("L", Panel::Detail, View::Log, task("T034")),
-        ("Lj<Enter>", Panel::Detail, View::Detail, Subject::Attempt(19)),
-        ("f<Enter>", Panel::Detail, View::Detail, Subject::Attempt(20)),
-        ("/t004 failed<Enter><Enter>", Panel::Detail, View::Detail, Subject::Attempt(5)),
-        ("/zzz<Back><Back><Back><Enter><Enter>", Panel::Detail, View::Detail, Subject::Attempt(20)),
+        ("Lj<Enter>", Panel::Detail, View::Detail, attempt(19)),
+        ("f<Enter>", Panel::Detail, View::Detail, attempt(20)),
+        ("/t004 failed<Enter><Enter>", Panel::Detail, View::Detail, attempt(5)),
+        ("/zzz<Back><Back><Back><Enter><Enter>", Panel::Detail, View::Detail, attempt(20)),
         ("S<Enter>", Panel::Needs, View::Detail, task("T034")),
         ("?q", Panel::Needs, View::Detail, task("T034")),
         ("4z<lt>", Panel::Needs, View::Detail, task("T034")),
@@ -461,9 +463,76 @@ fn what_runs_is_stopped_and_given_hints_and_never_touched() {
 }
 
 #[test]
+fn several_loops_on_a_branch_are_one_session() {
+    let sizes = [(120, 36), (80, 24)];
+    let all = [("group_running", group_at_work as fn() -> Sample), ("group_morning", group_morning)];
+    for (name, sample) in all {
+        let shown = pictures(sample, "", &sizes) + &pictures(sample, "L", &sizes);
+        assert_snapshot!(name, shown + &pictures(sample, "S", &sizes[..1]));
+    }
+    let mut scene = Scene::new(group_morning(), (120, 36));
+    scene.keys("L/4:2<Enter><Enter>").shows("─ 4:2 ").shows("merged T002; T017 sent back");
+    // Of one loop, a lane is no part of a name.
+    assert!(!pictures(morning, "L", &sizes).contains("lane"));
+}
+
+#[test]
+fn keys_act_on_the_loop_that_is_chosen_and_on_the_group_where_that_is_meant() {
+    let running = |lane| Subject::Running(lane_id(lane));
+    for (keys, subject) in
+        [("", running(1)), ("j", running(2)), ("jj<Up>", running(2)), ("jjjjj", running(4))]
+    {
+        let mut scene = Scene::new(group_at_work(), (120, 36));
+        scene.keys(keys);
+        assert_eq!((scene.app.panel, &scene.app.subject, scene.app.follows), (Panel::Now, &subject, true));
+    }
+    let [first, second] = [lane_id(1).to_string(), lane_id(2).to_string()];
+    let hint = |task| {
+        run(
+            &["hint", "--session", &first, "--task", task, "--", "go"],
+            Some(&format!("sent; {task}'s next prompt has it")),
+        )
+    };
+    let stop = run(&["stop", "--session", &first], Some("stopping after these attempts"));
+    let now = Some("stopping the agents; their attempts are recorded as cut short");
+    let now = run(&["stop", "--session", &first, "--now"], now);
+    for (keys, expected) in [
+        ("hgo<Enter>", hint("T019")),
+        ("jhgo<Enter>", hint("T021")),
+        ("jss", stop.clone()),
+        ("sn", now),
+        ("O", run(&["report", "--open", "--session", &first], Some("the page is open in the browser"))),
+    ] {
+        let mut scene = Scene::new(group_at_work(), (120, 36));
+        scene.keys(keys);
+        assert_eq!(scene.effects, [expected], "{keys}");
+    }
+    // The first has ended, the others go on.
+    let mut sample = group_at_work();
+    sample.overview.live.remove(&lane_id(1));
+    let mut scene = Scene::new(sample, (120, 36));
+    scene.shows("3 at once");
+    scene.keys("ss");
+    assert_eq!(scene.effects, [run(&["stop", "--session", &second], Some("stopping after these attempts"))]);
+    // Started with the screen, it is the parent of all of them.
+    let mut scene = Scene::beside(group_at_work(), (120, 36), OwnLoop::Runs { pid: 4000, is_beside: true });
+    assert!(scene.app.has_begun);
+    assert_eq!(scene.keys("qs").effects, [stop]);
+    let third = format!("{}:2", lane_id(2));
+    for (keys, expected) in [
+        ("L/2:2<Enter><Enter>Ry", run(&["restore", &third], None)),
+        ("ry", Effect::Start(vec!["resume".to_owned(), first.clone()])),
+    ] {
+        let mut scene = Scene::new(group_morning(), (120, 36));
+        scene.keys(keys);
+        assert_eq!(scene.effects, [expected], "{keys}");
+    }
+}
+
+#[test]
 fn what_runs_is_followed_until_somebody_looks_elsewhere_and_its_end_leads_to_what_needs_you() {
     let mut scene = Scene::new(at_work(), (120, 36));
-    assert_eq!((&scene.app.subject, scene.app.follows), (&Subject::Running, true));
+    assert_eq!((&scene.app.subject, scene.app.follows), (&Subject::Running(session_id(1)), true));
     scene.backend = morning();
     scene.look();
     assert_eq!((scene.app.panel, &scene.app.subject), (Panel::Needs, &Subject::Task("T034".to_owned())));

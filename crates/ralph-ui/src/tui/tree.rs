@@ -46,7 +46,7 @@ pub struct Tree {
 
 impl Tree {
     /// Makes the lines anew, with what was chosen still chosen where it is still there.
-    pub fn renew(&mut self, feature: &FeatureOverview, running: Option<&str>) {
+    pub fn renew(&mut self, feature: &FeatureOverview, running: &[&str]) {
         let items = &feature.list.items;
         self.names = items.iter().map(|item| item.name.clone()).collect();
         self.phases.clear();

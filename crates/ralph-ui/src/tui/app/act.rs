@@ -3,7 +3,7 @@
 use anyhow::{Context as _, Result, bail, ensure};
 use crossterm::event::{KeyCode, KeyEvent};
 
-use ralph_core::record::{LogEntry, SessionId, Status, join_truncated, undone_state};
+use ralph_core::record::{AttemptId, LogEntry, SessionId, Status, join_truncated, undone_state};
 
 use crate::session_table::End;
 use crate::style::counted;
@@ -11,6 +11,7 @@ use crate::tui::contents::{Scene, Subject, View, attempt_of, brief};
 use crate::tui::help;
 use crate::tui::keys::{self, Act};
 use crate::tui::layout::{Panel, Shape};
+use crate::tui::model::Worker;
 use crate::tui::page::{Section, Step};
 use crate::tui::row::{Look, Row};
 use crate::tui::tree::Line;
@@ -30,17 +31,28 @@ impl Effect {
     }
 }
 
-/// The two ways to stop a session.
-fn ways_to_stop(session: &SessionId) -> [(char, &'static str, Effect); 2] {
-    let now = "stopping the agent; this attempt is recorded as cut short";
-    [
-        ('s', "stop it after this attempt", None, "stopping after this attempt"),
-        ('n', "stop it now, the agent too", Some("--now"), now),
-    ]
-    .map(|(key, does, flag, said)| {
-        let words = ["stop", "--session", session.as_str()].into_iter().chain(flag);
-        (key, does, Effect::run(words, Some(said)))
-    })
+/// The two ways to stop a session, or of a group all of them: `stop` takes any that runs for the whole.
+fn ways_to_stop(workers: &[Worker<'_>]) -> Vec<(char, &'static str, Effect)> {
+    let Some(Worker { session, .. }) = workers.first() else { return Vec::new() };
+    let ways = if workers.len() > 1 {
+        let now = "stopping the agents; their attempts are recorded as cut short";
+        [
+            ('s', "stop all after their attempts", None, "stopping after these attempts"),
+            ('n', "stop all now, the agents too", Some("--now"), now),
+        ]
+    } else {
+        let now = "stopping the agent; this attempt is recorded as cut short";
+        [
+            ('s', "stop it after this attempt", None, "stopping after this attempt"),
+            ('n', "stop it now, the agent too", Some("--now"), now),
+        ]
+    };
+    ways.into_iter()
+        .map(|(key, does, flag, said)| {
+            let words = ["stop", "--session", session.as_str()].into_iter().chain(flag);
+            (key, does, Effect::run(words, Some(said)))
+        })
+        .collect()
 }
 
 impl Question {
@@ -152,7 +164,9 @@ impl App {
             Act::Help => self.mode = Mode::Help(0),
             Act::Quit if matches!(self.own_loop, OwnLoop::Runs { is_beside: true, .. }) => {
                 let leave = ('l', "leave it running, and quit the screen", Effect::Quit);
-                let stop = self.own_session().into_iter().flat_map(|session| ways_to_stop(&session));
+                let own = self.own_session().and_then(|id| self.overview.session(&id));
+                let stop =
+                    own.map(|(_, session)| ways_to_stop(&self.overview.workers(session))).unwrap_or_default();
                 let answers = [leave].into_iter().chain(stop).collect();
                 let title = "The loop is still running".to_owned();
                 self.mode = Mode::Question(Question { title, answers, otherwise: "stay" });
@@ -179,6 +193,12 @@ impl App {
         let lines = step.lines(usize::from(self.areas().area(self.panel).height.saturating_sub(2)));
         match self.panel {
             // Where there is nothing to choose, the detail scrolls.
+            Panel::Now if self.workers().len() > 1 => {
+                let last = self.workers().len() - 1;
+                self.worker = self.worker.saturating_add_signed(lines).min(last);
+                self.view = View::Detail;
+                return self.choose();
+            }
             Panel::Detail | Panel::Now => {
                 self.page.go(step, lines);
                 self.follows &= lines > 0;
@@ -214,21 +234,21 @@ impl App {
     /// the last one.
     fn step_to(&mut self, step: isize, is_wanted: impl Fn(&LogEntry) -> bool) -> bool {
         let Some(scene) = self.scene() else { return false };
-        let number = match &self.subject {
-            Subject::Attempt(number) => Some(*number),
+        let current = match &self.subject {
+            Subject::Attempt(id) => Some(id.clone()),
             Subject::Session | Subject::Need(_) => None,
-            subject => scene.attempt(subject).map(|(_, one)| one.number()),
+            subject => scene.attempt(subject).map(|(_, one)| one.id()),
         };
-        let found = {
-            let all = scene.session.iterations();
-            let mut all = all.filter(|one| !one.is_without_run() && is_wanted(one)).map(LogEntry::number);
-            if step > 0 {
-                all.find(|one| number.is_none_or(|number| *one > number))
-            } else {
-                all.rfind(|one| number.is_none_or(|number| *one < number))
-            }
+        let all: Vec<(AttemptId, &LogEntry)> =
+            scene.session.iterations().map(|one| (one.id(), one)).collect();
+        let at = current.and_then(|current| all.iter().position(|(id, _)| *id == current));
+        let is_found = |(_, one): &&(AttemptId, &LogEntry)| !one.is_without_run() && is_wanted(one);
+        let found = if step > 0 {
+            all[at.map_or(0, |at| at + 1)..].iter().find(is_found)
+        } else {
+            all[..at.unwrap_or(all.len())].iter().rfind(is_found)
         };
-        let Some(found) = found else { return false };
+        let Some(found) = found.map(|(id, _)| id.clone()) else { return false };
         self.subject = Subject::Attempt(found);
         (self.left, self.follows) = (Panel::Session, false);
         if self.panel != Panel::Detail {
@@ -257,9 +277,9 @@ impl App {
             }
             (Panel::Tasks, _, None) => {}
             (Panel::Detail, View::Log, _) => {
-                if let Some(number) = self.page.section().and_then(attempt_of) {
+                if let Some(id) = self.page.section().and_then(attempt_of) {
                     (self.subject, self.view, self.left) =
-                        (Subject::Attempt(number), View::Detail, Panel::Session);
+                        (Subject::Attempt(id), View::Detail, Panel::Session);
                 }
             }
             (Panel::Detail, View::Sessions, _) => {
@@ -269,7 +289,7 @@ impl App {
                 let id = self.page.section().and_then(id_of).or_else(|| all.find_map(id_of));
                 if let Some(id) = id {
                     self.session = Some(id);
-                    self.follows = self.live().is_some();
+                    self.follows = self.is_live();
                     self.renew();
                     self.arrive();
                 }
@@ -302,7 +322,7 @@ impl App {
         self.arrive();
         self.page.go(Step::End, 0);
         self.cache.invalidate(true);
-        if self.live().is_none() {
+        if !self.is_live() {
             self.say(Look::Dim, "nothing runs now: the next session is followed");
         }
     }
@@ -324,26 +344,36 @@ impl App {
 
     fn resume(&self) -> Result<Question> {
         let session = self.known_scene()?.session;
-        let is_running = self.live().is_some() || matches!(self.own_loop, OwnLoop::Runs { .. });
+        let is_running = self.is_live() || matches!(self.own_loop, OwnLoop::Runs { .. });
         ensure!(!is_running, "it runs already");
         ensure!(
             End::of_session(session).status != Status::Completed,
             "nothing to resume: the session is completed"
         );
         let yes = "start the loop; it goes on when the screen is left";
-        let start = Effect::Start(vec!["resume".to_owned(), session.id.to_string()]);
+        // Of a group, any that is not over is taken for all.
+        let is_over = |id: &&SessionId| {
+            let newest = session.entries.iter().rfind(|entry| entry.session() == **id);
+            newest.and_then(LogEntry::status) == Some(Status::Completed)
+        };
+        let id = session.sessions().find(|id| !is_over(id)).unwrap_or(&session.id);
+        let start = Effect::Start(vec!["resume".to_owned(), id.to_string()]);
         Ok(Question::confirm("Resume this session?".to_owned(), yes, start))
     }
 
     fn stop(&self) -> Result<Question> {
-        let scene = self.scene().filter(|scene| scene.live.is_some()).context("no session runs there")?;
-        let answers = ways_to_stop(&scene.session.id).to_vec();
-        Ok(Question { title: "Stop this session?".to_owned(), answers, otherwise: "let it run" })
+        let workers = self.workers();
+        ensure!(!workers.is_empty(), "no session runs there");
+        let title = match workers.len() {
+            1 => "Stop this session?".to_owned(),
+            several => format!("Stop all {several} loops on this branch?"),
+        };
+        Ok(Question { title, answers: ways_to_stop(&workers), otherwise: "let it run" })
     }
 
     /// The last word on a task: what was refused or given up is done, what is flagged was looked at.
     fn accept(&self) -> Result<Question> {
-        ensure!(self.live().is_none(), "stop the session first (s): its agent works on these files");
+        ensure!(!self.is_live(), "stop the session first (s): its agent works on these files");
         let scene = self.known_scene()?;
         let task =
             scene.task(&self.subject).context("choose a task: one that was given up, or is flagged")?;
@@ -363,7 +393,7 @@ impl App {
 
     /// Of a task, takes back what it left unfinished; of an attempt, restores the files as they were after it.
     fn restore(&self) -> Result<Question> {
-        ensure!(self.live().is_none(), "stop the session first (s): its agent works on these files");
+        ensure!(!self.is_live(), "stop the session first (s): its agent works on these files");
         let scene = self.known_scene()?;
         let mut arguments = vec!["restore".to_owned()];
         let top = |path: &str| format!(":(top,literal){path}");
@@ -386,9 +416,9 @@ impl App {
             _ => false,
         };
         let attempt = scene.attempt(&self.subject).filter(|_| is_meant);
-        let undid = attempt.and_then(|(session, one)| {
-            let (state, files) = undone_state(&scene.record(one)?.undone, Some(&session.id))?;
-            Some((one.number(), state, files))
+        let undid = attempt.and_then(|(_, one)| {
+            let (state, files) = undone_state(&scene.record(one)?.undone, Some(&one.session()))?;
+            Some((scene.feature.name_of(&one.id()), state, files))
         });
         let title = match (&self.subject, scene.unfinished(&self.subject), undid) {
             (_, _, Some((number, state, files))) => {
@@ -396,8 +426,9 @@ impl App {
                 arguments.extend(files.iter().map(|path| top(path)));
                 format!("Bring back what attempt {number} undid: {}?", brief(&join_truncated(&files, 3)))
             }
-            (Subject::Attempt(number), ..) => {
-                let has_run = scene.session.iteration(*number).is_some_and(LogEntry::is_attempt_or_cut_short);
+            (Subject::Attempt(id), ..) => {
+                let number = scene.feature.name_of(id);
+                let has_run = scene.session.attempt(id).is_some_and(LogEntry::is_attempt_or_cut_short);
                 ensure!(has_run, "no agent ran in this: choose an attempt before or after it");
                 arguments.push(scene.name(&self.subject));
                 format!("Restore the files as they were after attempt {number}?")

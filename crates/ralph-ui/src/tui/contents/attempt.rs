@@ -32,7 +32,7 @@ pub fn sections(scene: &Scene<'_>, session: &SessionView, attempt: &LogEntry) ->
         let words = cause.map_or_else(|| words.clone(), |cause| format!("the agent asks: {cause}"));
         rows.push(Row::of(look, format!("  {words}")).indented(2));
         let is_solved = scene.feature.is_solved(attempt);
-        let fate = fate(session, attempt, is_solved);
+        let fate = fate(scene, session, attempt, is_solved);
         rows.push(Row::of(if is_solved { Look::Good } else { look }, format!("  {fate}")));
     }
     if let Some(flag) = entry.first_flag().filter(|_| attempt.outcome() == Some(Outcome::Success)) {
@@ -62,15 +62,15 @@ pub fn sections(scene: &Scene<'_>, session: &SessionView, attempt: &LogEntry) ->
 }
 
 /// `same as #28; solved in #31`
-fn fate(session: &SessionView, attempt: &LogEntry, is_solved: bool) -> String {
-    let before = session.iterations().take_while(|one| one.number() < attempt.number());
-    let same = before.into_iter().find(|one| is_same_failure(one, attempt));
-    let same = same.map(|first| format!("same failure as #{}", first.number()));
+fn fate(scene: &Scene<'_>, session: &SessionView, attempt: &LogEntry, is_solved: bool) -> String {
+    let is_other = |one: &&LogEntry| one.commit() != attempt.commit();
+    let same = session.iterations().take_while(is_other).find(|one| is_same_failure(one, attempt));
+    let same = same.map(|first| format!("same failure as {}", scene.number_of(&first.id())));
     let task = attempt.task().unwrap_or_default();
-    let later = session.iterations().filter(|one| one.number() > attempt.number() && one.is_of(task));
-    let done = later.into_iter().find(|one| one.outcome() == Some(Outcome::Success));
+    let mut later = session.iterations().skip_while(is_other).skip(1).filter(|one| one.is_of(task));
+    let done = later.find(|one| one.outcome() == Some(Outcome::Success));
     let end = match (done, is_solved) {
-        (Some(done), _) => format!("solved in #{}", done.number()),
+        (Some(done), _) => format!("solved in {}", scene.number_of(&done.id())),
         (None, true) => "solved".to_owned(),
         (None, false) if attempt.is_question() => "not answered".to_owned(),
         (None, false) => "still fails".to_owned(),

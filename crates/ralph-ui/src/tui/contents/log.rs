@@ -1,7 +1,7 @@
 //! The attempts of a session one by one: what happened, files, tool calls, time and cost.
 
 use std::cell::LazyCell;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use crate::evidence::FLAG;
 use crate::local_time::clock;
@@ -10,12 +10,12 @@ use crate::tui::model::FeatureOverview;
 use crate::tui::page::{Fold, Page, Section, reading};
 use crate::tui::row::{Look, Row};
 use ralph_core::progress::first_sentence;
-use ralph_core::record::{FailureClass, Iteration, LogEntry, Outcome};
+use ralph_core::record::{AttemptId, FailureClass, Iteration, LogEntry, Outcome};
 
 use super::Scene;
 use super::attempt::tool_calls;
 use super::task::excerpt;
-use super::words::{brief, number_of, outcome_of, time_of, usd};
+use super::words::{brief, number_cell, number_width, outcome_of, time_of, usd};
 
 /// Attempts whose records are read before they are looked at. Those of others are read when they are unfolded.
 const READ_AHEAD: usize = 60;
@@ -30,27 +30,33 @@ const MIN_TO_SAY: usize = 160;
 /// the `old` page.
 pub fn sections(scene: &Scene<'_>, old: Option<&Page>) -> Vec<Section> {
     let open = old.into_iter().flat_map(|old| &old.sections).filter(|section| section.fold == Fold::Open);
-    let open: HashSet<u32> = open.filter_map(attempt_of).collect();
+    let open: HashSet<AttemptId> = open.filter_map(attempt_of).collect();
     let all = scene.session.iterations().rev();
     let passed: Vec<&LogEntry> = all
         .filter(|one| one.outcome() != Some(Outcome::Skipped) && is_match(scene.feature, one, scene.filter))
         .collect();
     let layout = Columns::of(scene);
     // The last attempts at tasks that were given up then.
-    let pairs = scene.session.iterations().zip(scene.session.iterations().skip(1));
-    let given_up =
-        pairs.filter(|(one, next)| next.outcome() == Some(Outcome::Skipped) && one.task() == next.task());
-    let given_up: HashSet<u32> = given_up.map(|(one, _)| one.number()).collect();
+    let (mut given_up, mut last) = (HashSet::new(), HashMap::new());
+    for one in scene.session.iterations() {
+        if one.outcome() == Some(Outcome::Skipped) {
+            given_up.extend(last.remove(&one.task()));
+        } else {
+            last.insert(one.task(), one.commit());
+        }
+    }
     let mut sections = Vec::new();
-    if let Some(running) = scene.in_flight().filter(|_| scene.filter.is_empty()) {
-        let lead = Row::of(Look::Accent, format!("{:>4} ● ", running.number));
+    for (session, running) in scene.in_flight().filter(|_| scene.filter.is_empty()) {
+        let id = AttemptId { session: session.clone(), number: running.number };
+        let number = scene.session.name_of(&id);
+        let lead = Row::of(Look::Accent, format!("{number:>0$} ● ", number_width(scene) - 1));
         let words = (Look::Plain, brief(task_title(&running.task.text)));
         let row = layout.left(lead, &brief(&running.task.name), words, "");
         let row = row.with_right(Row::of(Look::Accent, "runs now"));
-        sections.push(Section::folded(key(running.number), row, Vec::new()));
+        sections.push(Section::folded(key(&id), row, Vec::new()));
     }
     for (place, attempt) in passed.iter().enumerate() {
-        let is_read = place < READ_AHEAD || open.contains(&attempt.number());
+        let is_read = place < READ_AHEAD || open.contains(&attempt.id());
         let record = if is_read { scene.record(attempt) } else { None };
         let mut rows = excerpt(scene, record);
         let calls = record.into_iter().flat_map(|record| tool_calls(scene, record).rows);
@@ -58,8 +64,8 @@ pub fn sections(scene: &Scene<'_>, old: Option<&Page>) -> Vec<Section> {
         if rows.is_empty() {
             rows.push(record.map_or_else(reading, |_| Row::of(Look::Dim, "    no tool calls")));
         }
-        let title = line(scene, attempt, record, &layout, given_up.contains(&attempt.number()));
-        sections.push(Section::folded(key(attempt.number()), title, rows));
+        let title = line(scene, attempt, record, &layout, given_up.contains(&attempt.commit()));
+        sections.push(Section::folded(key(&attempt.id()), title, rows));
     }
     if sections.is_empty() {
         let words = if scene.filter.is_empty() {
@@ -87,7 +93,7 @@ impl Columns {
         let all = scene.session.iterations();
         let task = all.map(|one| columns(&task_of(one))).max().unwrap_or(0).clamp(4, MAX_TASK);
         // The border and the cursor, the number and the mark, and what is at the right.
-        let beside = 13 + task + columns(&cells(scene, [""; 5]));
+        let beside = 8 + number_width(scene) + task + columns(&cells(scene, [""; 5]));
         let words = scene.width.saturating_sub(beside) * 3 / 5;
         Self { task, words: (scene.width >= MIN_TO_SAY).then_some(words) }
     }
@@ -105,7 +111,8 @@ impl Columns {
 /// The names of the columns; `None` where no attempt is listed.
 pub fn head(scene: &Scene<'_>, page: &Page) -> Option<Row> {
     page.sections.iter().find(|section| attempt_of(section).is_some())?;
-    let lead = Row::from(format!("  {:>4}   ", "#"));
+    let name = if scene.is_group() { "lane:#" } else { "#" };
+    let lead = Row::from(format!("  {name:>0$}   ", number_width(scene) - 1));
     let row =
         Columns::of(scene).left(lead, "task", (Look::Plain, "what happened".to_owned()), "the agent said");
     let row = Row::of(Look::Dim, row.text());
@@ -151,7 +158,7 @@ fn line(
         _ => (if attempt.is_failure() { look } else { Look::Plain }, words),
     };
     let said = record.map(|record| brief(&first_sentence(&record.facts.final_message))).unwrap_or_default();
-    let lead = Row::of(Look::Dim, format!("{:>5}", number_of(attempt))).and(look, format!("{mark} "));
+    let lead = Row::of(Look::Dim, number_cell(scene, attempt)).and(look, format!("{mark} "));
     let counts = record.map(|record| [record.files_changed.len(), record.tool_calls.len()]);
     let [files, calls] = counts.map_or_else(Default::default, |counts| counts.map(|count| count.to_string()));
     let (time, cost, end) = (time_of(attempt), usd(attempt.cost_usd()), clock(attempt.ended_at()));
@@ -160,13 +167,14 @@ fn line(
     layout.left(lead, &task_of(attempt), words, &said).with_right(right)
 }
 
-fn key(number: u32) -> String {
-    format!("#{number}")
+fn key(id: &AttemptId) -> String {
+    format!("#{id}")
 }
 
 /// Returns the attempt that a section of the log is of.
-pub fn attempt_of(section: &Section) -> Option<u32> {
-    section.key.strip_prefix('#')?.parse().ok()
+pub fn attempt_of(section: &Section) -> Option<AttemptId> {
+    let (session, number) = section.key.strip_prefix('#')?.split_once(':')?;
+    Some(AttemptId { session: session.parse().ok()?, number: number.parse().ok()? })
 }
 
 /// Returns true if an attempt has every word of a filter: in its task, title, cause, outcome, class, number, agent or
@@ -187,11 +195,13 @@ pub fn is_match(feature: &FeatureOverview, entry: &LogEntry, filter: &str) -> bo
     };
     let class = entry.failure_class();
     let class = class.as_ref().map_or("", FailureClass::as_str);
-    let number = format!("#{}", entry.number());
     let texts = [entry.task(), entry.title(), entry.cause(), entry.phase(), entry.agent(), entry.model()];
-    let texts = texts.into_iter().flatten().chain([outcome, class, &number]);
     // Without a word to look for, a list of thousands has no text to put together.
-    let text = LazyCell::new(|| texts.collect::<Vec<_>>().join("\n").to_lowercase());
+    let text = LazyCell::new(|| {
+        let number = format!("#{}", feature.name_of(&entry.id()));
+        let texts = texts.into_iter().flatten().chain([outcome, class, &number]);
+        texts.collect::<Vec<_>>().join("\n").to_lowercase()
+    });
     filter.to_lowercase().split_whitespace().all(|word| match word.strip_prefix("exit:") {
         Some(exit) => {
             let (which, code) = exit.split_once('=').unwrap_or(("", exit));

@@ -11,16 +11,16 @@ mod words;
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
-use std::ops::RangeInclusive;
+use std::sync::Arc;
 
 use crate::ending::feature_name;
-use ralph_core::record::{Iteration, LogEntry, ObjectId, Outcome, TaskName, Timestamp};
+use ralph_core::record::{AttemptId, Iteration, LogEntry, ObjectId, Outcome, SessionId, TaskName, Timestamp};
 use ralph_core::view::SessionView;
 
 use super::layout::Shape;
 use super::model::{
-    Answer, Changed, DiffTarget, FeatureOverview, Live, LiveIteration, Overview, Place, Request,
-    SessionDetail, TaskState,
+    Answer, Changed, DiffTarget, FeatureOverview, LiveIteration, Overview, Place, Request, SessionDetail,
+    TaskState, Worker,
 };
 use super::page::{Page, Section};
 use super::row::{Look, Row};
@@ -35,9 +35,9 @@ pub use words::{attempts_of, brief, state_of, usd};
 pub enum Subject {
     Session,
     Task(TaskName),
-    Attempt(u32),
-    /// The attempt that runs.
-    Running,
+    Attempt(AttemptId),
+    /// The attempt that a loop runs.
+    Running(SessionId),
     /// What needs the user and is no task, by its place.
     Need(usize),
 }
@@ -125,13 +125,12 @@ impl Cache {
 }
 
 /// All that a page is made of.
-#[derive(Clone, Copy)]
 pub struct Scene<'a> {
     pub overview: &'a Overview,
-    pub feature: &'a FeatureOverview,
+    pub feature: &'a Arc<FeatureOverview>,
     pub session: &'a SessionView,
-    /// If it runs.
-    pub live: Option<&'a Live>,
+    /// The loops that work on it.
+    pub workers: Vec<Worker<'a>>,
     pub cache: &'a Cache,
     pub now: Timestamp,
     pub shape: Shape,
@@ -142,8 +141,36 @@ pub struct Scene<'a> {
 }
 
 impl<'a> Scene<'a> {
-    pub fn in_flight(&self) -> Option<&'a LiveIteration> {
-        self.live?.in_flight.as_ref()
+    pub fn is_running(&self) -> bool {
+        !self.workers.is_empty()
+    }
+
+    /// Returns what runs, with its session.
+    pub fn in_flight(&self) -> impl Iterator<Item = (&'a SessionId, &'a LiveIteration)> {
+        self.workers.iter().filter_map(|worker| Some((worker.session, worker.live.in_flight.as_ref()?)))
+    }
+
+    /// Returns what a view of a subject shows of what runs.
+    pub fn running(&self, subject: &Subject) -> Option<(&'a SessionId, &'a LiveIteration)> {
+        self.in_flight().find(|(session, running)| match subject {
+            Subject::Running(id) => id == *session,
+            Subject::Task(task) => running.task.name == *task,
+            Subject::Attempt(id) => {
+                id.session == **session && id.number == running.number && self.session.attempt(id).is_none()
+            }
+            Subject::Session | Subject::Need(_) => false,
+        })
+    }
+
+    /// Returns true if several loops work at once.
+    pub fn is_group(&self) -> bool {
+        !self.session.lanes.is_empty()
+    }
+
+    /// `#14`, or in a group `2:14`.
+    pub fn number_of(&self, attempt: &AttemptId) -> String {
+        let name = self.feature.name_of(attempt);
+        if name.contains(':') { name } else { format!("#{name}") }
     }
 
     /// Returns true if there is little room.
@@ -163,14 +190,14 @@ impl<'a> Scene<'a> {
         }
     }
 
-    /// Returns the task that an agent works on.
-    pub fn running_task(&self) -> Option<&'a str> {
-        self.in_flight().map(|running| running.task.name.as_str())
+    /// Returns the tasks that agents work on.
+    pub fn running_tasks(&self) -> Vec<&'a str> {
+        self.in_flight().map(|(_, running)| running.task.name.as_str()).collect()
     }
 
     /// Returns true if a person may say that a task is right as it is: it was given up, or it is done and flagged.
     pub fn is_acceptable(&self, task: &str) -> bool {
-        let state = self.feature.list.find(task).map(|item| self.feature.state(item, self.running_task()));
+        let state = self.feature.list.find(task).map(|item| self.feature.state(item, &self.running_tasks()));
         match state {
             Some(TaskState::Fails) => true,
             Some(TaskState::Done) => self.feature.flagged(task).is_some(),
@@ -185,8 +212,8 @@ impl<'a> Scene<'a> {
     {
         match subject {
             Subject::Task(task) => Some(task),
-            Subject::Running => self.running_task(),
-            Subject::Attempt(number) => self.session.iteration(*number)?.task(),
+            Subject::Running(_) => self.running(subject).map(|(_, running)| running.task.name.as_str()),
+            Subject::Attempt(id) => self.session.attempt(id)?.task(),
             Subject::Session | Subject::Need(_) => None,
         }
     }
@@ -194,14 +221,15 @@ impl<'a> Scene<'a> {
     /// Returns the attempt that a view of a subject shows: of a task the last one, of a session the newest.
     pub fn attempt(&self, subject: &Subject) -> Option<(&'a SessionView, &'a LogEntry)> {
         match subject {
-            Subject::Session | Subject::Running => {
-                Some((self.session, last_attempt(self.session, |_| true)?))
+            Subject::Session => Some((self.session, last_attempt(self.session, |_| true)?)),
+            Subject::Running(id) => {
+                Some((self.session, last_attempt(self.session, |one| one.session() == *id)?))
             }
-            Subject::Attempt(number) => Some((self.session, self.session.iteration(*number)?)),
+            Subject::Attempt(id) => Some((self.session, self.session.attempt(id)?)),
             Subject::Need(place) => {
                 let need = self.feature.summary.needs_you.get(*place)?;
-                let session = self.feature.sessions.iter().find(|session| session.id == need.session)?;
-                Some((session, session.iteration(need.iteration?)?))
+                let id = AttemptId { session: need.session.clone(), number: need.iteration? };
+                self.feature.sessions.iter().find_map(|session| Some((session, session.attempt(&id)?)))
             }
             Subject::Task(task) => {
                 let mut all = self.feature.sessions.iter().rev();
@@ -212,49 +240,30 @@ impl<'a> Scene<'a> {
 
     /// Returns true if a view of this shows what runs.
     pub fn is_live(&self, subject: &Subject) -> bool {
-        match subject {
-            Subject::Running => self.in_flight().is_some(),
-            Subject::Task(task) => self.running_task() == Some(task),
-            Subject::Attempt(number) => {
-                self.in_flight().is_some_and(|running| running.number == *number)
-                    && self.session.iteration(*number).is_none()
-            }
-            Subject::Session | Subject::Need(_) => false,
-        }
+        self.running(subject).is_some()
     }
 
     /// Returns the attempts whose changes a diff of this shows: of a task all that came after its last success.
     pub fn diff_target(&self, subject: &Subject) -> Option<DiffTarget> {
-        // Those with these numbers, of one task or of all.
-        let (session, numbers, task) = match subject {
-            Subject::Session | Subject::Running => (self.session, 0..=u32::MAX, None),
-            Subject::Attempt(_) => {
-                let (session, one) = self.attempt(subject)?;
-                (session, one.number()..=one.number(), None)
+        let (session, one) = match subject {
+            Subject::Session | Subject::Running(_) => {
+                return diff_target_of(self.session, &self.session.iterations().collect::<Vec<_>>(), None);
             }
-            Subject::Need(_) => {
-                // The last attempt may have found all of it written by those before it.
-                let (session, one) = self.attempt(subject)?;
-                return match one.task() {
-                    Some(task) if one.is_failure() && !one.is_question() => {
-                        self.diff_target(&Subject::Task(task.to_owned()))
-                    }
-                    _ => diff_target_of(session, &(one.number()..=one.number()), None),
-                };
-            }
-            Subject::Task(task) => {
-                let (session, last) = self.attempt(subject)?;
-                let mut tried = session.iterations().filter(|one| one.is_of(task));
-                let numbers = if last.outcome() == Some(Outcome::Success) {
-                    last.number()..=last.number()
-                } else {
-                    let done = tried.rfind(|one| one.outcome() == Some(Outcome::Success));
-                    done.map_or(0, |done| done.number() + 1)..=u32::MAX
-                };
-                (session, numbers, Some(task))
-            }
+            _ => self.attempt(subject)?,
         };
-        diff_target_of(session, &numbers, task)
+        let task = match subject {
+            Subject::Task(task) => Some(task.as_str()),
+            // The last attempt may have found all of it written by those before it.
+            Subject::Need(_) if one.is_failure() && !one.is_question() => one.task(),
+            _ => None,
+        };
+        let Some(task) = task.filter(|_| one.outcome() != Some(Outcome::Success)) else {
+            return diff_target_of(session, &[one], None);
+        };
+        let all: Vec<&LogEntry> = session.iterations().collect();
+        let is_done = |one: &&LogEntry| one.is_of(task) && one.outcome() == Some(Outcome::Success);
+        let begin = all.iter().rposition(is_done).map_or(0, |done| done + 1);
+        diff_target_of(session, &all[begin..], Some(task))
     }
 
     /// Returns the files that attempts at a task left unfinished in the work tree, if they left any, and the snapshot from
@@ -269,15 +278,14 @@ impl<'a> Scene<'a> {
 
     /// Returns the name of the subject for commands: `SESSION:5`, or the session.
     pub fn name(&self, subject: &Subject) -> String {
-        let place = match (subject, self.in_flight()) {
+        let id = match (subject, self.running(subject)) {
             (Subject::Session, _) => None,
-            (Subject::Running, Some(running)) => Some((self.session, running.number)),
-            _ => self.attempt(subject).map(|(session, attempt)| (session, attempt.number())),
+            (Subject::Running(session), Some((_, running))) => {
+                Some(AttemptId { session: session.clone(), number: running.number })
+            }
+            _ => self.attempt(subject).map(|(_, attempt)| attempt.id()),
         };
-        place.map_or_else(
-            || self.session.id.to_string(),
-            |(session, number)| format!("{}:{number}", session.id),
-        )
+        id.map_or_else(|| self.session.id.to_string(), |id| id.to_string())
     }
 
     /// Returns the title of the detail.
@@ -286,10 +294,10 @@ impl<'a> Scene<'a> {
         let title = match (view, subject) {
             (View::Log, _) => Row::of(Look::Bold, "Log"),
             (View::Sessions, _) => Row::of(Look::Bold, "Nights"),
-            (_, Subject::Attempt(number)) => {
-                Row::of(Look::Bold, format!("#{number} ")).then(task.unwrap_or_default())
+            (_, Subject::Attempt(id)) => {
+                Row::of(Look::Bold, format!("{} ", self.number_of(id))).then(task.unwrap_or_default())
             }
-            (_, Subject::Task(_) | Subject::Running | Subject::Session) => {
+            (_, Subject::Task(_) | Subject::Running(_) | Subject::Session) => {
                 task.unwrap_or_else(|| Row::of(Look::Bold, brief(feature_name(&self.feature.path))))
             }
             (_, Subject::Need(place)) => {
@@ -300,7 +308,7 @@ impl<'a> Scene<'a> {
         let is_live = self.is_live(subject);
         let number = match self.attempt(subject) {
             _ if is_live => " now".to_owned(),
-            Some((_, one)) => format!(" #{}", one.number()),
+            Some((_, one)) => format!(" {}", self.number_of(&one.id())),
             None => String::new(),
         };
         let title = title.and(
@@ -314,8 +322,8 @@ impl<'a> Scene<'a> {
                 View::Log | View::Detail | View::Sessions => String::new(),
             },
         );
-        match self.in_flight().filter(|_| is_live && view != View::Log) {
-            Some(running) if running.attempt > 1 => {
+        match self.running(subject).filter(|_| view != View::Log) {
+            Some((_, running)) if running.attempt > 1 => {
                 title.and(Look::Dim, format!("  attempt {}", running.attempt))
             }
             _ => title,
@@ -325,7 +333,11 @@ impl<'a> Scene<'a> {
     /// Returns what is at the right of the title.
     pub fn beside_title(&self, subject: &Subject, view: View) -> Row {
         if view != View::Log {
-            return if self.is_live(subject) { Row::of(Look::Accent, "live") } else { Row::new() };
+            let lane = |(session, _)| self.session.lanes.iter().find(|(id, _)| id == session);
+            let lane = self.running(subject).and_then(lane);
+            let lane = lane.map_or_else(String::new, |(_, lane)| format!("lane {lane}, "));
+            let words = if self.is_live(subject) { lane + "live" } else { String::new() };
+            return Row::of(Look::Accent, words);
         }
         let all = self.session.iterations().filter(|one| one.is_attempt());
         let (passed, all) =
@@ -344,26 +356,25 @@ fn last_attempt(session: &SessionView, is_wanted: impl Fn(&LogEntry) -> bool) ->
     session.iterations().rfind(|one| one.is_attempt_or_cut_short() && is_wanted(one))
 }
 
-/// Returns the attempts of a session with these numbers, of one task or of all.
-fn diff_target_of(
-    session: &SessionView,
-    numbers: &RangeInclusive<u32>,
-    task: Option<&TaskName>,
-) -> Option<DiffTarget> {
+/// Returns the changes of some iterations of a session that follow each other, of those of one task or of all.
+fn diff_target_of(session: &SessionView, all: &[&LogEntry], task: Option<&str>) -> Option<DiffTarget> {
     // After a task was given up its changes are taken back: of those of its attempts, that is none.
-    let is_wanted = |one: &LogEntry| {
-        numbers.contains(&one.number())
-            && task.is_none_or(|task| one.is_of(task) && one.is_attempt_or_cut_short())
-    };
+    let is_wanted = |one: &LogEntry| task.is_none_or(|task| one.is_of(task) && one.is_attempt_or_cut_short());
+    let is_group = !session.lanes.is_empty();
     let mut runs: Vec<(ObjectId, ObjectId)> = Vec::new();
     let mut is_open = false;
-    let all: Vec<&LogEntry> = session.iterations().collect();
-    for attempts in all.chunk_by(|one, next| is_wanted(one) == is_wanted(next)) {
+    // In a group each attempt at a task begins at the tip of the branch, and the newest result there has all of it.
+    let is_one_run = |one: &&LogEntry, next: &&LogEntry| {
+        is_wanted(one) == is_wanted(next) && !(is_group && task.is_some())
+    };
+    for attempts in all.chunk_by(is_one_run) {
         // Those without a snapshot are not there.
         let first = attempts.iter().find_map(|one| one.snapshot());
-        let last = attempts.iter().rev().find_map(|one| one.snapshot());
+        let mut ends =
+            attempts.iter().rev().filter(|one| !is_group || attempts.len() == 1 || one.is_result());
+        let last = ends.find_map(|one| one.snapshot());
         let Some((first, last)) = first.zip(last) else { continue };
-        match (is_wanted(attempts[0]), runs.last_mut().filter(|_| is_open)) {
+        match (is_wanted(attempts[0]), runs.last_mut().filter(|_| is_open && !is_group)) {
             (true, Some((_, end))) => *end = last,
             (true, None) => runs.push((first, last)),
             (false, _) => {}
@@ -385,19 +396,18 @@ pub fn page(scene: &Scene<'_>, subject: &Subject, view: View, old: Option<&Page>
 }
 
 fn sections(scene: &Scene<'_>, subject: &Subject, view: View, old: Option<&Page>) -> Vec<Section> {
-    let is_live = scene.is_live(subject);
     let attempt = scene.attempt(subject);
-    let running = scene.in_flight().filter(|_| is_live);
+    let running = scene.running(subject);
     match (view, running) {
         (View::Log, _) => log::sections(scene, old),
         (View::Sessions, _) => session::list(scene),
-        (View::Output, Some(running)) => live::streams(scene, running).collect(),
+        (View::Output, Some((session, running))) => live::streams(scene, session, running).collect(),
         (View::Output, None) => match attempt {
-            Some((session, attempt)) => output::sections(scene, session, attempt),
+            Some((_, attempt)) => output::sections(scene, attempt),
             None => nothing("no output: nothing ran yet"),
         },
-        (View::Prompt, Some(running)) => {
-            output::prompt(scene, Place::Spool(scene.session.id.clone(), running.number))
+        (View::Prompt, Some((session, running))) => {
+            output::prompt(scene, Place::Spool(session.clone(), running.number))
         }
         (View::Prompt, None) => match attempt {
             Some((_, attempt)) => output::prompt(scene, Place::Record(attempt.commit())),
@@ -410,7 +420,7 @@ fn sections(scene: &Scene<'_>, subject: &Subject, view: View, old: Option<&Page>
                     scene.feature.summary.needs_you.get(*place).and_then(|need| need.task.clone())
                 }
                 Subject::Attempt(_) => attempt.and_then(|(_, one)| one.task().map(str::to_owned)),
-                Subject::Session | Subject::Running => None,
+                Subject::Session | Subject::Running(_) => None,
             };
             match scene.cache.get(Request::Memory { feature: scene.feature.path.clone(), task }) {
                 Some(Ok(Answer::Memory(text))) => vec![Section::plain(output::markdown(text))],
@@ -419,7 +429,7 @@ fn sections(scene: &Scene<'_>, subject: &Subject, view: View, old: Option<&Page>
             }
         }
         (View::Diff, _) => match scene.diff_target(subject) {
-            None if is_live => nothing("what it changes is known when it is recorded"),
+            None if running.is_some() => nothing("what it changes is known when it is recorded"),
             None => nothing("no snapshot was taken: nothing to compare"),
             Some(target) => match scene.cache.get(Request::Diff(target)) {
                 Some(Ok(Answer::Diff(patch))) => diff::sections(patch),
@@ -427,10 +437,10 @@ fn sections(scene: &Scene<'_>, subject: &Subject, view: View, old: Option<&Page>
                 None | Some(Ok(_)) => Vec::new(),
             },
         },
-        (View::Detail, Some(running)) => live::detail(scene, running),
+        (View::Detail, Some((session, running))) => live::detail(scene, session, running),
         (View::Detail, None) => match subject {
             Subject::Need(place) => session::need(scene, *place),
-            Subject::Session | Subject::Running => session::sections(scene),
+            Subject::Session | Subject::Running(_) => session::sections(scene),
             Subject::Attempt(_) => match attempt {
                 Some((session, attempt)) => attempt::sections(scene, session, attempt),
                 None => nothing("this attempt is not recorded"),

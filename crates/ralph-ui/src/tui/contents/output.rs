@@ -5,7 +5,6 @@ use crate::tui::model::{Answer, File, Place, Request, Stream};
 use crate::tui::page::{Fold, Section, reading};
 use crate::tui::row::{Look, Row, shown};
 use ralph_core::record::{AgentEvent, LogEntry};
-use ralph_core::view::SessionView;
 
 use super::Scene;
 use super::words::{brief, exit, look_of_exit};
@@ -24,7 +23,7 @@ pub fn rows_of_text(file: &File, bytes: &[u8], events: Option<&[AgentEvent]>) ->
 }
 
 /// What an attempt printed, the validation first if that is what failed.
-pub fn sections(scene: &Scene<'_>, session: &SessionView, attempt: &LogEntry) -> Vec<Section> {
+pub fn sections(scene: &Scene<'_>, attempt: &LogEntry) -> Vec<Section> {
     let entry = attempt;
     let took = &entry.duration_ms();
     let codes =
@@ -38,7 +37,7 @@ pub fn sections(scene: &Scene<'_>, session: &SessionView, attempt: &LogEntry) ->
         }
     });
     let mut sections = vec![Section::plain(vec![head])];
-    let author = entry.agent().map(|agent| (session.id.clone(), agent.to_owned()));
+    let author = entry.agent().map(|agent| (entry.session(), agent.to_owned()));
     let of_agent = [Stream::AgentStdout, Stream::AgentStderr];
     let of_validation = [Stream::ValidationStdout, Stream::ValidationStderr];
     let streams = if attempt.is_failure() { [of_validation, of_agent] } else { [of_agent, of_validation] };

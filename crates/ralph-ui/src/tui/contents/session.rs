@@ -37,8 +37,8 @@ pub fn sections(scene: &Scene<'_>) -> Vec<Section> {
     let causes = summary.causes.list.iter().filter(|cause| !cause.is_solved || cause.times > 1);
     let causes = causes.take(MAX_LISTED).map(|one| cause(one, &summary.needs_you));
     let learned = scene.detail().map(|detail| detail.learnings.as_slice()).unwrap_or_default();
-    let learned = learned.iter().take(MAX_LISTED).map(|(number, words)| {
-        let number = format!("#{number}");
+    let learned = learned.iter().take(MAX_LISTED).map(|(id, words)| {
+        let number = scene.number_of(id);
         Row::of(Look::Dim, format!("{number:>5}  ")).and(Look::Plain, brief(words)).indented(7)
     });
     let reviewed = review(scene);
@@ -55,7 +55,7 @@ pub fn sections(scene: &Scene<'_>) -> Vec<Section> {
 fn review(scene: &Scene<'_>) -> Vec<Row> {
     let summary = &scene.feature.summary;
     let stat = |stat: DiffStat| Some(files_and_lines(stat)).filter(|_| stat.files > 0);
-    let detail = scene.detail().filter(|_| scene.live.is_none() && summary.tasks.left() == 0);
+    let detail = scene.detail().filter(|_| !scene.is_running() && summary.tasks.left() == 0);
     let found = detail.and_then(|detail| Some((stat(detail.changes?)?, &detail.review)));
     let Some((changes, review)) = found else {
         return Vec::new();
@@ -66,7 +66,7 @@ fn review(scene: &Scene<'_>) -> Vec<Row> {
     let settings = review.settings_words().map(|words| fact("Settings", brief(&words)));
     let tests =
         stat(review.tests).map(|words| fact("Tests", format!("{words} by agents: review them first")));
-    let claims = false_claims(&numbers(&scene.session.totals().false_claims));
+    let claims = false_claims(&wrong_claims(scene));
     let claims = claims.map(|words| fact("Claims", Row::of(Look::Claim, words)));
     let code = fact("All", changes).with_right(Row::of(Look::Accent, "d").and(Look::Dim, " diff"));
     let page = fact("Next", format!("{RALPH} report --markdown"))
@@ -97,7 +97,7 @@ fn facts(scene: &Scene<'_>, is_reviewed: bool) -> Vec<Row> {
     let (view, detail) = (scene.session, scene.detail());
     let session = detail.map(|detail| &detail.session);
     let totals = view.totals();
-    let until = if scene.live.is_some() { scene.now } else { view.last_at() };
+    let until = if scene.is_running() { scene.now } else { view.last_at() };
     let cost = totals.cost.failed_usd.filter(|_| totals.failed > 0);
     let cost = cost.map_or(String::new(), |cost| format!(", {} in failed attempts", usd(Some(cost))));
     let tokens = &totals.tokens;
@@ -109,7 +109,7 @@ fn facts(scene: &Scene<'_>, is_reviewed: bool) -> Vec<Row> {
         ("Validation", scene.feature.summary.validation.as_deref().map(validation)),
         ("Attempts", Some(attempts_of(scene).into())),
         ("Cut short", (!cuts.is_empty()).then(|| cuts.join("; ").into())),
-        ("Claims", false_claims(&numbers(&totals.false_claims)).map(|words| Row::of(Look::Claim, words))),
+        ("Claims", false_claims(&wrong_claims(scene)).map(|words| Row::of(Look::Claim, words))),
         ("Time", Some((duration(view.worked_ms(until)) + &in_runs(totals.runs)).into())),
         ("Cost", ending::cost(&totals.cost).map(|words| (words + &cost).into())),
         ("Tokens", (!tokens.is_unknown()).then(|| tokens_by_kind(tokens).into())),
@@ -175,7 +175,7 @@ pub fn need(scene: &Scene<'_>, place: usize) -> Vec<Section> {
     help.extend(doctor.map(|words| Row::of(Look::Dim, words).indented(2)));
     let mut sections = vec![Section::plain(rows), Section::plain(help)];
     if let Some((_, attempt)) = scene.attempt(&Subject::Need(place)) {
-        let mut rows = vec![Row::of(Look::Bold, format!("Attempt #{}", attempt.number()))];
+        let mut rows = vec![Row::of(Look::Bold, format!("Attempt {}", scene.number_of(&attempt.id())))];
         rows.extend(super::task::said(scene, Some(attempt), None));
         sections.push(Section::plain(rows));
     }
@@ -208,12 +208,14 @@ pub fn list(scene: &Scene<'_>) -> Vec<Section> {
 }
 
 fn session_row(scene: &Scene<'_>, feature: &FeatureOverview, session: &SessionView) -> SessionRow {
-    let is_live = scene.overview.live.contains_key(&session.id);
+    let is_live = !scene.overview.workers(session).is_empty();
     let end = End::of_session(session);
     let status = if is_live { Status::Running } else { end.status };
-    let ended = match scene.overview.elsewhere.get(&session.id) {
-        Some(_) => "running elsewhere".to_owned(),
-        None => ended(&End { status, ..end }, session.totals()),
+    let is_elsewhere = session.sessions().any(|id| scene.overview.elsewhere.contains_key(id));
+    let ended = if is_elsewhere {
+        "running elsewhere".to_owned()
+    } else {
+        ended(&End { status, ..end }, session.totals())
     };
     SessionRow::new(session, &feature.path, status, ended)
 }
@@ -277,7 +279,8 @@ pub fn need_rows(scene: &Scene<'_>, need: &Need, width: u16) -> Vec<Row> {
     }
 }
 
-/// `#4`, for each of these iterations.
-fn numbers(iterations: &[u32]) -> Vec<String> {
-    iterations.iter().map(|number| format!("#{number}")).collect()
+/// Returns the attempts whose agents said that something is done which was not.
+fn wrong_claims(scene: &Scene<'_>) -> Vec<String> {
+    let wrong = scene.session.iterations().filter(|one| one.is_wrong_claim());
+    wrong.map(|one| scene.number_of(&one.id())).collect()
 }

@@ -12,7 +12,9 @@ use crate::tui::row::{Look, RULE, Row};
 use ralph_core::record::{Iteration, LogEntry, Outcome, join_truncated};
 use ralph_core::view::SessionView;
 
-use super::words::{approach, brief, fact, number_of, outcome_of, time_of, took, usd, validated, wait_for};
+use super::words::{
+    approach, brief, fact, number_cell, number_of, outcome_of, time_of, took, usd, validated, wait_for,
+};
 use super::{Scene, Subject};
 
 /// Most lines of what an agent said, of an excerpt, and most files that are named.
@@ -24,7 +26,7 @@ const MAX_FILES: usize = 12;
 pub fn sections(scene: &Scene<'_>, item: &Item) -> Vec<Section> {
     let feature = scene.feature;
     let task = item.name.as_str();
-    let state = feature.state(item, scene.running_task());
+    let state = feature.state(item, &scene.running_tasks());
     let tried: Vec<(&SessionView, Vec<&LogEntry>)> = feature.attempts_at(task).collect();
     let attempts = tried.iter().flat_map(|(_, attempts)| attempts);
     let times = attempts.filter(|one| one.is_attempt()).count();
@@ -96,7 +98,7 @@ fn head(scene: &Scene<'_>, item: &Item, state: TaskState<'_>) -> Vec<Row> {
         }
         TaskState::Answered => {
             let answered = feature.answer_to(&item.name).map(|answered| brief(&answered.answer));
-            let waits = if scene.live.is_some() {
+            let waits = if scene.is_running() {
                 "Answered: its next attempt has it"
             } else {
                 "Answered, waits for resume"
@@ -120,7 +122,8 @@ fn head(scene: &Scene<'_>, item: &Item, state: TaskState<'_>) -> Vec<Row> {
         }
         TaskState::Done => {
             let done = last.filter(|last| last.outcome() == Some(Outcome::Success));
-            let words = done.map_or_else(|| "Done".to_owned(), |last| format!("Done in #{}", last.number()));
+            let words = done
+                .map_or_else(|| "Done".to_owned(), |last| format!("Done in {}", scene.number_of(&last.id())));
             let mut rows = vec![Row::of(Look::Good, words)];
             let text = feature.flagged(&item.name).map(flag_words);
             rows.extend(text.map(|text| Row::of(Look::Claim, format!("  ⚑ {}", brief(&text))).indented(4)));
@@ -129,13 +132,13 @@ fn head(scene: &Scene<'_>, item: &Item, state: TaskState<'_>) -> Vec<Row> {
         }
         TaskState::Waits(other) => {
             let task = feature.list.find(other);
-            let is_given_up = task.is_some_and(|task| feature.state(task, None) == TaskState::Fails);
+            let is_given_up = task.is_some_and(|task| feature.state(task, &[]) == TaskState::Fails);
             let times = counted(feature.failures_of(other) as u64, "time");
             let why = if is_given_up { format!(", which failed {times}") } else { String::new() };
             vec![Row::of(Look::Dim, format!("Not tried: it waits for {}{why}", brief(other)))]
         }
         TaskState::Open | TaskState::Runs if last.is_some_and(LogEntry::is_failure) => {
-            let next = if scene.live.is_some() { "the loop" } else { "the next run" };
+            let next = if scene.is_running() { "the loop" } else { "the next run" };
             let words = format!("Failed {}; {next} tries it again", counted(failures, "time"));
             [words.into()].into_iter().chain(failure(scene, cause, last)).collect()
         }
@@ -203,7 +206,7 @@ fn acts(scene: &Scene<'_>, task: &str, state: TaskState<'_>) -> Row {
     Row::of(Look::Accent, key)
         .and(Look::Plain, does)
         .and(Look::Dim, format!("for {} only; the next prompt for it has it", brief(task)))
-        .with_right(if scene.live.is_some() { Row::new() } else { resume })
+        .with_right(if scene.is_running() { Row::new() } else { resume })
 }
 
 /// The attempts of each session, oldest first.
@@ -216,7 +219,7 @@ fn list_of_attempts(scene: &Scene<'_>, tried: &[(&SessionView, Vec<&LogEntry>)])
         let row = all.fold(Row::of(Look::Bold, "Attempts  "), |row, attempt| {
             let (look, mark, _) = outcome_of(scene, attempt);
             let (time, cost) = (time_of(attempt), usd(attempt.cost_usd()));
-            row.and(Look::Dim, number_of(attempt))
+            row.and(Look::Dim, number_of(scene, attempt))
                 .and(look, mark)
                 .and(Look::Plain, format!(" {time} {cost}   "))
         });
@@ -236,7 +239,7 @@ fn list_of_attempts(scene: &Scene<'_>, tried: &[(&SessionView, Vec<&LogEntry>)])
                 None if is_same => "the same".to_owned(),
                 None => words,
             };
-            let row = Row::of(Look::Dim, format!("{:>5}", number_of(attempt))).and(look, format!("{mark} "));
+            let row = Row::of(Look::Dim, number_cell(scene, attempt)).and(look, format!("{mark} "));
             rows.push(row.and(Look::Plain, words).with_right(took(attempt)));
         }
     }
@@ -245,7 +248,7 @@ fn list_of_attempts(scene: &Scene<'_>, tried: &[(&SessionView, Vec<&LogEntry>)])
 
 /// What attempts left in the work tree, with the keys that look at it and take it back.
 fn unfinished(scene: &Scene<'_>, task: &str) -> Vec<Row> {
-    if scene.running_task() == Some(task) {
+    if scene.running_tasks().contains(&task) {
         return Vec::new();
     }
     let Some((_, files)) = scene.unfinished(&Subject::Task(task.to_owned())) else { return Vec::new() };

@@ -10,8 +10,7 @@ use crate::status::how_it_ended;
 use crate::style::{brief_duration, cut, sign_by_now};
 use crate::tui::model::FeatureOverview;
 use crate::tui::row::{Look, Row, shown};
-use ralph_core::record::{Iteration, LogEntry, Outcome, ShortNames, Status};
-use ralph_core::view::integrations;
+use ralph_core::record::{Iteration, LogEntry, Outcome, Status};
 
 use super::Scene;
 
@@ -33,15 +32,21 @@ pub fn usd(cost: Option<f64>) -> String {
 /// Returns the state of a session in a word or few, and the look of it.
 pub fn state_of(scene: &Scene<'_>) -> Row {
     let session = scene.session;
-    if let Some(live) = scene.live {
+    if scene.is_running() {
         let row = Row::of(Look::Accent, "● running");
-        return match &live.waiting {
-            _ if live.is_stopping => row.and(Look::Warn, "  stops after this attempt"),
-            Some(waiting) => Row::of(Look::Warn, format!("‖ waits until {}", clock(waiting.until))),
+        // One that works is what matters.
+        let waits = scene.workers.iter().map(|worker| worker.live.waiting.as_ref().map(|wait| wait.until));
+        let until = waits.collect::<Option<Vec<_>>>().and_then(|waits| waits.into_iter().min());
+        return match until {
+            _ if scene.workers.iter().any(|worker| worker.live.is_stopping) => {
+                let these = if scene.workers.len() > 1 { "these attempts" } else { "this attempt" };
+                row.and(Look::Warn, format!("  stops after {these}"))
+            }
+            Some(until) => Row::of(Look::Warn, format!("‖ waits until {}", clock(until))),
             None => row,
         };
     }
-    if let Some(elsewhere) = scene.overview.elsewhere.get(&session.id) {
+    if let Some(elsewhere) = session.sessions().find_map(|id| scene.overview.elsewhere.get(id)) {
         return Row::of(Look::Accent, brief(&describe_remote_run(elsewhere)));
     }
     let End { status, reason, by, .. } = End::of_session(session);
@@ -63,8 +68,8 @@ pub fn outcome_of(scene: &Scene<'_>, attempt: &LogEntry) -> (Look, &'static str,
     let words = match outcome {
         Outcome::Success if attempt.exit().agent.is_none() => "accepted".to_owned(),
         Outcome::Success if attempt.is_queued() => {
-            let found = integrations(scene.session.iterations());
-            format!("done, {}", became(found.get(&attempt.id()), &ShortNames::alone(&scene.session.id)))
+            let found = scene.feature.merged.get(&attempt.id());
+            format!("done, {}", became(found, &scene.session.names()))
         }
         Outcome::Success => "done".to_owned(),
         Outcome::Integrated => brief(story(attempt.subject())),
@@ -90,9 +95,18 @@ pub fn outcome_of(scene: &Scene<'_>, attempt: &LogEntry) -> (Look, &'static str,
 }
 
 /// Returns the number of an attempt or of an integration, with a blank; empty for other records, as that of a check.
-pub fn number_of(attempt: &LogEntry) -> String {
+pub fn number_of(scene: &Scene<'_>, attempt: &LogEntry) -> String {
     let has_number = attempt.is_attempt_or_cut_short() || attempt.outcome() == Some(Outcome::Integrated);
-    if has_number { format!("{} ", attempt.number()) } else { String::new() }
+    if has_number { format!("{} ", scene.feature.name_of(&attempt.id())) } else { String::new() }
+}
+
+/// Returns the number in a column: of several lanes, with the lane.
+pub fn number_cell(scene: &Scene<'_>, attempt: &LogEntry) -> String {
+    format!("{:>1$}", number_of(scene, attempt), number_width(scene))
+}
+
+pub fn number_width(scene: &Scene<'_>) -> usize {
+    if scene.is_group() { 8 } else { 5 }
 }
 
 /// Returns what an attempt tried, in the agent's words.

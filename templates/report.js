@@ -103,9 +103,10 @@
     });
     for (const one of known) one.attempt.hidden = !tests.every((test) => test(one));
     for (const { section, own } of groups) section.hidden = own.every((attempt) => attempt.hidden);
-    // What was cut short has no number, and is no attempt.
-    const judged = attempts.filter((attempt) => attempt.querySelector(".no").textContent);
-    const found = attempts.filter((attempt) => !attempt.hidden), matching = judged.filter((attempt) => !attempt.hidden).length;
+    // What was cut short has no number, and is no attempt, as a merge.
+    const runs = attempts.filter((attempt) => !attempt.classList.contains("merge"));
+    const judged = runs.filter((attempt) => attempt.querySelector(".no").textContent);
+    const found = runs.filter((attempt) => !attempt.hidden), matching = judged.filter((attempt) => !attempt.hidden).length;
     const cut = found.length > matching ? `, and ${found.length - matching} cut short` : "";
     shown.textContent = words.length === 0 ? "" : `${matching} of ${judged.length} match${cut}`;
   };

@@ -92,6 +92,23 @@ fn tasks_are_worked_on_at_once_and_each_comes_on_the_branch_once() {
     assert_eq!(tip, "passed");
     scene.ralph("fsck").code(0);
     scene.ralph("status").code(0).stdout_has("4 of 4 done");
+    // Whichever is named, the page and its data are of both.
+    for session in &sessions {
+        let report = |words: &str| scene.ralph(&format!("report --session {} -o - {words}", session.id()));
+        let page = report("").code(0).text();
+        for number in ["1:1", "2:1"] {
+            assert!(page.contains(&format!(">{number}</span>")), "{page}");
+        }
+        let data = report("--json").code(0).json();
+        assert_eq!(
+            (data["session"]["id"].as_str(), &data["totals"]["closed"]),
+            (Some(sessions[0].id()), &4.into())
+        );
+        let iterations = data["iterations"].as_array().expect("a list");
+        let places: Vec<u64> =
+            iterations.iter().filter_map(|one| one["record"]["iteration"].as_u64()).collect();
+        assert_eq!(places, (1..=trailers(&scene, "Iteration").len() as u64).collect::<Vec<_>>());
+    }
 }
 
 #[test]

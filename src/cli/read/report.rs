@@ -7,9 +7,7 @@ use redact_stream::Redactor;
 use tasklist::TaskList;
 
 use ralph_agent::answer::{answer, recorded_parser};
-use ralph_core::record::{
-    IterationName, ObjectId, Outcome, Parser, RALPH_BY_PATH, RALPH_ELSEWHERE, RecordKind, Session, Which,
-};
+use ralph_core::record::{ObjectId, Outcome, Parser, RALPH_BY_PATH, RALPH_ELSEWHERE, Session, Status};
 use ralph_store::{
     Ask, Control, FeatureFiles, FilePart, RecordReader, SessionLog, Spool, Store, TOO_LARGE, slug,
 };
@@ -41,7 +39,7 @@ pub fn run(args: &ReportArgs, context: &Context) -> Result<ExitCode> {
     if args.all {
         return report_sessions::write_index(args, context, store);
     }
-    let log = sessions::latest(store, &args.choice)?;
+    let log = sessions::with_group(store, &sessions::latest(store, &args.choice)?)?;
     let name = format!("{}-{}", slug(log.feature()), log.id());
     let destination = Destination::find(args, context, &name)?;
     let [max_size, max_part] =
@@ -78,7 +76,8 @@ pub fn read(
     has_texts: bool,
 ) -> Result<Report> {
     let running = sessions::running(store)?;
-    let is_running = running.iter().any(|holder| holder.session == *log.id());
+    let view = log.view();
+    let is_running = running.iter().any(|holder| view.sessions().any(|id| *id == holder.session));
     let session = sessions::describe(store, log, &running).with_context(|| {
         if log.is_whole() {
             "read the session".to_owned()
@@ -87,9 +86,17 @@ pub fn read(
         }
     })?;
     let (_, elsewhere) = sessions::status(store, log, &running);
-    let begin = Spool::in_flight(store.repository(), log.id())
-        .filter(|_| is_running && log.tip().kind() != RecordKind::End);
-    let waiting = is_running.then(|| Control::of(store.repository(), log.id()).waiting()).flatten();
+    let is_running = is_running && session.status == Status::Running;
+    let begin =
+        Spool::in_flight(store.repository(), log.id()).filter(|_| is_running && view.lanes.is_empty());
+    let workers = view.lanes.iter().filter(|(id, _)| running.iter().any(|holder| holder.session == *id));
+    let workers = workers.filter(|_| is_running);
+    let workers = workers.map(|(id, lane)| (id.clone(), *lane, Spool::in_flight(store.repository(), id)));
+    let waits = view.sessions().map(|id| Control::of(store.repository(), id).waiting());
+    // Of a group, one that works is what matters.
+    let waiting = waits.collect::<Option<Vec<_>>>().unwrap_or_default().into_iter().next();
+    let waiting = waiting.filter(|_| is_running);
+    let workers = workers.collect();
     let reader = store.reader()?;
     let count = log.iterations().count().max(1);
     // What no page of that size can hold need not be read.
@@ -119,17 +126,18 @@ pub fn read(
     let (changes, uncommitted) = changes.unzip();
     let of_feature = sessions::tips(store)?.into_iter().filter(|(_, feature)| feature == log.feature());
     let latest = of_feature.map(|(session, _)| session).max();
+    let is_latest = latest.is_none_or(|latest| view.sessions().any(|id| *id == latest));
     let first = &log.entries[0];
     let tasks = task_list(&reader, log);
-    let summary = summary::of_feature(context, log.feature(), Some(&log.view()))?;
-    let not_done = log.view().not_done(&tasks);
-    let running = LiveSession { begin, waiting, elsewhere };
+    let summary = summary::of_feature(context, log.feature(), Some(&view))?;
+    let not_done = view.not_done(&tasks);
+    let running = LiveSession { begin, waiting, elsewhere, workers };
     Ok(Report {
         is_whole: log.is_whole(),
         open_before: first.tasks().open + first.closed().len(),
         changes,
         uncommitted: uncommitted.flatten(),
-        is_latest: latest.is_none_or(|latest| latest == *log.id()),
+        is_latest,
         unreadable,
         ..Report::new(session, summary, &tasks, not_done, iterations, running, context.now()?)
     })
@@ -165,14 +173,17 @@ impl Reading<'_> {
     /// Returns what was measured, without texts. One that cannot be read must not hide the others.
     fn records(&self, log: &SessionLog, unreadable: &mut Vec<String>) -> Vec<ReportIteration> {
         let mut iterations = Vec::new();
-        for entry in log.iterations() {
-            let number = entry.number();
+        let view = log.view();
+        for (place, entry) in (1..).zip(log.iterations()) {
             match self.reader.iteration(entry) {
-                Ok(record) => {
-                    let which = Which::Number(record.iteration);
-                    let session = Some(log.id().clone().into());
+                Ok(mut record) => {
+                    let id = record.id();
+                    // Numbers repeat from lane to lane.
+                    record.iteration = if view.lanes.is_empty() { record.iteration } else { place };
                     iterations.push(ReportIteration {
-                        name: IterationName { session, which }.to_string(),
+                        name: id.to_string(),
+                        label: view.name_of(&id),
+                        id,
                         commit: entry.commit(),
                         attempt: 0,
                         repeated: None,
@@ -184,7 +195,9 @@ impl Reading<'_> {
                         diff: Diff::Nothing,
                     });
                 }
-                Err(error) => unreadable.push(format!("iteration {number}: {error:#}")),
+                Err(error) => {
+                    unreadable.push(format!("iteration {}: {error:#}", view.name_of(&entry.id())));
+                }
             }
         }
         iterations

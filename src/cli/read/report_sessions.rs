@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use anyhow::{Error, Result, bail};
 
+use ralph_core::view::SessionView;
 use ralph_store::{Holder, SessionLog, Store, slug};
 use ralph_ui::json::write_pretty;
 use ralph_ui::report::{Medium, NEWEST_ROWS, RecordedSession, SessionsIndex, index_page};
@@ -44,6 +45,10 @@ pub fn index(
 ) -> Result<SessionsIndex> {
     let mut unreadable: Vec<String> = unreadable.iter().map(|error| format!("{error:#}")).collect();
     let running = sessions::running(store)?;
+    let views: Vec<SessionView> = logs.iter().map(SessionLog::view).collect();
+    let runs = SessionView::merge_groups(&views).into_iter();
+    let of_run = |run: SessionView| Some(logs.iter().find(|log| *log.id() == run.id)?.of_run(&run));
+    let logs: Vec<SessionLog> = runs.filter_map(of_run).collect();
     let mut recorded = Vec::new();
     let oldest = logs.len().saturating_sub(NEWEST_ROWS);
     for (place, log) in logs.iter().enumerate() {

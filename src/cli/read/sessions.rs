@@ -348,10 +348,27 @@ pub fn running(store: &Store) -> Result<Vec<Holder>> {
 
 /// Returns the state of a session, and what is known of it if it runs on another machine.
 pub fn status(store: &Store, log: &SessionLog, running: &[Holder]) -> (Status, Option<RemoteRun>) {
-    let is_running = running.iter().any(|holder| holder.session == *log.id());
+    let view = log.view();
+    let of_run = running.iter().filter(|holder| view.sessions().any(|id| *id == holder.session));
+    let has_ended = |id: &SessionId| {
+        let newest = log.entries.iter().rfind(|entry| entry.session() == *id);
+        newest.is_some_and(|entry| entry.stop_reason().is_some())
+    };
+    // That one loop of a group has ended is no end of the others.
+    if !view.lanes.is_empty() && of_run.clone().any(|holder| !has_ended(&holder.session)) {
+        return (Status::Running, None);
+    }
+    let is_running = of_run.count() > 0;
     let elsewhere = if is_running { None } else { store.elsewhere(&log.refs, &log.entries) };
     let status = if elsewhere.is_some() { Status::Running } else { log.status(is_running) };
     (status, elsewhere)
+}
+
+/// Returns a session with those of its group, as one.
+pub fn with_group(store: &Store, log: &SessionLog) -> Result<SessionLog> {
+    let logs = group_of(store, log)?;
+    let run = joined(&logs);
+    Ok(logs.iter().find(|one| *one.id() == run.id).unwrap_or(log).of_run(&run))
 }
 
 /// Returns a session with what its log says of it by now: `session.json` is of its start if it has no end.
@@ -359,8 +376,12 @@ pub fn describe(store: &Store, log: &SessionLog, running: &[Holder]) -> Result<S
     let (tip, view) = (log.tip(), log.view());
     let totals = view.totals().clone();
     if tip.status().is_some()
-        && let Some(session) = store.readable_session(tip)
+        && status(store, log, running).0 != Status::Running
+        && let Some(mut session) = store.readable_session(tip)
     {
+        if !view.lanes.is_empty() {
+            (session.id, session.started_at) = (log.id().clone(), view.started_at());
+        }
         return Ok(Session { totals, ..session });
     }
     let begun = store.first_readable_session(log);

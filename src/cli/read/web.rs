@@ -113,7 +113,7 @@ fn write(target: &[SessionName], root: &str, context: &Context) -> Result<String
         }
         [name, ..] => {
             let choice = SessionChoice { session: Some(name.clone()), feature: None };
-            let log = sessions::latest(store, &choice)?;
+            let log = sessions::with_group(store, &sessions::latest(store, &choice)?)?;
             page(&report::read(store, &log, context, LIMITS, false, true)?, LIMITS, medium)
         }
     }
@@ -126,6 +126,16 @@ fn is_shown(id: &SessionId, target: &[SessionName]) -> bool {
 /// Returns a word that changes when the sessions of a page do.
 fn state(target: &[SessionName], store: &Store) -> Result<String> {
     let mut seen = DefaultHasher::new();
+    // The page of a session is one of its group.
+    let target = match target {
+        [] => Vec::new(),
+        [name, ..] => {
+            let choice = SessionChoice { session: Some(name.clone()), feature: None };
+            let log = sessions::with_group(store, &sessions::latest(store, &choice)?)?;
+            log.view().sessions().map(|id| id.clone().into()).collect()
+        }
+    };
+    let target = target.as_slice();
     for (_, tip) in store.log_tips()?.iter().filter(|(refs, _)| is_shown(&refs.session, target)) {
         tip.as_str().hash(&mut seen);
     }

@@ -56,18 +56,22 @@ pub(super) fn fate_of(report: &Report, iteration: &ReportIteration) -> Option<Fa
     Fate::of(Some(record.outcome), record.failure_class, report.is_solved(record.iteration))
 }
 
-/// An attempt, or an agent run that was cut short.
+/// An attempt, an agent run that was cut short, or a merge.
 pub(super) struct Attempt<'a> {
     iteration: &'a ReportIteration,
-    kind: Fate,
+    /// `None` for a merge of results that were queued.
+    kind: Option<Fate>,
     pub parts: Vec<AttemptDetails<'a>>,
 }
 
 /// Returns what the page shows of a session, with at most so many bytes of each text.
 pub(super) fn attempts(report: &Report, most: usize) -> Vec<Attempt<'_>> {
     let attempts = report.iterations.iter().filter_map(|iteration| {
-        let kind = fate_of(report, iteration)?;
-        let mut parts = parts(iteration, merged(report, &iteration.record), kind);
+        let kind = fate_of(report, iteration);
+        if kind.is_none() && iteration.record.integration.is_empty() {
+            return None;
+        }
+        let mut parts = parts(iteration, merged(report, iteration), kind);
         for part in &mut parts {
             part.lay_out(most);
         }
@@ -86,22 +90,27 @@ impl Attempt<'_> {
         has_parts: bool,
     ) -> Result<String> {
         let (iteration, record) = (self.iteration, &self.iteration.record);
-        let [class, mark, ..] = self.kind.look();
-        let mut solved = report.clusters.iter().filter(|_| self.kind == Fate::Solved);
+        let is_merged = record.integration.iter().all(|one| one.cause.is_none());
+        let merge = [if is_merged { "merge done" } else { "merge old" }, "⊕"];
+        let [class, mark] = self.kind.map_or(merge, |kind| [kind.look()[0], kind.look()[1]]);
+        let mut solved = report.clusters.iter().filter(|_| self.kind == Some(Fate::Solved));
         let solved_in = solved.find_map(|cause| cause.solved.get(&record.iteration));
         let values = context! {
             class, mark,
             n => record.iteration,
-            no => if record.is_attempt() { record.iteration.to_string() } else { String::new() },
-            task => record.task.as_deref().unwrap_or("no task"),
-            what => what(report, iteration, self.kind, is_lone),
+            no => if self.kind.is_none() || record.is_attempt() { &*iteration.label } else { "" },
+            task => record.task.as_deref().unwrap_or(if self.kind.is_none() { "merge" } else { "no task" }),
+            what => match self.kind {
+                Some(kind) => what(report, iteration, kind, is_lone),
+                None => cut(&one_line(&iteration.story), MAX_ROW_CHARS),
+            },
             time => record.duration_ms.total().map(brief_duration).unwrap_or_default(),
             cost => record.cost().shown().unwrap_or_default(),
             end => clock(record.ended_at),
             facts => facts(record),
             files => one_line(&record.files_changed[..record.files_changed.len().min(MAX_FILES)].join(" ")),
             solved_in => solved_in.copied(),
-            warnings => warnings(record, merged(report, record)),
+            warnings => warnings(report, record, merged(report, iteration)),
             commands => left_behind::commands(RALPH_ELSEWHERE, record, Some(&record.session)),
             lists => lists(iteration),
             parts => Value::from(Serde(if has_parts { &*self.parts } else { &[] })),
@@ -121,13 +130,15 @@ pub(super) fn list(
         report.tasks.iter().enumerate().map(|(place, task)| (&task.name, place)).collect();
     let places = attempts.iter().map(|attempt| {
         let task = attempt.iteration.record.task.as_ref();
-        (task.and_then(|task| places.get(task)).copied().unwrap_or(usize::MAX), attempt)
+        let place = task.and_then(|task| places.get(task)).copied().unwrap_or(usize::MAX - 1);
+        (if attempt.kind.is_none() { usize::MAX } else { place }, attempt)
     });
     let mut sorted: Vec<(usize, &Attempt<'_>)> = places.collect();
     sorted.sort_by_key(|(place, _)| *place);
     let mut html = String::new();
     for group in sorted.chunk_by(|one, other| one.0 == other.0) {
-        let is_lone = group.len() == 1;
+        let is_merges = group[0].0 == usize::MAX;
+        let is_lone = group.len() == 1 && !is_merges;
         let rows = group.iter().map(|(_, attempt)| attempt.write(report, environment, is_lone, has_parts));
         let rows: String = rows.collect::<Result<_>>()?;
         if is_lone {
@@ -137,7 +148,7 @@ pub(super) fn list(
         let row = report.tasks.get(group[0].0);
         let values = context! {
             task => row.map(|row| row.name.as_str()),
-            text => row.map_or_else(|| "Attempts".to_owned(), |row| cut(&one_line(&row.text), MAX_ROW_CHARS)),
+            text => row.map_or_else(|| if is_merges { "Merges" } else { "Attempts" }.to_owned(), |row| cut(&one_line(&row.text), MAX_ROW_CHARS)),
             spent => row.map(TaskRow::spent),
             attempts => Value::from_safe_string(rows),
         };
@@ -147,12 +158,15 @@ pub(super) fn list(
 }
 
 /// Returns what became of the result of an attempt that was queued, and the record of the session that says so.
-fn merged<'r>(report: &'r Report, result: &Iteration) -> Option<(&'r ReportIteration, &'r Integration)> {
-    if !result.is_queued() {
+fn merged<'r>(
+    report: &'r Report,
+    result: &ReportIteration,
+) -> Option<(&'r ReportIteration, &'r Integration)> {
+    if !result.record.is_queued() {
         return None;
     }
     report.iterations.iter().find_map(|by| {
-        let one = by.record.integration.iter().find(|one| one.attempt() == result.id())?;
+        let one = by.record.integration.iter().find(|one| one.attempt() == result.id)?;
         Some((by, one))
     })
 }
@@ -172,20 +186,22 @@ fn what(report: &Report, iteration: &ReportIteration, kind: Fate, is_lone: bool)
         }
         Fate::CutShort => {
             let totals = report.session_totals();
-            let found = totals.cut_short.iter().find(|one| one.iteration == record.iteration);
+            let mut cuts = totals.cut_short.iter();
+            let id = &iteration.id;
+            let found = cuts.find(|one| one.session == id.session && one.iteration == id.number);
             found.map_or_else(|| "cut short".to_owned(), cut_short_words)
         }
         Fate::Asks => format!("asks: {}", record.cause()),
         Fate::Solved | Fate::Fails => match iteration.repeated {
-            Some(first) => format!("same as #{first}"),
+            Some(first) => format!("same as {}", report.name_of(first)),
             None => message(record),
         },
     };
     let beside = record.closed_beside().cloned().collect::<Vec<_>>();
     let beside = (!beside.is_empty()).then(|| format!("closed {}", beside.join(", ")));
     let undone = given_up(report, record).map(str::to_owned);
-    let merged = record.is_queued().then(|| match merged(report, record) {
-        Some((by, one)) => format!("{} in #{}", one.verdict.words(), by.record.iteration),
+    let merged = record.is_queued().then(|| match merged(report, iteration) {
+        Some((by, one)) => format!("{} in {}", one.verdict.words(), report.name_of(by.record.iteration)),
         None => "queued".to_owned(),
     });
     let words = Some(cut(&one_line(&words), MAX_ROW_CHARS));
@@ -195,9 +211,9 @@ fn what(report: &Report, iteration: &ReportIteration, kind: Fate, is_lone: bool)
 /// Returns what became of a task after this attempt, if it was given up then.
 pub(super) fn given_up(report: &Report, record: &Iteration) -> Option<&'static str> {
     let place = report.iterations.iter().position(|one| one.record.iteration == record.iteration)?;
-    let next = report.iterations.get(place + 1).map(|next| &next.record)?;
-    let is_skip = next.outcome == Outcome::Skipped && next.task == record.task;
-    is_skip.then_some(match (&next.restored_to, next.kept_paths.is_empty()) {
+    let mut later = report.iterations[place + 1..].iter().map(|next| &next.record);
+    let next = later.find(|next| next.task == record.task)?;
+    (next.outcome == Outcome::Skipped).then_some(match (&next.restored_to, next.kept_paths.is_empty()) {
         (None, _) => "given up after it",
         (Some(_), true) => "given up after it, changes undone",
         (Some(_), false) => "given up after it, most changes undone",
@@ -218,10 +234,16 @@ fn facts(record: &Iteration) -> String {
     facts.join(" · ")
 }
 
-fn warnings(record: &Iteration, merged: Option<(&ReportIteration, &Integration)>) -> Vec<String> {
+fn warnings(
+    report: &Report,
+    record: &Iteration,
+    merged: Option<(&ReportIteration, &Integration)>,
+) -> Vec<String> {
     let mut warnings = Vec::new();
     let returned = merged.and_then(|(by, one)| Some((by, one.return_words()?)));
-    warnings.extend(returned.map(|(by, words)| quote(&format!("#{} {words}", by.record.iteration))));
+    warnings.extend(
+        returned.map(|(by, words)| quote(&format!("{} {words}", report.name_of(by.record.iteration)))),
+    );
     warnings.extend(false_claim(record).map(|words| format!("{}.", capital(&quote(&words)))));
     warnings.extend(record.error.as_deref().map(|words| format!("The agent reported: {}", quote(words))));
     warnings.extend(record.flags().iter().map(|flag| format!("{FLAG} {}", quote(&flag.text))));
@@ -308,7 +330,7 @@ impl AttemptDetails<'_> {
 fn parts<'r>(
     iteration: &'r ReportIteration,
     merged: Option<(&'r ReportIteration, &'r Integration)>,
-    kind: Fate,
+    kind: Option<Fate>,
 ) -> Vec<AttemptDetails<'r>> {
     let record = &iteration.record;
     let mut parts = Vec::new();
@@ -323,6 +345,11 @@ fn parts<'r>(
         let note = cut(&one_line(&one.conflicts.join(", ")), MAX_ROW_CHARS);
         let hunks = (Cow::Borrowed(one.hunks.as_str()), false);
         parts.push(("merge", "What git could not merge", note, "--json", hunks));
+    }
+    let hunks = record.integration.iter().map(|one| one.hunks.trim_end()).filter(|hunks| !hunks.is_empty());
+    let hunks = hunks.collect::<Vec<_>>().join("\n");
+    if !hunks.is_empty() {
+        parts.push(("merge", "What git could not merge", String::new(), "", (hunks.into(), false)));
     }
     let files = &record.files_changed;
     let count = counted(files.len() as u64, "file");
@@ -354,19 +381,20 @@ fn parts<'r>(
     if let Some(text) = &iteration.prompt {
         parts.push(("prompt", "Prompt", String::new(), "--prompt", shown(text)));
     }
+    let is_good = matches!(kind, Some(Fate::Done) | None);
     let parts = parts.into_iter().map(|(class, title, note, flag, (text, was_cut))| AttemptDetails {
         class,
         title,
         note,
         command: match merged.filter(|_| class == "merge") {
             Some((by, _)) => format!("{RALPH_ELSEWHERE} show {}", by.name),
-            None => format!("{RALPH_ELSEWHERE} show {} {flag}", iteration.name),
+            None => format!("{RALPH_ELSEWHERE} show {} {flag}", iteration.name).trim_end().to_owned(),
         },
-        is_open: matches!(class, "answer" | "merge") || class == "validation" && kind != Fate::Done,
+        is_open: matches!(class, "answer" | "merge") || class == "validation" && !is_good,
         text,
         was_cut,
         html: String::new(),
-        is_packed: class == "prompt" || kind == Fate::Done && matches!(class, "changes" | "tools"),
+        is_packed: class == "prompt" || is_good && matches!(class, "changes" | "tools"),
         place: None,
         is_cut: false,
     });

@@ -147,7 +147,7 @@ pub(super) fn facts(report: &Report) -> Value {
     let idle = idle.map(|(name, ms)| Some(format!("{} {name}", minutes(*ms))));
     let away = report.session.totals.away_ms;
     let idle = idle.chain([(away >= 60_000).then(|| format!("without {} stopped", minutes(away)))]);
-    let own = report.summary.solved_attempts.iter().filter(|attempt| attempt.session == report.session.id);
+    let own = report.summary.solved_attempts.iter().filter(|attempt| report.is_own(&attempt.session));
     let solved = own.count();
     let validation = report.summary.validation.as_ref().map(|now| {
         let since = now.since().unwrap_or_else(|| format!("as of {}", local(report.made_at)));
@@ -193,8 +193,9 @@ fn card(report: &Report, need: &Need) -> Value {
             _ => None,
         };
         let command = gone.into_iter().next().or(resume);
+        let last = need.iteration.and_then(|number| report.number_of(&need.session, number));
         return context! {
-            class => "bad", tag => format!("! {}", capital(&need.subject())), err => error(None, cause), command, last => need.iteration, to_last => TO_DIFF, meta => "", undone => "",
+            class => "bad", tag => format!("! {}", capital(&need.subject())), err => error(None, cause), command, last, to_last => TO_DIFF, meta => "", undone => "",
         };
     };
     let attempts = attempts_of(report, need);
@@ -272,7 +273,9 @@ fn take_back(
     attempts: &[&ReportIteration],
     files: &[&super::ReportedFile],
 ) -> Option<String> {
-    let before = attempts.first().filter(|_| resume(report).is_some())?.record.iteration - 1;
+    // In a lane nothing is left unfinished.
+    let is_wanted = resume(report).is_some() && !report.is_group();
+    let before = attempts.first().filter(|_| is_wanted)?.record.iteration - 1;
     let paths = files.iter().map(|file| &file.change.path);
     // From the top, wherever it is run.
     let from_top = |path: &String| format!("':(top){}'", path.replace('\'', "'\\''"));
@@ -307,6 +310,18 @@ pub(super) fn now(report: &Report) -> Option<Value> {
     if let Some(waiting) = &report.running.waiting {
         return Some(context! { waiting => one_line(&waiting_words(waiting, report.made_at)) });
     }
+    if let [(session, ..), ..] = report.running.workers.as_slice() {
+        let workers = report.running.workers.iter().map(|(_, lane, begin)| {
+            let begin = begin.as_ref();
+            let task = begin.map(|begin| one_line(&format!("{} {}", begin.task.name, begin.task.text)));
+            context! {
+                lane,
+                task => task.unwrap_or_else(|| "waits for a task".to_owned()),
+                more => begin.map(|begin| format!("attempt {} · since {}", begin.attempt, clock(begin.started_at))),
+            }
+        });
+        return Some(context! { workers => workers.collect::<Vec<_>>(), session => session.as_str() });
+    }
     let begin = report.running.begin.as_ref()?;
     let task = &begin.task.name;
     let tries = report.iterations.iter().filter(|one| one.record.task.as_ref() == Some(task));
@@ -334,7 +349,9 @@ pub(super) fn phases(report: &Report) -> Vec<Value> {
     needs.extend(report.needs().into_iter().filter_map(|need| Some((need.task.as_deref()?, need.why))));
     let waiting: HashMap<&str, &str> =
         report.summary.waiting.iter().map(|one| (one.task.as_str(), one.dependency.as_str())).collect();
-    let running = report.running.begin.as_ref().map(|begin| begin.task.name.as_str());
+    let of_group = report.running.workers.iter().filter_map(|(.., begin)| begin.as_ref());
+    let running = report.running.begin.iter().chain(of_group);
+    let running: Vec<&str> = running.map(|begin| begin.task.name.as_str()).collect();
     let mut room = MAX_CELLS;
     let phases = report.tasks.chunk_by(|one, other| one.phase == other.phase).map(|tasks| {
         let done = tasks.iter().filter(|task| is_done(task)).count();
@@ -342,7 +359,7 @@ pub(super) fn phases(report: &Report) -> Vec<Value> {
             let name = &task.name;
             match (needs.get(name.as_str()), waiting.get(name.as_str())) {
                 _ if is_done(task) => ("", String::new()),
-                _ if running == Some(name) => ("n", format!("{name} runs")),
+                _ if running.contains(&name.as_str()) => ("n", format!("{name} runs")),
                 (Some(NeedKind::Asks), _) => ("q", format!("{name} asks")),
                 (Some(NeedKind::Accept), _) => ("q", format!("{name} asks for acceptance")),
                 (Some(NeedKind::Policy), _) => ("q", format!("{name} is refused by the provider")),
@@ -445,7 +462,7 @@ pub(super) fn flag_commands(report: &Report, task: &FlaggedTask) -> Vec<(&'stati
 /// What else is worth a look; of tests, `is_reviewed` says that they are named already.
 pub(super) fn also(report: &Report, is_reviewed: bool) -> Vec<Value> {
     let mut items = Vec::new();
-    let claims = report.session_totals().false_claims.clone();
+    let claims = report.false_claims();
     if !claims.is_empty() {
         let were = if claims.len() == 1 { "was" } else { "were" };
         let what = format!("{} wrong “done”", claims.len());
@@ -454,7 +471,7 @@ pub(super) fn also(report: &Report, is_reviewed: bool) -> Vec<Value> {
     let flagged = &report.summary.flagged;
     let most = MAX_NEEDS.max(never_left_out(flagged));
     for task in flagged.iter().take(most) {
-        let own = task.iteration.filter(|_| task.session == report.session.id);
+        let own = task.iteration.and_then(|number| report.number_of(&task.session, number));
         let more = format!("is done, but look: {}", words(&flag_words(task)));
         let what = format!("⚑ {}", one_line(&task.task));
         let commands = flag_commands(report, task);

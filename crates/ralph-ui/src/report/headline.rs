@@ -70,6 +70,7 @@ pub fn of(report: &Report) -> Headline {
     let ended_at = report.ended_at();
     let stop = match (session.status, elsewhere, &report.in_flight) {
         (Status::Running, Some(elsewhere), _) => Some(elsewhere.to_string()),
+        (Status::Running, None, _) if report.is_group() => Some("running".to_owned()),
         (Status::Running, None, Some(at)) => Some(format!("running at iteration {}", at.iteration)),
         _ => ending::stop(session, ending::stuck(report.left_open()).as_deref()),
     };
@@ -119,7 +120,7 @@ pub fn attention(report: &Report) -> Vec<Attention> {
     }
     for need in report.summary.needs_you.iter().filter(|need| need.task.is_none()) {
         let what = format!("{}.", capital(&need.subject()));
-        let own = need.iteration.filter(|_| need.session == report.session.id);
+        let own = need.iteration.and_then(|number| report.number_of(&need.session, number));
         found.push(finding(Level::Bad, None, what, need.cause.as_ref(), own.into_iter().collect()));
     }
     for task in report.left_open().take(MAX_FINDINGS - 4) {
@@ -140,7 +141,7 @@ pub fn attention(report: &Report) -> Vec<Attention> {
     }
     for task in &report.summary.queued {
         let what = "is queued: the loop merges its result with what is on the branch by now.".to_owned();
-        let own = Some(task.iteration).filter(|_| task.session == report.session.id);
+        let own = report.number_of(&task.session, task.iteration);
         found.push(finding(Level::Note, Some(&task.task), what, None, own.into_iter().collect()));
     }
     for task in &report.summary.answered {
@@ -151,14 +152,15 @@ pub fn attention(report: &Report) -> Vec<Attention> {
         let more = task.flags.len().saturating_sub(1);
         let more = if more > 0 { format!(" (+{more})") } else { String::new() };
         let what = format!("is done, but flagged{more}.");
-        let own = task.iteration.filter(|_| task.session == report.session.id);
+        let own = task.iteration.and_then(|number| report.number_of(&task.session, number));
         let iterations = own.into_iter().collect();
         found.push(finding(Level::Warning, Some(&task.task), what, task.text.as_ref(), iterations));
     }
     let totals = report.session_totals();
-    let cut_short = totals.cut_short.iter().map(|cut| cut.iteration).collect();
+    let cuts = totals.cut_short.iter();
+    let cut_short = cuts.filter_map(|cut| report.number_of(&cut.session, cut.iteration)).collect();
     for (level, numbers, what) in [
-        (Level::Warning, totals.false_claims.clone(), "said done, and was not: caught and reopened."),
+        (Level::Warning, report.false_claims(), "said done, and was not: caught and reopened."),
         (Level::Warning, cut_short, "cut short."),
         (Level::Note, report.redacted(), "with secrets, which were taken out of the record."),
     ] {

@@ -2,13 +2,19 @@
 
 use serde::Serialize;
 
-use ralph_core::record::{Iteration, ObjectId};
+use ralph_core::record::{AttemptId, Iteration, ObjectId};
 
 /// An iteration.
 #[derive(Debug, Clone, Serialize)]
 pub struct ReportIteration {
     /// As `show` and `diff` take it.
     pub name: String,
+    /// In its own session. Of a group, `record.iteration` is its place among those of all sessions.
+    #[serde(skip)]
+    pub id: AttemptId,
+    /// As a person reads it: `14`, or in a group with the lane `2:14`.
+    #[serde(skip)]
+    pub label: String,
     pub commit: ObjectId,
     /// Which try of its task this is in the session, from 1.
     pub attempt: u32,

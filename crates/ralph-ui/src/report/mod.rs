@@ -31,7 +31,7 @@ use ralph_core::history::clusters::{Cluster, clusters, message};
 use ralph_core::history::failure_key::FailureKey;
 use ralph_core::history::repeats;
 use ralph_core::record::{
-    AttemptId, Cost, Durations, Need, NotDone, Outcome, Session, SessionTotals, Status, Summary, TaskStates,
+    Cost, Durations, Need, NotDone, Outcome, Session, SessionId, SessionTotals, Status, Summary, TaskStates,
     Timestamp, Tokens, Waiting,
 };
 use ralph_store::{Begin, RemoteRun};
@@ -106,6 +106,8 @@ pub struct LiveSession {
     pub waiting: Option<Waiting>,
     /// Set if it runs on another machine.
     pub elsewhere: Option<RemoteRun>,
+    /// Of a group, what each of its loops runs, with the session and the lane.
+    pub workers: Vec<(SessionId, u32, Option<Begin>)>,
 }
 
 /// How often iterations ended in which way.
@@ -211,7 +213,43 @@ impl Report {
 
     /// Returns true if an attempt failed, and its task was done later.
     fn is_solved(&self, iteration: u32) -> bool {
-        self.summary.is_solved(&AttemptId { session: self.session.id.clone(), number: iteration })
+        self.numbered(iteration).is_some_and(|one| self.summary.is_solved(&one.id))
+    }
+
+    /// Returns the iteration with a number, by which they are sorted.
+    fn numbered(&self, number: u32) -> Option<&ReportIteration> {
+        let found = self.iterations.binary_search_by_key(&number, |one| one.record.iteration);
+        self.iterations.get(found.ok()?)
+    }
+
+    /// Returns the number that an iteration of one of its sessions has here.
+    fn number_of(&self, session: &SessionId, iteration: u32) -> Option<u32> {
+        let is_it = |one: &&ReportIteration| one.id.session == *session && one.id.number == iteration;
+        self.iterations.iter().find(is_it).map(|one| one.record.iteration)
+    }
+
+    /// Returns true if a session is the one that is shown, or works beside it.
+    fn is_own(&self, session: &SessionId) -> bool {
+        self.session.id == *session || self.iterations.iter().any(|one| one.id.session == *session)
+    }
+
+    fn is_group(&self) -> bool {
+        !self.running.workers.is_empty() || self.iterations.iter().any(|one| one.label.contains(':'))
+    }
+
+    /// `#14`, or in a group `2:14`.
+    fn name_of(&self, number: u32) -> String {
+        match self.numbered(number) {
+            Some(one) if one.label.contains(':') => one.label.clone(),
+            _ => format!("#{number}"),
+        }
+    }
+
+    /// Returns the attempts whose agents said that something is done which was not.
+    fn false_claims(&self) -> Vec<u32> {
+        let records = self.iterations.iter().map(|one| &one.record);
+        let wrong = records.filter(|one| !one.false_claim.is_empty() && one.outcome != Outcome::Success);
+        wrong.map(|one| one.iteration).collect()
     }
 
     /// Returns the open tasks that were tried and have no answer for their next prompt.
@@ -228,7 +266,7 @@ impl Report {
     /// Returns what needs the user: of the newest session, all of the feature; of an older one, what it left.
     fn needs(&self) -> Vec<&Need> {
         let needs = self.summary.needs_you.iter();
-        needs.filter(|need| self.is_latest || need.session == self.session.id).collect()
+        needs.filter(|need| self.is_latest || self.is_own(&need.session)).collect()
     }
 
     /// Returns where the tasks stand by now; of an older session, how many were done at its end.

@@ -1,5 +1,7 @@
 //! The page: one file that loads nothing, in which whatever comes from outside is text.
 
+use std::collections::HashMap;
+
 use anyhow::Result;
 use base64::prelude::{BASE64_STANDARD, Engine};
 use minijinja::{Value, context};
@@ -45,7 +47,12 @@ impl Limits {
 /// The whole page. What is too much is left out by size, each part measured once: of texts the longest are cut, and
 /// where rows alone are too many, the oldest attempts go.
 pub fn page(report: &Report, limits: Limits, medium: Medium<'_>) -> Result<String> {
-    let environment = environment(medium)?;
+    let mut environment = environment(medium)?;
+    let labels = report.iterations.iter().map(|one| (one.record.iteration, one.label.clone()));
+    let labels: HashMap<u32, String> = labels.collect();
+    environment.add_filter("no", move |number: u32| {
+        labels.get(&number).cloned().unwrap_or_else(|| number.to_string())
+    });
     let values = values(report, limits);
     let bare = render(&environment, "page", values.clone())?.len();
     let mut room = limits.max_size.saturating_sub(bare + NOTES);
@@ -156,7 +163,8 @@ mod tests {
     use super::*;
     use ralph_core::record::samples::session;
     use ralph_core::record::{
-        Claim, FailureClass, FlaggedTask, Need, NeedKind, Timestamp, ToolCall, ToolKind, Waiting, WaitingTask,
+        Claim, FailureClass, FlaggedTask, Integration, IntegrationVerdict, Need, NeedKind, Outcome,
+        Timestamp, ToolCall, ToolKind, Waiting, WaitingTask,
     };
 
     /// Everything that may hold what others wrote.
@@ -349,6 +357,52 @@ mod tests {
             (session("completed", Some("completed"), (5, 0)), LiveSession::default());
         let text = page(&report, limits, Medium::File).unwrap();
         assert!(!text.contains("limit 60m") && !text.contains(" of $80") && !text.contains(" left</span>"));
+    }
+
+    #[test]
+    fn of_several_lanes_numbers_have_the_lane_and_merges_are_rows_of_their_own() {
+        let mut all = iterations("T1-a T2+ T3+ T1-a");
+        for (one, (lane, number)) in all.iter_mut().zip([(1, 1), (2, 1), (2, 2), (1, 2)]) {
+            one.label = format!("{lane}:{number}");
+            one.id.number = number;
+            one.id.session = format!("20260101-120000-0000000{lane}").parse().unwrap();
+        }
+        let result = all[1].id.clone();
+        (all[1].record.lane, all[1].record.published) = (Some(2), None);
+        let merge = &mut all[2].record;
+        (merge.outcome, merge.task) = (Outcome::Integrated, None);
+        merge.integration.push(Integration {
+            session: result.session,
+            iteration: result.number,
+            task: "T2".to_owned(),
+            verdict: IntegrationVerdict::Conflict,
+            cause: Some("x cannot be merged".to_owned()),
+            conflicts: vec!["x".to_owned()],
+            hunks: "<<<<<<< ours".to_owned(),
+        });
+        all[2].story = all[2].record.story();
+        let limits = Limits { max_size: 5_000_000, max_part: 64 << 10 };
+        let mut report = report(all, "- [ ] T1 One\n- [x] T2 Two\n- [ ] T3 Three\n");
+        let text = page(&report, limits, Medium::File).unwrap();
+        for part in [
+            "<span class=\"no\">1:1</span>",
+            "same as 1:1",
+            "done · sent back (conflict) in 2:2",
+            "class=\"a merge old\" id=\"i3\"",
+            "T2 sent back (conflict): x cannot be merged",
+            "&lt;&lt;&lt;&lt;&lt;&lt;&lt; ours",
+            "href=\"#i4\" aria-label=\"attempt 1:2\">1:2</a>",
+        ] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        // Each loop that works has a line; `stop` takes any that runs.
+        let lane = |lane| format!("20260101-120000-0000000{lane}").parse().unwrap();
+        report.running.workers = vec![(lane(2), 2, None), (lane(3), 3, None)];
+        let text = page(&report, limits, Medium::File).unwrap();
+        assert!(
+            text.contains("2 at once") && text.contains(" stop --session 20260101-120000-00000002"),
+            "{text}"
+        );
     }
 
     #[test]

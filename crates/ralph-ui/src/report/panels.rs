@@ -12,7 +12,8 @@ use crate::style::{counted, grouped, joined, tokens_by_kind};
 use ralph_core::history::clusters::folded;
 use ralph_core::judge::is_test_file;
 use ralph_core::record::{
-    CANONICAL, FailureClass, FileChange, FileStatus, Iteration, RALPH_ELSEWHERE, SandboxFacts, join_truncated,
+    CANONICAL, FailureClass, FileChange, FileStatus, Iteration, RALPH_ELSEWHERE, SandboxFacts,
+    join_truncated, quoted_for_shell,
 };
 
 use super::first_screen::words;
@@ -32,16 +33,17 @@ const MAX_PATCH_BYTES: usize = 32 << 10;
 /// them.
 fn flagged(report: &Report) -> IndexMap<&str, Vec<String>> {
     let mut found: IndexMap<&str, Vec<String>> = IndexMap::new();
-    let flagged = report.summary.flagged.iter().filter(|task| task.session == report.session.id);
-    for number in flagged.filter_map(|task| task.iteration) {
-        let Some(one) = report.iterations.iter().find(|one| one.record.iteration == number) else { continue };
+    let flagged = report.summary.flagged.iter();
+    let numbers = flagged.filter_map(|task| report.number_of(&task.session, task.iteration?));
+    for number in numbers {
+        let Some(one) = report.numbered(number) else { continue };
         for flag in one.record.flags() {
             for path in &flag.paths {
                 let mut changes = one.record.facts.changes.iter();
                 let is_deleted =
                     changes.any(|change| change.path == *path && change.status == FileStatus::Deleted);
                 let notes = found.entry(path).or_default();
-                notes.extend(is_deleted.then(|| format!("deleted in #{number}")));
+                notes.extend(is_deleted.then(|| format!("deleted in {}", report.name_of(number))));
                 notes.push(format!("{FLAG} {}", words(&flag.text)));
             }
         }
@@ -102,7 +104,10 @@ pub(super) fn changes(report: &Report, max_patches: usize) -> Option<Value> {
     let id = &report.session.id;
     Some(context! {
         count => counted(changes.files.len() as u64, "file"),
-        command => format!("{RALPH_ELSEWHERE} diff {id}:0 {id}:@"),
+        command => match report.session.branch.as_ref().filter(|_| report.is_group()) {
+            Some(branch) => format!("git diff ...{}", quoted_for_shell(branch)),
+            None => format!("{RALPH_ELSEWHERE} diff {id}:0 {id}:@"),
+        },
         more => (more > 0).then(|| counted(more as u64, "more file")),
         groups,
     })
@@ -142,6 +147,8 @@ pub(super) fn failures(report: &Report) -> Option<Value> {
 /// What is known of the session, by its name.
 pub(super) fn about(report: &Report) -> Vec<(&'static str, String)> {
     let session = &report.session;
+    let labels = report.iterations.iter().filter_map(|one| one.label.split_once(':'));
+    let lanes: BTreeSet<&str> = labels.map(|(lane, _)| lane).collect();
     let records = report.iterations.iter().map(|one| &one.record);
     let models: BTreeSet<&str> = records.clone().filter_map(|record| record.model.as_deref()).collect();
     let mut agents: BTreeSet<&str> = records.map(|record| &*record.agent).collect();
@@ -158,7 +165,11 @@ pub(super) fn about(report: &Report) -> Vec<(&'static str, String)> {
             "Agent",
             format!("{agents} {}", session.agent_version.as_deref().unwrap_or_default()).trim().to_owned(),
         ),
-        ("Lane", session.lane.map_or_else(String::new, |lane| lane.to_string())),
+        if report.is_group() {
+            ("Lanes", lanes.into_iter().collect::<Vec<_>>().join(", "))
+        } else {
+            ("Lane", session.lane.map_or_else(String::new, |lane| lane.to_string()))
+        },
         ("Sandbox", session.sandbox.as_ref().map_or_else(|| "no sandbox".to_owned(), SandboxFacts::text)),
         ("Model", models),
         ("Limit", counted(u64::from(session.max_iterations), "attempt")),

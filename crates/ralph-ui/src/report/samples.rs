@@ -67,6 +67,8 @@ fn iteration(number: u32, word: &str) -> ReportIteration {
     .unwrap();
     ReportIteration {
         name: format!("20260101-120000-00000001:{number}"),
+        id: AttemptId { session: "20260101-120000-00000001".parse().unwrap(), number },
+        label: number.to_string(),
         commit: "0".repeat(40).parse().unwrap(),
         attempt: 0,
         repeated: None,

@@ -32,7 +32,8 @@ pub(super) fn gaps(report: &Report) -> Vec<(u32, [&'static str; 2], u64)> {
     report
         .iterations
         .windows(2)
-        .filter_map(|pair| {
+        .enumerate()
+        .filter_map(|(place, pair)| {
             let [before, next] = [&pair[0].record, &pair[1].record];
             let ms = before.ended_at.ms_until(next.started_at);
             let names = match (before.outcome, before.failure_class) {
@@ -41,7 +42,11 @@ pub(super) fn gaps(report: &Report) -> Vec<(u32, [&'static str; 2], u64)> {
                 (Outcome::Interrupted, None) if before.exit.agent.is_none() => ["down", BREAKS[0]],
                 _ => ["stopped", BREAKS[1]],
             };
-            is_gap(Some(before.outcome), ms).then_some((before.iteration, names, ms))
+            // Beside it, another lane may have been at work.
+            let mut later = report.iterations[place + 1..].iter();
+            let is_idle =
+                is_gap(Some(before.outcome), ms) && later.all(|one| one.record.started_at >= next.started_at);
+            is_idle.then_some((before.iteration, names, ms))
         })
         .collect()
 }

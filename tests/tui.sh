@@ -297,12 +297,15 @@ wait_for 'lane 2, live'
 wait_for 'The agent begins with'
 keys s
 wait_for 'Stop all 2 loops on this branch?'
-keys Escape q
+keys Escape
+wait_for 'hint for T00'
+keys q
 wait_for 'The loop is still running'
 keys Escape
 touch "$work/go-T001" "$work/go-T002"
 wait_for 'finished'
 wait_for '2/2'
+wait_for 'the loop has ended'
 keys L
 wait_for ' 1:1 '
 wait_for ' 2:1 '

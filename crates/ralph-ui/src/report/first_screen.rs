@@ -316,7 +316,7 @@ pub(super) fn now(report: &Report) -> Option<Value> {
             let task = begin.map(|begin| one_line(&format!("{} {}", begin.task.name, begin.task.text)));
             context! {
                 lane,
-                task => task.unwrap_or_else(|| "waits for a task".to_owned()),
+                task => task.unwrap_or_else(|| "merges, or waits for a task".to_owned()),
                 more => begin.map(|begin| format!("attempt {} · since {}", begin.attempt, clock(begin.started_at))),
             }
         });

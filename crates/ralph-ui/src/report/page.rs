@@ -361,7 +361,9 @@ mod tests {
 
     #[test]
     fn of_several_lanes_numbers_have_the_lane_and_merges_are_rows_of_their_own() {
-        let mut all = iterations("T1-a T2+ T3+ T1-a");
+        let list = "- [ ] T1 One\n- [x] T2 Two\n- [ ] T3 Three\n";
+        let mut report = report(iterations("T1-a T2+ T3+ T1-a"), list);
+        let all = &mut report.iterations;
         for (one, (lane, number)) in all.iter_mut().zip([(1, 1), (2, 1), (2, 2), (1, 2)]) {
             one.label = format!("{lane}:{number}");
             one.id.number = number;
@@ -382,7 +384,6 @@ mod tests {
         });
         all[2].story = all[2].record.story();
         let limits = Limits { max_size: 5_000_000, max_part: 64 << 10 };
-        let mut report = report(all, "- [ ] T1 One\n- [x] T2 Two\n- [ ] T3 Three\n");
         let text = page(&report, limits, Medium::File).unwrap();
         for part in [
             "<span class=\"no\">1:1</span>",

@@ -388,7 +388,7 @@ mod tests {
         for part in [
             "<span class=\"no\">1:1</span>",
             "same as 1:1",
-            "done · sent back (conflict) in 2:2",
+            " · sent back (conflict) in 2:2",
             "class=\"a merge old\" id=\"i3\"",
             "T2 sent back (conflict): x cannot be merged",
             "&lt;&lt;&lt;&lt;&lt;&lt;&lt; ours",

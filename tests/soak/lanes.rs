@@ -1,5 +1,5 @@
-//! Several loops on one branch: any process of theirs is killed at random moments, what started them as well, while git takes away
-//! every object that no ref leads to, and a person commits on the branch.
+//! Several loops on one branch: any process of theirs is killed at random moments, what started them as well, while git collects and
+//! packs, and a person commits on the branch.
 
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::sandbox::random::{self, Random};
 use super::sandbox::{Housekeeping, Sandbox};
-use super::seconds;
+use super::{PAUSE, seconds};
 
 const TASKS: usize = 8;
 const BRANCH: &str = "ralph/001-login";
@@ -17,12 +17,13 @@ const BRANCH: &str = "ralph/001-login";
 const KILLS: u32 = 25;
 
 /// The longest time between two disturbances.
-const PAUSE: Duration = Duration::from_millis(900);
+const QUIET: Duration = Duration::from_millis(900);
 
 /// Nobody starts a loop more often than that.
 const STARTS: usize = 40;
 
-const AGENT: &str = "cat > /dev/null\necho $RALPH_TASK > work-$RALPH_TASK\n\
+/// It takes a while, so that what is killed is often at work.
+const AGENT: &str = "cat > /dev/null\nsleep 0.3\necho $RALPH_TASK > work-$RALPH_TASK\n\
                      sed -i \"s/\\[ \\] $RALPH_TASK/[x] $RALPH_TASK/\" \"$RALPH_TASKS\"\n";
 
 /// A commit on the branch with nothing but git's plumbing, as the branch is checked out nowhere.
@@ -53,7 +54,7 @@ fn night(seed: u64) -> u32 {
     let scene = Sandbox::new();
     let list: String = (1..=TASKS).map(|number| format!("- [ ] T{number:03} [P] Do it\n")).collect();
     scene.tasks(&list).agent_sh(AGENT).validate("true").agent_uses_git().commit("Ready");
-    let housekeeping = Housekeeping::pruning(&scene);
+    let housekeeping = Housekeeping::beside(&scene, PAUSE);
     let home = format!("HOME={}", scene.outside("home").display());
     let mut person = scene.hermetic("sh");
     person.args(["-c", PERSON]);
@@ -111,7 +112,7 @@ fn disturb(
     is_over: &AtomicBool,
 ) -> u32 {
     while !is_over.load(Ordering::Relaxed) {
-        thread::sleep(PAUSE.mul_f64(random.next()));
+        thread::sleep(QUIET.mul_f64(random.next()));
         if random.next() < 0.2 {
             // A loop may have moved the branch in between.
             let _refused = person.output().expect("a shell is there");

@@ -26,7 +26,8 @@ pub use self::frame::columns as terminal_columns;
 pub(crate) use self::header::USUAL;
 pub use self::keys::{KeyCommand, Keys};
 pub use self::lines::Detail;
-pub use self::workers::{NowSent, Workers};
+pub use self::now::NowSent;
+pub use self::workers::Workers;
 
 /// What comes before an event in what one of several loops prints for what started it. No text that people read has it.
 pub const EVENT_MARK: &[u8] = b"\x1e";

@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use crate::status::{time_left, waiting_words};
 use crate::style::{bar, clock_span, columns, cut, one_line, rough};
 use ralph_core::record::{AgentEvent, Cost, Event, Phase, TaskCounts};
 
 use super::keys::Keys;
-use super::workers::NowSent;
 
 /// Longest piece of the words of others; the window cuts what does not fit.
 const WIDTH: usize = 200;
@@ -26,6 +27,21 @@ pub enum Redraw {
     Words,
     /// Nothing goes on.
     Over,
+}
+
+/// What one of several loops is at, as it is sent to what started it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename = "now")]
+pub struct NowSent {
+    /// The task, or what else it is at; empty between two attempts.
+    pub name: String,
+    pub doing: String,
+    /// True if that has just begun.
+    pub has_begun: bool,
+    /// Set where it has just been counted: tasks that are done, and all tasks.
+    pub tasks: Option<(usize, usize)>,
+    /// Of its session so far.
+    pub cost: Cost,
 }
 
 /// What the loop is at.

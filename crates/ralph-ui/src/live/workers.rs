@@ -7,33 +7,17 @@ use std::time::Instant;
 
 use crossterm::terminal;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressFinish, ProgressState, ProgressStyle, TermLike};
-use serde::{Deserialize, Serialize};
 
 use ralph_core::record::{Cost, TaskCounts};
 
 use super::frame::Frame;
 use super::keys::Keys;
-use super::now::Now;
+use super::now::{Now, NowSent};
 use super::spinner::TURN;
 use crate::style::{Look, Paint, clock_span, columns, cut, milliseconds};
 
 /// Rows of a terminal that does not say how many it has.
 const ROWS: usize = 24;
-
-/// What one of several loops is at, as it is sent to what started it.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "type", rename = "now")]
-pub struct NowSent {
-    /// The task, or what else it is at; empty between two attempts.
-    pub name: String,
-    pub doing: String,
-    /// True if that has just begun.
-    pub has_begun: bool,
-    /// Set where it has just been counted: tasks that are done, and all tasks.
-    pub tasks: Option<(usize, usize)>,
-    /// Of its session so far.
-    pub cost: Cost,
-}
 
 /// What each loop is at. All clones share it.
 #[derive(Debug, Clone)]

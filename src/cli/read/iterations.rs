@@ -35,6 +35,16 @@ pub struct Point {
 impl Point {
     fn new(store: &Store, log: SessionLog, entry: Option<LogEntry>) -> Result<Self> {
         let group = sessions::group_of(store, &log)?;
+        Self::of_group(store, &group, log, entry)
+    }
+
+    /// The same where the sessions of its group are at hand.
+    fn of_group(
+        store: &Store,
+        group: &[SessionLog],
+        log: SessionLog,
+        entry: Option<LogEntry>,
+    ) -> Result<Self> {
         let views: Vec<SessionView> = group.iter().map(SessionLog::view).collect();
         let mut names = short_names(&views);
         let is_newest = store.newest_session()?.is_some_and(|newest| names.has(&newest));
@@ -42,7 +52,7 @@ impl Point {
             // Lanes are those of the newest group.
             names = ShortNames::default();
         }
-        Ok(Self { log, run: sessions::joined(&group), names, is_newest, entry, between: None })
+        Ok(Self { log, run: sessions::joined(group), names, is_newest, entry, between: None })
     }
 
     /// Returns what commands call an iteration of the session, or of its group.
@@ -175,10 +185,8 @@ pub fn find(store: &Store, name: &IterationName, choice: &SessionChoice) -> Resu
     let choice = with_session(store, name, choice)?;
     let log = sessions::latest(store, &choice)?;
     // Where none is named, the newest has a meaning together with those of its group.
-    let searched = match choice.session {
-        Some(_) => vec![log.clone()],
-        None => sessions::group_of(store, &log)?,
-    };
+    let group = sessions::group_of(store, &log)?;
+    let searched = if choice.session.is_some() { vec![log.clone()] } else { group.clone() };
     if let Which::Named(text) = &name.which {
         return find_named(store, name, text, &searched, &choice);
     }
@@ -192,7 +200,7 @@ pub fn find(store: &Store, name: &IterationName, choice: &SessionChoice) -> Resu
     }
     let entry = find_in(&searched, name)?;
     let own = searched.iter().find(|log| entry.as_ref().is_some_and(|entry| *log.id() == entry.session()));
-    Point::new(store, own.unwrap_or(&searched[0]).clone(), entry)
+    Point::of_group(store, &group, own.unwrap_or(&searched[0]).clone(), entry)
 }
 
 /// Returns the last attempt at a task, or the iteration that a commit belongs to.

@@ -5,16 +5,18 @@ use clap::{ArgGroup, Args};
 
 use ralph_core::history::failure_key::FailureKey;
 use ralph_core::record::{Iteration, IterationName, LogEntry, Outcome};
+use ralph_core::view::integrations;
 use ralph_engine::last_words;
 use ralph_store::{SessionLog, Store};
-use ralph_ui::show::{ShownAttempt, lines};
+use ralph_ui::log::became;
+use ralph_ui::show::{Afterwards, ShownAttempt, lines};
 use ralph_ui::style::{inert, one_line};
 
 use crate::cli::output::{records, write_lines};
 use crate::cli::read::diff;
 use crate::cli::read::iterations::Point;
 use crate::cli::read::report;
-use crate::cli::read::{iterations, named_tests, session_changes, task_attempts};
+use crate::cli::read::{iterations, named_tests, session_changes, sessions};
 use crate::cli::{Context, ExitCode, Json, SessionChoice, pager, print, say};
 
 #[derive(Debug, Args)]
@@ -101,8 +103,8 @@ pub fn run(args: &ShowArgs, context: &Context) -> Result<ExitCode> {
         // Without it there is nothing to show.
         return Ok(if text.is_empty() { ExitCode::NotDone } else { ExitCode::Done });
     };
-    let afterwards = task_attempts::afterwards(store, &shown)?;
-    let after_queue = task_attempts::after_queue(store, &shown)?;
+    let afterwards = afterwards(store, &shown)?;
+    let after_queue = after_queue(store, &shown)?;
     let earlier = earlier_attempts(&shown)?;
     // What cannot be compared is left out.
     let changed = diff::changed_files(context, &shown).unwrap_or_default();
@@ -161,4 +163,41 @@ fn final_message(store: &Store, log: &SessionLog, entry: &LogEntry, iteration: &
     let (output, _) = store.tail(&entry.commit(), "agent/stdout", MAX_OUTPUT_BYTES)?;
     let words = last_words(store, entry, log.begin_of(entry), iteration, &output);
     Ok(if words.trim().is_empty() { iteration.facts.final_message.clone() } else { words })
+}
+
+/// Returns what became of the task of an attempt that did not close it.
+fn afterwards(store: &Store, shown: &Point) -> Result<Option<Afterwards>> {
+    let entry = shown.iteration()?;
+    let own = entry.task().filter(|task| entry.is_attempt() && !entry.closes(task));
+    let Some(task) = own else { return Ok(None) };
+    let next = shown.after().find(|other| other.is_of(task));
+    let skip = next.filter(|next| next.outcome() == Some(Outcome::Skipped));
+    let done_in = match shown.after().find(|other| other.closes(task)) {
+        Some(done) => Some(shown.names.mark(&done.session(), done.number())),
+        None => done_later(store, shown, task)?,
+    };
+    let is_undone = skip
+        .and_then(|skip| store.readable_iteration(skip))
+        .is_some_and(|skip| skip.restored_to.is_some() && skip.kept_paths.is_empty());
+    Ok(Some(Afterwards { is_given_up: skip.is_some(), is_undone, done_in }))
+}
+
+/// Returns what became of a result that was queued: `merged in #4`; `None` if it was not.
+fn after_queue(store: &Store, shown: &Point) -> Result<Option<String>> {
+    let entry = shown.iteration()?;
+    if !entry.is_queued() {
+        return Ok(None);
+    }
+    let logs = sessions::of_feature(store, shown.log.feature(), None)?;
+    let found = integrations(logs.iter().flat_map(SessionLog::iterations));
+    Ok(Some(became(found.get(&entry.id()), &shown.names)))
+}
+
+/// Returns which iteration of a later session of the feature closed a task.
+fn done_later(store: &Store, shown: &Point, task: &str) -> Result<Option<String>> {
+    let later = sessions::of_feature(store, shown.log.feature(), Some(shown.log.id().clone()))?;
+    Ok(later.iter().filter(|other| !shown.run.has(other.id())).find_map(|other| {
+        let done = other.iterations().find(|entry| entry.closes(task))?;
+        Some(format!("{}:{}", other.id(), done.number()))
+    }))
 }

@@ -1,17 +1,14 @@
-//! The last attempt at a task, what became of the task after it, and why a task was never tried.
+//! The last attempt at a task, and why a task was never tried.
 
 use anyhow::{Error, Result, anyhow};
 
 use ralph_core::record::{LogEntry, Outcome, RALPH};
-use ralph_core::view::{SessionView, integrations};
+use ralph_core::view::SessionView;
 use ralph_project::tasks::{Readiness, readiness};
 use ralph_store::{RecordReader, SessionLog, Store};
 use ralph_ui::ending::state;
-use ralph_ui::log::became;
-use ralph_ui::show::Afterwards;
 use ralph_ui::style::{one_line, times};
 
-use crate::cli::read::iterations::Point;
 use crate::cli::read::sessions;
 
 /// Returns the last iteration of a session that was judged and had this task to do, or else the last that was cut short.
@@ -68,43 +65,6 @@ fn is_without_verdict(entry: &LogEntry) -> bool {
 fn recorded_name<'a>(log: &'a SessionLog, task: &str) -> Option<&'a str> {
     let names = || log.iterations().flat_map(|entry| entry.task().into_iter().chain(entry.closed()));
     names().find(|name| *name == task).or_else(|| names().find(|name| name.eq_ignore_ascii_case(task)))
-}
-
-/// Returns what became of the task of an attempt that did not close it.
-pub fn afterwards(store: &Store, shown: &Point) -> Result<Option<Afterwards>> {
-    let entry = shown.iteration()?;
-    let own = entry.task().filter(|task| entry.is_attempt() && !entry.closes(task));
-    let Some(task) = own else { return Ok(None) };
-    let next = shown.after().find(|other| other.is_of(task));
-    let skip = next.filter(|next| next.outcome() == Some(Outcome::Skipped));
-    let done_in = match shown.after().find(|other| other.closes(task)) {
-        Some(done) => Some(shown.names.mark(&done.session(), done.number())),
-        None => done_later(store, shown, task)?,
-    };
-    let is_undone = skip
-        .and_then(|skip| store.readable_iteration(skip))
-        .is_some_and(|skip| skip.restored_to.is_some() && skip.kept_paths.is_empty());
-    Ok(Some(Afterwards { is_given_up: skip.is_some(), is_undone, done_in }))
-}
-
-/// Returns what became of a result that was queued: `merged in #4`; `None` if it was not.
-pub fn after_queue(store: &Store, shown: &Point) -> Result<Option<String>> {
-    let entry = shown.iteration()?;
-    if !entry.is_queued() {
-        return Ok(None);
-    }
-    let logs = sessions::of_feature(store, shown.log.feature(), None)?;
-    let found = integrations(logs.iter().flat_map(SessionLog::iterations));
-    Ok(Some(became(found.get(&entry.id()), &shown.names)))
-}
-
-/// Returns which iteration of a later session of the feature closed a task.
-fn done_later(store: &Store, shown: &Point, task: &str) -> Result<Option<String>> {
-    let later = sessions::of_feature(store, shown.log.feature(), Some(shown.log.id().clone()))?;
-    Ok(later.iter().filter(|other| !shown.run.has(other.id())).find_map(|other| {
-        let done = other.iterations().find(|entry| entry.closes(task))?;
-        Some(format!("{}:{}", other.id(), done.number()))
-    }))
 }
 
 /// Returns why there is no attempt at a task of the feature's list; `None` if the list has no such task.

@@ -1,5 +1,6 @@
 //! What several commands take.
 
+use std::io::{IsTerminal, stderr};
 use std::str::FromStr;
 
 use anyhow::{Result, anyhow, bail};
@@ -8,10 +9,10 @@ use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 
 use ralph_core::config::{self, FlagInput, KEYS, Key, ValueKind};
 use ralph_core::record::{Refusal, SessionId};
-use ralph_ui::live::Detail;
+use ralph_ui::live::{Detail, Moving};
 use ralph_ui::style::Paint;
 
-use crate::cli::{Flags, Json, SessionChoice};
+use crate::cli::{Environment, Flags, Json, SessionChoice};
 
 /// Which loop of a group one is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,12 +29,6 @@ pub enum Place {
 pub struct Membership {
     pub place: Place,
     pub columns: Option<u16>,
-}
-
-impl Membership {
-    pub fn joins(&self) -> bool {
-        self.place != Place::First
-    }
 }
 
 impl FromStr for Membership {
@@ -83,6 +78,19 @@ impl TalkArgs {
     }
 }
 
+impl Voice {
+    /// Returns true if people are to see neither lines nor what moves.
+    pub fn is_quiet(self) -> bool {
+        self.is_json || self.detail == Detail::Quiet
+    }
+
+    /// Returns where a moving status line is shown: to people, on a terminal that supports it.
+    pub fn moving(self, environment: &Environment) -> Moving {
+        let is_dumb = environment.value("TERM").is_none_or(|term| term == "dumb");
+        if self.is_quiet() || is_dumb || !stderr().is_terminal() { Moving::Nowhere } else { Moving::Stderr }
+    }
+}
+
 /// What a lane is started with, beside settings.
 #[derive(Debug, Clone, Default, Args)]
 pub struct LaneArgs {
@@ -100,7 +108,13 @@ pub struct LaneArgs {
 impl LaneArgs {
     /// Returns true for a loop that others of its group came before.
     pub fn joins(&self) -> bool {
-        self.in_group.as_ref().is_some_and(Membership::joins)
+        self.in_group.as_ref().is_some_and(|of| of.place != Place::First)
+    }
+
+    /// Returns where one of several loops has its moving line shown.
+    pub fn moving(&self) -> Option<Moving> {
+        let of = self.in_group.as_ref()?;
+        Some(Moving::Sent { columns: of.columns, joins: self.joins() })
     }
 
     /// Refuses flags that mean nothing where no lane is used.

@@ -7,18 +7,23 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use redact_stream::Redactor;
 
+use ralph_core::config::Config;
 use ralph_core::record::{Hint, SessionId, TaskName, join_truncated};
 use ralph_git::worktree::WorkTree;
 use ralph_os::clock::Clock;
+use ralph_os::process::Interrupt;
 use ralph_os::terminal::{give_back, give_back_on_panic};
 use ralph_project::feature::Feature;
 use ralph_store::{Control, Hints, LoopLock, Stop, Store};
 use ralph_ui::live::{KeyCommand, Keys, Moving};
 use ralph_ui::style::one_line;
 
+use crate::cli::Context;
+use crate::cli::args::Voice;
+use crate::cli::settings::terminal_redactor;
 use crate::cli::start::hint::asking_task;
 
 /// Time between two looks.
@@ -73,6 +78,47 @@ impl Drop for Echo {
         }
         give_back();
     }
+}
+
+/// Shows requests from other terminals, where people look on, and listens to the keys of this one.
+pub fn echo(
+    feature: &Feature,
+    config: &Config,
+    context: &Context,
+    voice: Voice,
+    (moving, keys): (Moving, Option<Keys>),
+    started: Option<Arc<Mutex<Vec<SessionId>>>>,
+) -> Result<Option<Echo>> {
+    if voice.is_quiet() {
+        return Ok(None);
+    }
+    Ok(Some(Echo::start(Listener {
+        work_tree: context.work_tree()?.clone(),
+        feature: feature.clone(),
+        redactor: terminal_redactor(config)?,
+        moving,
+        keys,
+        started,
+        store: context.store()?.clone(),
+        clock: context.clock()?,
+    })))
+}
+
+/// Says at once that a signal was heard: until the agent has ended and the record is written, seconds can pass.
+pub fn acknowledge(interrupt: Interrupt, moving: Moving) -> Result<()> {
+    thread::Builder::new()
+        .name("acknowledge".to_owned())
+        .spawn(move || {
+            interrupt.wait();
+            if !interrupt.is_asked() {
+                let back = if moving == Moving::Stderr { "\r\x1b[J" } else { "" };
+                let line = format!("{back}stopping the agent; Ctrl-C again kills it\n");
+                // If no terminal is left, the record still says how it ended.
+                let _closed = stderr().write_all(line.as_bytes()).is_err();
+            }
+        })
+        .context("listen for Ctrl-C")?;
+    Ok(())
 }
 
 /// What is looked at, and how it is shown.

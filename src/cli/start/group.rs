@@ -22,16 +22,17 @@ use ralph_project::feature::Feature;
 use ralph_project::tasks;
 use ralph_store::{Scratch, SessionLog, Spool, hold_branch_for_group};
 use ralph_ui::json::write_line;
-use ralph_ui::live::{Detail, Keys, Moving, Workers, terminal_columns};
+use ralph_ui::live::{Keys, Moving, Workers, terminal_columns};
 use ralph_ui::style::Paint;
 
 use crate::cli::args::Voice;
+use crate::cli::echo::{acknowledge, echo};
 use crate::cli::own_command::own_program;
 use crate::cli::read::sessions;
 use crate::cli::start::event_hook::EventHook;
+use crate::cli::start::lane;
 use crate::cli::start::setup::RunRequest;
 use crate::cli::start::trust;
-use crate::cli::start::{lane, run};
 use crate::cli::{Context, ExitCode, note, refusal, refuse, say, warn};
 
 /// Time between two looks at signals.
@@ -88,34 +89,25 @@ struct Group<'a> {
     at_work: AtWork,
 }
 
-/// How many attempts there were at once: the time of all of them over the time from the first to the last.
+/// How many attempts there were at once: the time of all of them over that in which there was one.
 #[derive(Debug, Default)]
 struct AtWork {
     spent: Duration,
-    since: Option<(Instant, Instant)>,
+    busy: Duration,
+    last: Option<Instant>,
 }
 
 impl AtWork {
     /// So many were at work until now, since it was asked last.
     fn note(&mut self, members: usize) {
         let now = Instant::now();
-        match &mut self.since {
-            Some((_, last)) if members > 0 => {
-                self.spent += (now - *last) * u32::try_from(members).unwrap_or(u32::MAX);
-                *last = now;
-            }
-            Some((begin, last)) => {
-                // What nobody worked in counts for nothing.
-                *begin += now - *last;
-                *last = now;
-            }
-            None => self.since = Some((now, now)),
-        }
+        let span = self.last.replace(now).map_or(Duration::ZERO, |last| now - last);
+        self.spent += span * u32::try_from(members).unwrap_or(u32::MAX);
+        self.busy += if members > 0 { span } else { Duration::ZERO };
     }
 
     fn average(&self) -> Option<f64> {
-        let (begin, last) = self.since.filter(|(begin, last)| last > begin)?;
-        Some(self.spent.as_secs_f64() / (last - begin).as_secs_f64())
+        (!self.busy.is_zero()).then(|| self.spent.as_secs_f64() / self.busy.as_secs_f64())
     }
 }
 
@@ -132,7 +124,7 @@ pub fn start(
     let list = tasks::read(&listed.files, &listed.tasks_path)?;
     let part = tasks::part_of(&list, &request.scope, &listed.tasks_path)?;
     let at_once = list.at_once(settings.jobs, settings.parallel, part.as_ref());
-    let is_told = !voice.is_json && voice.detail != Detail::Quiet;
+    let is_told = !voice.is_quiet();
     if at_once.most <= 1 {
         if at_once.most == 1 && is_told {
             note(format_args!(
@@ -259,13 +251,12 @@ fn run_all(
     voice: Voice,
 ) -> Result<ExitCode> {
     let interrupt = Interrupt::install()?;
-    let moving = run::moving(voice, None, &context.environment);
-    run::acknowledge(interrupt.clone(), moving)?;
+    let moving = voice.moving(&context.environment);
+    acknowledge(interrupt.clone(), moving)?;
     let is_moving = moving == Moving::Stderr;
     let keys = (is_moving && stdin().is_terminal()).then(Keys::default);
     let started = Arc::new(Mutex::new(Vec::new()));
-    let _echo =
-        run::echo(feature, config, context, voice, (moving, keys.clone()), Some(Arc::clone(&started)))?;
+    let _echo = echo(feature, config, context, voice, (moving, keys.clone()), Some(Arc::clone(&started)))?;
     let here = std::env::current_dir().context("find the current folder")?;
     let (sender, said) = mpsc::channel();
     let mut group = Group {
@@ -290,8 +281,7 @@ fn run_all(
     }
     group.begin(0, 0)?;
     group.serve()?;
-    if let Some(average) = group.at_work.average().filter(|_| !voice.is_json && voice.detail != Detail::Quiet)
-    {
+    if let Some(average) = group.at_work.average().filter(|_| !voice.is_quiet()) {
         note(format_args!("{average:.1} tasks at once on average"));
     }
     Ok(group.code())
@@ -306,7 +296,7 @@ fn say_branch(branch: &str, land: bool, config: &Config, context: &Context, voic
     let fenced = users.clone().behind(None)?;
     let line = lane::close(branch, land, Some(&fenced).filter(|_| is_fenced), context)?;
     let Some(line) = line else { return Ok(()) };
-    if voice.is_json || voice.detail == Detail::Quiet {
+    if voice.is_quiet() {
         note(line);
     } else {
         say(line)?;

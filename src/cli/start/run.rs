@@ -1,8 +1,8 @@
 //! `specify ralph run` and `resume`: from settings to a plan, and from the end of a session to an exit code.
 
 use std::ffi::OsString;
-use std::io::{IsTerminal, Read, Write, stderr, stdin, stdout};
-use std::sync::{Arc, Mutex, mpsc};
+use std::io::{IsTerminal, Read, Write, stdin, stdout};
+use std::sync::mpsc;
 
 use anyhow::{Context as _, Result};
 use clap::Args;
@@ -10,7 +10,7 @@ use serde_json::json;
 
 use ralph_core::config::{Config, Until};
 use ralph_core::record::{
-    Baseline, Event, FlagCode, Integration, IntegrationVerdict, ObjectId, Outcome, Refusal, Scope, SessionId,
+    Baseline, Event, FlagCode, Integration, IntegrationVerdict, ObjectId, Outcome, Refusal, Scope,
     TaskCounts, quoted_for_shell,
 };
 use ralph_core::view::integrations;
@@ -28,7 +28,7 @@ use ralph_ui::live::{Detail, EVENT_MARK, Keys, Live, Moving};
 use ralph_ui::style::{counted, one_line};
 
 use crate::cli::args::{LaneArgs, Membership, Place, PlaceArgs, SettingArgs, TalkArgs, Voice};
-use crate::cli::echo::{Echo, Listener};
+use crate::cli::echo::{acknowledge, echo};
 use crate::cli::output::records;
 use crate::cli::refusals::{check, refuse_unknown_name};
 use crate::cli::repair::lost_list;
@@ -41,7 +41,7 @@ use crate::cli::start::setup::{
 use crate::cli::start::trust::{self, load_to_read};
 use crate::cli::start::{group, lane};
 use crate::cli::start::{sandbox, summary};
-use crate::cli::{Context, Environment, ExitCode, Flags, note, print, refusal, say, warn};
+use crate::cli::{Context, ExitCode, Flags, note, print, refusal, say, warn};
 
 /// Iterations between two looks at what is loose in the repository.
 const MAINTENANCE_INTERVAL: u32 = 50;
@@ -235,7 +235,7 @@ fn start_in_lane(
             return Ok(ExitCode::Done);
         }
         // The first of a group says it for all.
-        if !voice.is_json && voice.detail != Detail::Quiet && !request.lane.joins() {
+        if !voice.is_quiet() && !request.lane.joins() {
             note(lane.words(&tip, settings));
         }
         if !request.lane.joins() {
@@ -273,7 +273,7 @@ fn start_in_lane(
     // What a merge brings that runs before anybody looks at it.
     let beside = if line.is_some() { runs_by_itself(&there.path, context)? } else { Vec::new() };
     for line in line.into_iter().chain(beside) {
-        if voice.is_json || voice.detail == Detail::Quiet {
+        if voice.is_quiet() {
             note(line);
         } else {
             say(line)?;
@@ -394,7 +394,7 @@ fn run_session(
         }
     }
     trust::require(config, context).map_err(refusal)?;
-    let moving = moving(voice, request.lane.in_group.as_ref(), &context.environment);
+    let moving = request.lane.moving().unwrap_or_else(|| voice.moving(&context.environment));
     if !is_finished {
         find_agents(&mut inputs, context).map_err(refusal)?;
         check(&mut inputs, context, request.is_forced)?;
@@ -406,7 +406,7 @@ fn run_session(
     }
     let work_tree = behind_fence(&inputs)?;
     let clean = lane::clean_target(settings, &work_tree, context)?;
-    let is_told = !voice.is_json && voice.detail != Detail::Quiet && settings.max_iterations > 1;
+    let is_told = !voice.is_quiet() && settings.max_iterations > 1;
     if let Some((lock, setup)) = clean.as_ref().err().filter(|_| is_told) {
         let set = format!("lanes.setup={setup}");
         let set = quoted_for_shell(&set);
@@ -496,47 +496,6 @@ fn membership(of: &Membership) -> Result<Group> {
     Ok(Group { first, wakes })
 }
 
-/// Shows requests from other terminals, where people look on, and listens to the keys of this one.
-pub fn echo(
-    feature: &Feature,
-    config: &Config,
-    context: &Context,
-    voice: Voice,
-    (moving, keys): (Moving, Option<Keys>),
-    started: Option<Arc<Mutex<Vec<SessionId>>>>,
-) -> Result<Option<Echo>> {
-    if voice.is_json || voice.detail == Detail::Quiet {
-        return Ok(None);
-    }
-    Ok(Some(Echo::start(Listener {
-        work_tree: context.work_tree()?.clone(),
-        feature: feature.clone(),
-        redactor: terminal_redactor(config)?,
-        moving,
-        keys,
-        started,
-        store: context.store()?.clone(),
-        clock: context.clock()?,
-    })))
-}
-
-/// Says at once that a signal was heard: until the agent has ended and the record is written, seconds can pass.
-pub fn acknowledge(interrupt: Interrupt, moving: Moving) -> Result<()> {
-    std::thread::Builder::new()
-        .name("acknowledge".to_owned())
-        .spawn(move || {
-            interrupt.wait();
-            if !interrupt.is_asked() {
-                let back = if moving == Moving::Stderr { "\r\x1b[J" } else { "" };
-                let line = format!("{back}stopping the agent; Ctrl-C again kills it\n");
-                // If no terminal is left, the record still says how it ended.
-                let _closed = stderr().write_all(line.as_bytes()).is_err();
-            }
-        })
-        .context("listen for Ctrl-C")?;
-    Ok(())
-}
-
 fn dry_run(
     feature: &Feature,
     request: &RunRequest,
@@ -604,16 +563,6 @@ fn all_done(
         say(line)?;
     }
     Ok(if failure.is_some() { ExitCode::Stuck } else { ExitCode::Done })
-}
-
-/// Returns where a moving status line is shown: to people, on a terminal that supports it, or to what started several loops.
-pub fn moving(voice: Voice, of: Option<&Membership>, environment: &Environment) -> Moving {
-    if let Some(of) = of {
-        return Moving::Sent { columns: of.columns, joins: of.joins() };
-    }
-    let is_dumb = environment.value("TERM").is_none_or(|term| term == "dumb");
-    let is_quiet = voice.is_json || voice.detail == Detail::Quiet;
-    if is_quiet || is_dumb || !stderr().is_terminal() { Moving::Nowhere } else { Moving::Stderr }
 }
 
 /// Prints events. A closed output does not stop the loop.

@@ -334,13 +334,16 @@ impl Spool {
     }
 
     /// Returns the claims of all sessions on a branch, but for those of `own`. One counts until it is gone: that its session died frees
-    /// nothing before the attempt is recorded.
+    /// nothing before the attempt is recorded. One that another program broke is as good as none: its task may be done twice, and comes on
+    /// the branch once.
     pub fn claims(repository: &Repository, branch: &str, own: &SessionId) -> Result<Vec<Claim>> {
         let mut claims = Vec::new();
         for spool in Self::all(repository)? {
-            let Some(claim) = spool.claimed()?.filter(|claim| claim.session != *own) else { continue };
-            let place = spool.place()?;
-            claims.extend(place.filter(|place| place.begun.branch.as_deref() == Some(branch)).map(|_| claim));
+            let (claim, place) = (spool.claimed().ok().flatten(), spool.place().ok().flatten());
+            let claim = claim.filter(|claim| claim.session != *own);
+            claims.extend(
+                claim.filter(|_| place.is_some_and(|place| place.begun.branch.as_deref() == Some(branch))),
+            );
         }
         Ok(claims)
     }

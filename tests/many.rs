@@ -3,17 +3,17 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use crate::lanes::{BRANCH, subjects};
+use crate::lanes::{BRANCH, subjects, with_repo};
 use crate::sandbox::{Call, Sandbox, Session, wait_until};
 
-const FOUR: &str = "- [ ] T001 [P] One\n- [ ] T002 [P] Two\n- [ ] T003 [P] Three\n- [ ] T004 [P] Four";
+pub const FOUR: &str = "- [ ] T001 [P] One\n- [ ] T002 [P] Two\n- [ ] T003 [P] Three\n- [ ] T004 [P] Four";
 
 /// Writes a file named after the task, and ticks the box.
 const AGENT: &str = "cat > /dev/null\necho $RALPH_TASK >> work-$RALPH_TASK\n\
                      sed -i \"s/\\[ \\] $RALPH_TASK/[x] $RALPH_TASK/\" \"$RALPH_TASKS\"\n";
 
-/// A scene whose agents do `deed` first. Its queues in `$FIFOS` have one wait for another.
-fn scene(tasks: &str, deed: &str) -> Sandbox {
+/// A scene whose agents do `deed` first. Its queues in `$FIFOS` have one wait for another; `$REPO` is the user's repository.
+pub fn scene(tasks: &str, deed: &str) -> Sandbox {
     let scene = Sandbox::new();
     let fifos = scene.outside("fifos");
     fs::create_dir(&fifos).expect("it is new");
@@ -28,6 +28,7 @@ fn scene(tasks: &str, deed: &str) -> Sandbox {
         .expect("a queue can be made");
     }
     let deed = deed.replace("$FIFOS", fifos.to_str().expect("scenes have plain names"));
+    let deed = with_repo(&scene, &deed);
     scene.tasks(tasks).agent_sh(&format!("{deed}\n{AGENT}")).validate("ls; true").commit("Ready");
     scene
 }
@@ -36,13 +37,13 @@ fn scene(tasks: &str, deed: &str) -> Sandbox {
 const TOGETHER: &str =
     "case $RALPH_TASK in T001) echo > $FIFOS/a; cat $FIFOS/b;; T002) cat $FIFOS/a; echo > $FIFOS/b;; esac";
 
-fn many<'a>(scene: &'a Sandbox, words: &str) -> Call<'a> {
+pub fn many<'a>(scene: &'a Sandbox, words: &str) -> Call<'a> {
     // A group reads the real clock: several loops would step it by chance.
     scene.call(&*format!("run {words}")).in_real_time()
 }
 
 /// Checks that each of these tasks is on the branch once, and nothing is left in hand.
-fn each_is_there_once(scene: &Sandbox, tasks: &[&str]) {
+pub fn each_is_there_once(scene: &Sandbox, tasks: &[&str]) {
     let found = subjects(scene);
     for task in tasks {
         let times = found.iter().filter(|subject| subject.starts_with(task)).count();
@@ -193,6 +194,23 @@ fn a_loop_that_is_killed_is_started_again_and_its_task_is_done_once() {
     let outcomes = trailers(&scene, "Outcome");
     assert_eq!(outcomes.iter().filter(|outcome| *outcome == "interrupted").count(), 1, "{outcomes:?}");
     scene.ralph("fsck").code(0);
+}
+
+#[test]
+fn what_a_dead_loop_had_in_hand_and_cannot_be_recorded_ends_the_others_until_it_can() {
+    let broken = "if mkdir $FIFOS/$RALPH_TASK 2>/dev/null; then TOGETHER\n\
+                  begin=$REPO/.git/ralph/spool/$RALPH_SESSION/1/begin.json\n\
+                  if [ $RALPH_TASK = T001 ]; then\n\
+                  cp $begin $FIFOS/begin; echo $begin > $FIFOS/place; echo '{' > $begin; kill -9 $PPID; fi; fi";
+    let scene = scene(FOUR, &broken.replace("TOGETHER", TOGETHER));
+    let run = many(&scene, "-j 2").run().code(1);
+    run.stderr_has("died 3 times more, and is not started again")
+        .stderr_has("cannot be recorded, so that the others end after their attempts");
+    many(&scene, "-j 2").run().code(1).stderr_has("begin.json: EOF while parsing");
+    let place = fs::read_to_string(scene.outside("fifos/place")).expect("it was noted");
+    fs::copy(scene.outside("fifos/begin"), place.trim()).expect("it can be mended");
+    many(&scene, "-j 2").run().code(0);
+    each_is_there_once(&scene, &["T001", "T002", "T003", "T004"]);
 }
 
 /// Says that a task is worked on, and waits for the word to go on.

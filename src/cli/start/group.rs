@@ -63,6 +63,8 @@ struct Member {
     lane: Option<u32>,
     /// True while an attempt is in its hands.
     is_at_work: bool,
+    /// True once its session has ended in order.
+    has_ended: bool,
     restarts: u32,
     /// How many of its outputs are open.
     open: u8,
@@ -77,6 +79,8 @@ struct Group<'a> {
     first: Option<SessionId>,
     /// True from when a session of this start has begun.
     has_begun: bool,
+    /// True from when no loop is started again.
+    is_ending: bool,
     sender: Sender<(usize, Said)>,
     said: Receiver<(usize, Said)>,
     codes: Vec<i32>,
@@ -265,6 +269,7 @@ fn run_all(
         members: BTreeMap::new(),
         first,
         has_begun: false,
+        is_ending: false,
         sender,
         said,
         codes: Vec::new(),
@@ -279,8 +284,10 @@ fn run_all(
         group.begin_as(AFTER, 0, MAX_RESTARTS + 1)?;
         group.serve()?;
     }
-    group.begin(0, 0)?;
-    group.serve()?;
+    if group.codes.is_empty() {
+        group.begin(0, 0)?;
+        group.serve()?;
+    }
     if let Some(average) = group.at_work.average().filter(|_| !voice.is_quiet()) {
         note(format_args!("{average:.1} tasks at once on average"));
     }
@@ -355,7 +362,15 @@ impl Group<'_> {
             argv.extend(["--color", "always"].map(str::to_owned));
         }
         let (worker, stdout, stderr) = Worker::start(&argv, &self.here).context("start a loop")?;
-        let member = Member { worker, session: None, lane: None, is_at_work: false, restarts, open: 2 };
+        let member = Member {
+            worker,
+            session: None,
+            lane: None,
+            is_at_work: false,
+            has_ended: false,
+            restarts,
+            open: 2,
+        };
         self.members.insert(place, member);
         let sender = self.sender.clone();
         read(stdout, place, &sender, |line| match line.strip_prefix('\x1e') {
@@ -389,6 +404,7 @@ impl Group<'_> {
             has_begun = !std::mem::replace(&mut self.has_begun, true);
             self.first = self.first.take().or_else(|| member.session.clone());
         }
+        member.has_ended |= kind == "session_ended";
         if let (Some(session), Some(keys)) = (&member.session, event.as_object_mut()) {
             keys.entry("session").or_insert_with(|| json!(session));
         }
@@ -441,7 +457,9 @@ impl Group<'_> {
         }
         let (code, restarts) = (member.worker.wait().context("wait for a loop")?, member.restarts);
         self.note_work(place, false);
-        let lane = self.members.remove(&place).and_then(|member| member.lane);
+        let Some(Member { lane, session, has_ended, .. }) = self.members.remove(&place) else {
+            return Ok(());
+        };
         let name =
             lane.map_or_else(|| format!("loop {}", place + 1), |lane| format!("the loop in lane {lane}"));
         if let Some(lane) = lane {
@@ -449,11 +467,16 @@ impl Group<'_> {
         }
         self.members.values_mut().for_each(|member| member.worker.wake());
         if restarts > MAX_RESTARTS {
+            if code != 0 {
+                self.codes.push(code);
+                self.end_all(&name);
+            }
             return Ok(());
         }
-        // Those of the signals that it ends by in order are no death.
-        let has_died = code == PANICKED || code > 128 && ![129, 130, 143].contains(&code);
-        if !has_died || !self.has_begun || self.interrupt.signal().is_some() {
+        // One that is refused at its first start has nothing in hand. A signal that did not come to us is none of the user's.
+        let has_failed = [1, 3].contains(&code) && !has_ended && (session.is_some() || restarts > 0);
+        let has_died = code == PANICKED || code > 128 || has_failed;
+        if !has_died || !self.has_begun || self.is_ending || self.interrupt.signal().is_some() {
             self.codes.push(code);
             return Ok(());
         }
@@ -465,6 +488,19 @@ impl Group<'_> {
         }
         self.warn(&format!("{name} died ({code}), and is started again"));
         self.begin(place, restarts + 1)
+    }
+
+    /// Has all end after their attempts, as they would wait for what a loop had in hand.
+    fn end_all(&mut self, name: &str) {
+        self.is_ending = true;
+        if self.members.is_empty() {
+            return;
+        }
+        self.warn(&format!(
+            "what {name} had in hand cannot be recorded, so that the others end after their attempts\n\
+             hint: mend what the error above names; then `{RALPH} resume` goes on"
+        ));
+        self.members.values_mut().for_each(|member| member.worker.dismiss());
     }
 
     /// Returns the exit code of all: the first of these that one of them has.

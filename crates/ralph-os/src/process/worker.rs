@@ -41,6 +41,11 @@ impl Worker {
         }
     }
 
+    /// Has it end after what it has in hand: nothing wakes it any more.
+    pub fn dismiss(&mut self) {
+        self.stdin = None;
+    }
+
     /// Passes on what came to us, once for each time.
     pub fn interrupt(&self, interrupt: &Interrupt) {
         if let Ok(pid) = i32::try_from(self.child.id()) {

@@ -5,6 +5,7 @@ mod channels;
 mod commits;
 mod links;
 mod machines;
+mod many;
 mod names;
 mod processes;
 mod records;

@@ -34,6 +34,9 @@ class Agent:
     login: dict[str, str] = dataclasses.field(default_factory=dict)
     key_variable: str = ""
     with_login: Callable[[str], str] = lambda text: text
+    # The same of somebody whose login is to be renewed, with these tokens, and the variable that says where.
+    old_login: Callable[[dict], dict] | None = None
+    renewed_at: str = ""
     model_on_wire: str | None = None
     # The names by which its output calls the tools, where those are others.
     tool_names: dict[str, str] = dataclasses.field(default_factory=dict)
@@ -120,6 +123,11 @@ wire_api = "responses"
 env_key = "LOOPBACK_KEY"
 """
     return {".codex/config.toml": config}
+
+
+def codex_old_login(tokens):
+    text = {"OPENAI_API_KEY": None, "tokens": tokens | {"account_id": "account"}, "last_refresh": "2026-01-01T00:00:00Z"}
+    return {".codex/auth.json": json.dumps(text)}
 
 
 def copilot_tools():
@@ -245,6 +253,8 @@ AGENTS = [
         environment=lambda _: {"LOOPBACK_KEY": KEY},
         files=codex_files,
         login={".codex/auth.json": json.dumps({"OPENAI_API_KEY": LOGIN_KEY})},
+        old_login=codex_old_login,
+        renewed_at="CODEX_REFRESH_TOKEN_URL_OVERRIDE",
         key_variable="LOOPBACK_KEY",
         with_login=lambda text: text.replace('env_key = "LOOPBACK_KEY"', "requires_openai_auth = true"),
         quota=openai.plan_limit,

@@ -12,6 +12,7 @@ import time
 
 import install
 import processes
+from model import login
 from model.scenario import Scenario
 from model.server import Model
 
@@ -99,15 +100,22 @@ class Place:
             **own,
         }
 
+    def log_in_long_ago(self):
+        """Has the user a login that is to be renewed at the model's address."""
+        for name, text in self.agent.old_login(self.model.login.tokens(-3600)).items():
+            (self.home / name).write_text(text)
+        variable = self.agent.renewed_at
+        self.environment |= {variable: self.model.url + login.PATH, "SPECKIT_RALPH_SANDBOX_ENV": variable}
+
     def find_lane(self):
         """The folder in which the loop works, as docs/lanes.md names it."""
         digest = hashlib.sha256(str(self.project.resolve() / ".git").encode()).hexdigest()[:12]
         return self.home.resolve() / ".cache/specify-ralph/lanes" / digest / "1"
 
     def files_at_home(self):
-        """What the user has at home, with contents and permissions. Caches are apart, and what agents leave when asked for a version."""
+        """What the user has at home, with contents and permissions, but for caches and state of ours, and what agents leave when asked for a version."""
         found = [path for path in self.home.rglob("*") if path.is_file() and not path.is_symlink() and path.suffix != ".tmp"]
-        own = [path for path in found if not {".cache", "tmp"} & set(path.relative_to(self.home).parts)]
+        own = [path for path in found if not {".cache", "tmp", "specify-ralph"} & set(path.relative_to(self.home).parts)]
         return {str(path): (path.read_bytes(), path.stat().st_mode) for path in own}
 
     def make_project(self):
@@ -145,8 +153,9 @@ class Place:
         return self.loop
 
     def iterations(self):
-        """The records of the only session."""
+        """The records of the only session, but for the check of the whole in a clean checkout."""
         listed = json.loads(self.ask("log", "--json"))["iterations"]
+        listed = [entry for entry in listed if entry["outcome"] != "checked"]
         return [json.loads(self.ask("show", str(entry["iteration"]), "--json")) for entry in listed]
 
     def session(self):

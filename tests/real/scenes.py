@@ -313,6 +313,9 @@ def several(place):
     # What agents say of the repository names other tasks before the prompt does.
     scripts = {f"**T00{number} ": turns(place.agent, steps(number, word)) for number, word in enumerate(words, 1)}
     place.model.scenario.play_each(scripts)
+    is_old = place.has_login and place.agent.old_login is not None
+    if is_old:
+        place.log_in_long_ago()
     place.start("--jobs", "2")
     equal(place.loop.finish(), 0, "exit code of the loops")
     sessions = json.loads(place.ask("log", "--sessions", "--json"))["sessions"]
@@ -326,8 +329,21 @@ def several(place):
     equal(processes.left("HOME", str(place.home), 2), [], "processes of the run")
     equal(place.git("status", "--porcelain", "--untracked-files=all"), "", "the user's work tree")
     place.ask("fsck")
-    if place.is_fenced:
+    if is_old:
+        check_renewed(place)
+    elif place.is_fenced:
         check_home(place)
+
+
+def check_renewed(place):
+    """The login was renewed once, in turn, and is whole: the user has what counts now."""
+    login = place.model.login
+    equal((login.number, login.refused), (1, []), "renewals of the login, and those that came too late")
+    (path,) = place.agent.old_login({})
+    tokens = json.loads((place.home / path).read_text())["tokens"]
+    equal(tokens["refresh_token"], f"renews-{login.number}", "the user's login")
+    keys = {meta["key"] for meta, _ in place.requests() if meta["turn"] is not None}
+    equal(keys, {tokens["access_token"]}, "what the model was asked with")
 
 
 # In the order in which they are shown.

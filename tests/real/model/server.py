@@ -41,7 +41,7 @@ import pathlib
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from . import anthropic, chat, gemini, responses
+from . import anthropic, chat, gemini, login, responses
 from .scenario import Scenario
 
 PROTOCOLS = [anthropic, responses, chat, gemini]
@@ -72,6 +72,7 @@ class Model(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), Handler)
         self.scenario = scenario
         self.log = Log(log)
+        self.login = login.Login()
 
     @property
     def url(self):
@@ -97,6 +98,8 @@ class Handler(BaseHTTPRequestHandler):
         raw = self.read_body()
         log = self.server.log
         path = self.path.split("?")[0]
+        if path == login.PATH:
+            return self.reply_json(*self.server.login.renew(json.loads(raw)))
         protocol = next((one for one in PROTOCOLS if one.accepts(path)), None)
         if protocol is None:
             log.write(raw, path=self.path, model=None, stream=False, turn=None, problem=None)

@@ -78,11 +78,14 @@ impl Captured {
         self.code == 0
     }
 
-    /// Returns the line of stderr that says why it failed, for messages: git's last word, or the first one there is.
+    /// Returns the line of stderr that says why it failed, for messages: git's last word, or the first one that is no hint.
     pub fn complaint(&self) -> String {
         let stderr = String::from_utf8_lossy(&self.stderr);
         let lines: Vec<&str> = stderr.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-        let line = lines.iter().find(|line| line.starts_with("fatal: ")).or(lines.first());
+        let first = |kind: &str| lines.iter().find(|line| line.starts_with(kind));
+        let is_hint = |line: &str| line.starts_with("hint: ");
+        let line = first("fatal: ").or_else(|| first("error: "));
+        let line = line.or_else(|| lines.iter().find(|line| !is_hint(line))).or(lines.first());
         line.map_or_else(|| format!("exit code {}", self.code), |line| (*line).to_owned())
     }
 }
@@ -371,6 +374,20 @@ mod tests {
             Tool::git(Utf8Path::new("/")).args(["rev-parse", "--verify", "nothing"]).read().unwrap_err();
         let text = format!("{error:#}");
         assert!(text.starts_with("`git rev-parse --verify nothing`: fatal: "), "{text}");
+    }
+
+    #[test]
+    fn the_complaint_is_the_line_that_says_why() {
+        for (stderr, complaint) in [
+            ("hint: a\nerror: b\nfatal: c\n", "fatal: c"),
+            ("hint: a\n\nerror: b\nc\n", "error: b"),
+            ("hint: a\nrejected\n", "rejected"),
+            ("hint: a\n", "hint: a"),
+            ("", "exit code 1"),
+        ] {
+            let captured = Captured { code: 1, stdout: Vec::new(), stderr: stderr.into() };
+            assert_eq!(captured.complaint(), complaint, "{stderr:?}");
+        }
     }
 
     #[test]

@@ -197,7 +197,8 @@ impl Running<'_> {
         results: &[Iteration],
     ) -> Result<Result<Begin, Ending>> {
         let (inputs, state) = (self.inputs, &mut self.state);
-        if let Some(ending) = take_lane(inputs, &mut self.recorder, &self.identity, state, batch.tip)? {
+        if let Some(ending) = take_lane(inputs, &mut self.recorder, &self.identity, state, (batch.tip, None))?
+        {
             return Ok(Err(ending));
         }
         let task = match results {
@@ -347,7 +348,7 @@ impl Running<'_> {
     /// Runs the validation on the tip, unless a record says that it passed on it. Returns how the session ends if it fails there.
     fn try_tip_alone(&mut self, batch: &Batch<'_>, task: &str) -> Result<Option<Ending>> {
         let tip = batch.tip;
-        self.inputs.work_tree.take_lane_to(tip)?;
+        self.inputs.work_tree.take_lane_to(tip, None)?;
         let tried = self.judging.trusted.tried.as_ref();
         let is_green = tried.is_some_and(|(commit, state)| commit == tip && state.passed);
         if is_green || newest_checked(self.inputs)?.is_some_and(|(commit, _)| commit == *tip) {
@@ -394,12 +395,11 @@ impl Running<'_> {
     /// Runs the validation on merged results: in a clean checkout if each success is tried there, else in the lane. Returns how the
     /// session ends if it could not.
     fn try_merged(&mut self, batch: &Batch<'_>, merged: &Merged) -> Result<Result<Tried, Ending>> {
-        // Git commands find its objects where all are.
-        self.inputs.store.restore_objects(&batch.objects)?;
         let task = merged.result.task.as_deref().unwrap_or_default();
         let environment = self.inputs.environment(&self.session.id, task, batch.number, 0);
         let (trees, printed) = ([batch.tip, &merged.tree, &merged.commit], self.trial_slot(&merged.commit)?);
-        let checked = self.check_merged(&printed, batch.number, trees, environment)?;
+        let checked =
+            self.check_merged(&printed, batch.number, (trees, batch.objects.clone()), environment)?;
         let Some((check, flag)) = checked else {
             return self.try_in_lane(batch, &merged.commit, task);
         };
@@ -437,6 +437,7 @@ impl Running<'_> {
     ) -> Result<Result<Tried, Ending>> {
         let printed = self.trial_slot(commit)?;
         let (inputs, state) = (self.inputs, &mut self.state);
+        let commit = (commit, Some(&*batch.objects));
         if let Some(ending) = take_lane(inputs, &mut self.recorder, &self.identity, state, commit)? {
             return Ok(Err(ending));
         }
@@ -538,10 +539,9 @@ impl Running<'_> {
     ) -> Result<Step> {
         let (inputs, number, published) = (self.inputs, begin.iteration, commits.last().cloned());
         let tip = begin.head_before.clone();
-        self.inputs.store.restore_objects(&slot.objects())?;
         if let Some(end) = published.as_ref().or(tip.as_ref()) {
-            inputs.work_tree.take_lane_to(end)?;
-            write_feature_file(inputs.feature, &inputs.project_root, inputs.work_tree, end)?;
+            inputs.work_tree.take_lane_to(end, Some(&slot.objects()))?;
+            write_feature_file(inputs.feature, &inputs.project_root, inputs.work_tree)?;
         }
         self.recorder.note_change();
         (self.state.is_lane_used, self.state.is_lane_renewed) = (true, true);

@@ -53,7 +53,7 @@ pub(super) fn renew_lane(
         && let Some(head) = work_tree.head()?.filter(|_| state.is_lane_used)
     {
         // The list without what is not on the branch is what the end of the session counts.
-        work_tree.take_lane_to(&head)?;
+        work_tree.take_lane_to(&head, None)?;
     }
     let Some(tip) = tip else {
         let hint = format!("`git branch {} COMMIT` makes it again, then `{RALPH} resume {id}`", lane.branch);
@@ -66,28 +66,28 @@ pub(super) fn renew_lane(
     if !state.is_lane_used && work_tree.head()?.as_ref() == Some(&tip) {
         return Ok(None);
     }
-    let ending = take_lane(inputs, recorder, identity, state, &tip)?;
+    let ending = take_lane(inputs, recorder, identity, state, (&tip, None))?;
     state.is_lane_used = false;
     Ok(ending)
 }
 
-/// Takes the lane to a commit, and makes it ready. Returns why it cannot be.
+/// Takes the lane to a commit, which may be in the folder `objects` alone, and makes it ready. Returns why it cannot be.
 pub(super) fn take_lane(
     inputs: &LoopInputs<'_>,
     recorder: &mut Recorder<'_>,
     identity: &Identity,
     state: &mut LoopState,
-    commit: &ObjectId,
+    (commit, objects): (&ObjectId, Option<&Utf8Path>),
 ) -> Result<Option<Ending>> {
     let work_tree = inputs.work_tree;
-    work_tree.take_lane_to(commit)?;
+    work_tree.take_lane_to(commit, objects)?;
     if std::mem::take(&mut state.clean.is_lane_dirty) {
         let settings = &inputs.config.settings;
         let copies = settings.lanes_copy.iter().chain(&settings.lanes_keep);
         let kept = copies.map(|path| work_tree.relative(&inputs.project_root.join(path)));
         work_tree.remove_ignored(&kept.collect::<Vec<_>>())?;
     }
-    write_feature_file(inputs.feature, &inputs.project_root, work_tree, commit)?;
+    write_feature_file(inputs.feature, &inputs.project_root, work_tree)?;
     recorder.settle_progress();
     (state.is_lane_used, state.is_lane_renewed) = (true, true);
     let id = recorder.place().session.clone();
@@ -403,18 +403,13 @@ pub(super) fn result_message(subject: &str, done: &CommitSubject<'_>, passed: Op
     message
 }
 
-/// Writes spec-kit's note of the feature into a lane: it belongs to a checkout, so that no commit has it. One that is tracked
+/// Writes spec-kit's note of the feature into a lane that was taken to a commit: it belongs to a checkout, so that no commit has it. One that is tracked
 /// stays as it is, and so does a lane without a folder of spec-kit's.
-pub fn write_feature_file(
-    feature: &Feature,
-    project_root: &Utf8Path,
-    work_tree: &WorkTree,
-    tip: &ObjectId,
-) -> Result<()> {
+pub fn write_feature_file(feature: &Feature, project_root: &Utf8Path, work_tree: &WorkTree) -> Result<()> {
     let path = project_root.join(FEATURE_FILE);
     let Some(directory) = feature.directory_in(project_root) else { return Ok(()) };
     let has_folder = path.parent().is_some_and(Utf8Path::is_dir);
-    if !has_folder || work_tree.committed_file(tip, &work_tree.relative(&path))?.is_some() {
+    if !has_folder || work_tree.is_in_index(&work_tree.relative(&path))? {
         return Ok(());
     }
     let text = format!("{}\n", json!({ "feature_directory": repo_path(directory) }));

@@ -797,7 +797,7 @@ pub fn take_to_tip(
     let Some(tip) = store.refs().tip(&lane.reference())? else {
         return Err(Refusal::new(format!("the branch {} is gone", lane.branch)).into());
     };
-    work_tree.take_lane_to(&tip)?;
+    work_tree.take_lane_to(&tip, None)?;
     let (users, root) = (context.work_tree()?, context.project_root()?);
     for path in settings.lanes_copy.iter().map(|path| users.relative(&root.join(path))) {
         // One that was made before the setting lacks them.
@@ -812,7 +812,7 @@ pub fn take_to_tip(
         }
     }
     let root = context.in_work_tree(work_tree.clone())?.project_root()?;
-    ralph_engine::write_feature_file(there, &root, work_tree, &tip)?;
+    ralph_engine::write_feature_file(there, &root, work_tree)?;
     Ok(tip)
 }
 

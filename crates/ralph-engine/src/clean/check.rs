@@ -219,7 +219,7 @@ impl Running<'_> {
         &mut self,
         slot: &Slot,
         number: u32,
-        [tip, tree, head]: [&ObjectId; 3],
+        ([tip, tree, head], objects): ([&ObjectId; 3], Utf8PathBuf),
         environment: Vec<(String, String)>,
     ) -> Result<Option<Checked>> {
         if !self.tries_each_result() || !self.can_check() {
@@ -236,8 +236,8 @@ impl Running<'_> {
             allows_failures: self.inputs.config.settings.validation_pass == Pass::NoNewFailures,
             flaky: &flaky,
         };
-        let trial =
-            Trial { why: CleanReason::Task, number, slot, environment, objects: None, is_attempt: false };
+        let objects = Some(objects);
+        let trial = Trial { why: CleanReason::Task, number, slot, environment, objects, is_attempt: false };
         let Some((mut check, flag)) = self.try_out(&question, &moments, trial)? else { return Ok(None) };
         check.first_failing = None;
         self.note_check(&check);

@@ -275,11 +275,11 @@ impl WorkTree {
 
     /// Makes the files of a lane those of the commit `tip`, whatever was left there; ignored files stay. The repository for git
     /// commands in it is made anew.
-    pub fn take_lane_to(&self, tip: &ObjectId) -> Result<()> {
+    pub fn take_lane_to(&self, tip: &ObjectId, objects: Option<&Utf8Path>) -> Result<()> {
         let Some(lane) = &self.lane else { return Ok(()) };
-        self.take_to(lane, Some(tip), (tip, None), &["-ffdq"])
+        self.take_to(lane, Some(tip), (tip, objects), &["-ffdq"])
             .with_context(|| format!("take {} to {}", self.top, tip.short()))?;
-        let made = self.make_private_git(lane, "lane", Some(tip)).and_then(|dir| {
+        let made = self.make_private_git(lane, "lane", Some(tip), objects).and_then(|dir| {
             fs::copy(self.git_dir.join("index"), dir.join("index")).if_there()?;
             Ok(())
         });
@@ -312,11 +312,12 @@ impl WorkTree {
         let words: Vec<&str> = clean.iter().map(String::as_str).collect();
         self.take_to(lane, head, (tree, objects), &words)
             .with_context(|| format!("check out {} in {}", tree.short(), self.top))?;
-        let made = self.make_private_git(lane, &lane.branch, head).and_then(|dir| {
+        let made = self.make_private_git(lane, &lane.branch, head, objects).and_then(|dir| {
             // What is in no commit is in no index either, as where the tree was made.
             if let Some(head) = head {
                 let index = dir.join("index");
-                self.git().env("GIT_INDEX_FILE", index.as_str()).args(["read-tree", head.as_str()]).read()?;
+                let git = objects.map_or_else(|| self.git(), |objects| self.git_with_objects(objects));
+                git.env("GIT_INDEX_FILE", index.as_str()).args(["read-tree", head.as_str()]).read()?;
             }
             Ok(())
         });
@@ -415,14 +416,21 @@ impl WorkTree {
 
     /// Makes the repository that git commands of an agent find: with the user's objects to read, and without remotes, aliases
     /// and hooks. `tip` is checked out in it on `branch`, or on none if that is empty. Returns its folder.
-    fn make_private_git(&self, lane: &Lane, branch: &str, tip: Option<&ObjectId>) -> Result<Utf8PathBuf> {
+    fn make_private_git(
+        &self,
+        lane: &Lane,
+        branch: &str,
+        tip: Option<&ObjectId>,
+        objects: Option<&Utf8Path>,
+    ) -> Result<Utf8PathBuf> {
         let dir = lane.private_git_dir();
         remove_path(&dir)?;
         let common = &self.repository.common_dir;
         for name in ["objects/info", "objects/pack", "refs/heads", "info"] {
             fs::create_dir_all(dir.join(name))?;
         }
-        fs::write(dir.join("objects/info/alternates"), format!("{}\n", common.join("objects")))?;
+        let own = objects.map_or_else(String::new, |objects| format!("{objects}\n"));
+        fs::write(dir.join("objects/info/alternates"), format!("{}\n{own}", common.join("objects")))?;
         if branch.is_empty() {
             fs::write(dir.join("HEAD"), head_at(tip))?;
         } else {
@@ -621,6 +629,12 @@ impl WorkTree {
     pub fn committed_file(&self, treeish: &ObjectId, path: &str) -> Result<Option<CommittedFile>> {
         let common = &self.repository.common_dir;
         file_in(&|| Tool::git(common).env("GIT_DIR", common.as_str()), treeish, path)
+    }
+
+    /// Returns true if the index has a file, by its path from the top.
+    pub fn is_in_index(&self, path: &str) -> Result<bool> {
+        let listed = self.git().args(["--literal-pathspecs", "ls-files", "-z", "--", path]).read()?;
+        Ok(!listed.is_empty())
     }
 
     /// Returns a file of a tree that was written with `private_index`.

@@ -263,6 +263,12 @@ fn stop_ends_all_and_resume_takes_the_group_up() {
 
 #[test]
 fn after_a_kill_of_all_loops_fewer_find_each_task_free() {
+    for words in ["-j 2", "--lane"] {
+        after_a_kill_of_all_loops(words);
+    }
+}
+
+fn after_a_kill_of_all_loops(words: &str) {
     let deed = "if [ $RALPH_TASK != T004 ] && mkdir $FIFOS/$RALPH_TASK 2>/dev/null; then\n\
                 touch $FIFOS/begun-$RALPH_TASK; cat $FIFOS/a; fi";
     let scene = scene(FOUR, deed);
@@ -284,7 +290,7 @@ fn after_a_kill_of_all_loops_fewer_find_each_task_free() {
         rustix::process::kill_process(pid, rustix::process::Signal::KILL).expect("it runs");
     }
     wait_until("they are gone", || scene.ralph("stop").talk().contains("no loop is running").then_some(()));
-    many(&scene, "-j 2").run().code(0);
+    many(&scene, words).run().code(0);
     each_is_there_once(&scene, &["T001", "T002", "T003", "T004"]);
     let outcomes = trailers(&scene, "Outcome");
     assert_eq!(outcomes.iter().filter(|outcome| *outcome == "interrupted").count(), 3, "{outcomes:?}");

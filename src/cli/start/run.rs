@@ -226,7 +226,18 @@ fn start_in_lane(
     let listed = lane::at_start(feature, settings, request, context)?;
     let inputs = checked_inputs(config, &listed, &request.scope, context, &none)?;
     let is_fenced = settings.sandbox.is_some();
-    let (lane, inside, there) = open_lane(feature, request, config, context)?;
+    let (mut lane, mut inside, mut there) = open_lane(feature, request, config, context)?;
+    let branch = lane.work_tree.lane().map(|lane| lane.branch.clone()).unwrap_or_default();
+    // Of a group that died, several are to be recorded, each in its own lane.
+    let is_alone = request.lane.in_group.is_none() && request.resume.is_none();
+    let mut left = if is_alone { lane::unfinished(context.store()?, &branch, request)?.len() } else { 0 };
+    while left > 1 {
+        let inputs = checked_inputs(config, &listed, &request.scope, context, &none)?;
+        take_lane(inputs, &lane.work_tree, &there, None, context, &inside)?;
+        drop(lane);
+        (lane, inside, there) = open_lane(feature, request, config, context)?;
+        left = (left - 1).min(lane::unfinished(context.store()?, &branch, request)?.len());
+    }
     let (work_tree, moved) = (lane.work_tree.clone(), lane.moved.clone());
     let is_rehearsal = request.is_rehearsal;
     let taken = take_lane(inputs, &lane.work_tree, &there, request.resume.as_ref(), context, &inside);
@@ -268,7 +279,6 @@ fn start_in_lane(
         // Who started it says the rest.
         return Ok(code);
     }
-    let branch = work_tree.lane().map(|lane| lane.branch.clone()).unwrap_or_default();
     let line = lane::close(&branch, land, Some(&fenced).filter(|_| is_fenced), context)?;
     // What a merge brings that runs before anybody looks at it.
     let beside = if line.is_some() { runs_by_itself(&there.path, context)? } else { Vec::new() };

@@ -1,5 +1,6 @@
 //! Git's own housekeeping, in a circle beside what a scene does.
 
+use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
@@ -7,7 +8,7 @@ use std::time::Duration;
 
 use super::Sandbox;
 
-/// Runs two commands of git's over and over until it goes, also where it goes by a panic.
+/// Runs commands over and over until it goes, also where it goes by a panic.
 #[derive(Debug)]
 pub struct Housekeeping {
     is_over: Arc<AtomicBool>,
@@ -17,21 +18,32 @@ pub struct Housekeeping {
 impl Housekeeping {
     /// What collects and packs, with a rest after each command, so that the loop gets something done as well.
     pub fn beside(scene: &Sandbox, rest: Duration) -> Self {
-        Self::of(scene, ["gc --quiet", "pack-refs --all"], rest)
+        Self::of(Self::git(scene, ["gc --quiet", "pack-refs --all"]), rest)
     }
 
     /// What takes every object that no ref leads to at that moment, however young it is.
     pub fn pruning(scene: &Sandbox) -> Self {
-        Self::of(scene, ["gc --quiet --prune=now", "prune --expire=now"], Duration::ZERO)
+        Self::pruning_around(scene, None)
     }
 
-    fn of(scene: &Sandbox, commands: [&str; 2], rest: Duration) -> Self {
-        // Commands of its own, for a scene is for one thread.
-        let mut commands = commands.map(|words| {
+    /// Runs a command of the scene between two that prune: git itself loses what is written beside these.
+    pub fn pruning_around(scene: &Sandbox, between: Option<Command>) -> Self {
+        let mut commands = Self::git(scene, ["gc --quiet --prune=now", "prune --expire=now"]);
+        commands.extend(between);
+        Self::of(commands, Duration::ZERO)
+    }
+
+    /// Commands of its own, for a scene is for one thread.
+    fn git(scene: &Sandbox, commands: [&str; 2]) -> Vec<Command> {
+        let commands = commands.map(|words| {
             let mut command = scene.hermetic("git");
             command.args(words.split(' '));
             command
         });
+        commands.into()
+    }
+
+    fn of(mut commands: Vec<Command>, rest: Duration) -> Self {
         let is_over = Arc::new(AtomicBool::new(false));
         let seen = Arc::clone(&is_over);
         let thread = std::thread::spawn(move || {

@@ -1,14 +1,14 @@
 //! Several loops on one branch: any process of theirs is killed at random moments, what started them as well, while git collects and
 //! packs, and a person commits on the branch.
 
-use std::process::Command;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use super::sandbox::random::{self, Random};
 use super::sandbox::{Housekeeping, Sandbox};
-use super::{PAUSE, seconds};
+use super::seconds;
 
 const TASKS: usize = 8;
 const BRANCH: &str = "ralph/001-login";
@@ -26,8 +26,9 @@ const STARTS: usize = 40;
 const AGENT: &str = "cat > /dev/null\nsleep 0.3\necho $RALPH_TASK > work-$RALPH_TASK\n\
                      sed -i \"s/\\[ \\] $RALPH_TASK/[x] $RALPH_TASK/\" \"$RALPH_TASKS\"\n";
 
-/// A commit on the branch with nothing but git's plumbing, as the branch is checked out nowhere.
-const PERSON: &str = "tip=$(git rev-parse --verify --quiet refs/heads/ralph/001-login) || exit 0\n\
+/// A commit on the branch, once it is asked for, with nothing but git's plumbing, as the branch is checked out nowhere.
+const PERSON: &str = "rm .git/person-is-asked 2> /dev/null || exit 0\n\
+    tip=$(git rev-parse --verify --quiet refs/heads/ralph/001-login) || exit 0\n\
     export GIT_INDEX_FILE=$PWD/.git/person-index\n\
     blob=$(date +%s%N | git hash-object -w --stdin) && git read-tree $tip &&\n\
     git update-index --add --cacheinfo 100644,$blob,person-$blob && tree=$(git write-tree) &&\n\
@@ -54,21 +55,22 @@ fn night(seed: u64) -> u32 {
     let scene = Sandbox::new();
     let list: String = (1..=TASKS).map(|number| format!("- [ ] T{number:03} [P] Do it\n")).collect();
     scene.tasks(&list).agent_sh(AGENT).validate("true").agent_uses_git().commit("Ready");
-    let housekeeping = Housekeeping::beside(&scene, PAUSE);
-    let home = format!("HOME={}", scene.outside("home").display());
     let mut person = scene.hermetic("sh");
     person.args(["-c", PERSON]);
+    let housekeeping = Housekeeping::pruning_around(&scene, Some(person));
+    let home = format!("HOME={}", scene.outside("home").display());
+    let person = scene.path(".git/person-is-asked");
     let words = "run --json -j 3 -n 1000 --set skip-after=0 --set stuck-after=0";
     let (mut killed, mut starts) = (0, 0);
-    let (mut done, mut last) = (0, None);
+    let (mut done, mut last) = (0, String::new());
     while done < TASKS {
-        assert!(starts < STARTS, "seed {seed}: {done} tasks are done after {starts} starts: {last:?}");
+        assert!(starts < STARTS, "seed {seed}: {done} tasks are done after {starts} starts: {last}");
         starts += 1;
         let running = scene.call(words).in_real_time().spawn();
         let is_over = AtomicBool::new(false);
         let before = killed;
         let (run, killed_by_now) = thread::scope(|scope| {
-            let disturber = scope.spawn(|| disturb(&mut random, &mut person, &home, before, &is_over));
+            let disturber = scope.spawn(|| disturb(&mut random, &person, &home, before, &is_over));
             let run = running.wait();
             is_over.store(true, Ordering::Relaxed);
             (run, disturber.join().expect("it only asks the system"))
@@ -78,13 +80,17 @@ fn night(seed: u64) -> u32 {
         assert!([0, 1, 3, 4, 5, 137].contains(&run.code), "seed {seed}: {run}");
         let list =
             scene.hermetic("git").args(["show", &format!("{BRANCH}:specs/001-login/tasks.md")]).output();
-        last = Some(run);
+        if run.code == 3 {
+            // Those that a dead parent left have the branch.
+            super::sandbox::wait_until("the end of all", || processes(&home).is_empty().then_some(()));
+        }
+        last = run.to_string();
         done = String::from_utf8_lossy(&list.expect("git is there").stdout).matches("[x]").count();
     }
     super::sandbox::wait_until("the end of all", || processes(&home).is_empty().then_some(()));
     drop(housekeeping);
     // What a loop left that died last is recorded by the next start.
-    scene.call(words).in_real_time().run();
+    let last = scene.call(words).in_real_time().run();
     let subjects = scene.git(["log", "--format=%s", &format!("main..{BRANCH}")]);
     for number in 1..=TASKS {
         let task = format!("T{number:03}");
@@ -99,23 +105,16 @@ fn night(seed: u64) -> u32 {
     scene.store_is_sound(scene.repo());
     scene.ralph("fsck").code(0);
     let spools = super::sandbox::sound::files(&scene.path(".git/ralph/spool"));
-    assert!(spools.is_empty(), "seed {seed}: a session is not over: {spools:?}");
+    assert!(spools.is_empty(), "seed {seed}: the session of {:?} is not over: {last}", spools.first());
     killed
 }
 
-/// Kills one of the processes with this variable, or has a person commit, over and over. Returns how many are killed by then.
-fn disturb(
-    random: &mut Random,
-    person: &mut Command,
-    home: &str,
-    mut killed: u32,
-    is_over: &AtomicBool,
-) -> u32 {
+/// Kills one of the processes with this variable, or asks for a commit of a person, over and over. Returns how many are killed by then.
+fn disturb(random: &mut Random, person: &Path, home: &str, mut killed: u32, is_over: &AtomicBool) -> u32 {
     while !is_over.load(Ordering::Relaxed) {
         thread::sleep(QUIET.mul_f64(random.next()));
         if random.next() < 0.2 {
-            // A loop may have moved the branch in between.
-            let _refused = person.output().expect("a shell is there");
+            std::fs::write(person, "").expect("the repository is there");
         } else if killed < KILLS {
             let found = processes(home);
             let place = (random.next() * found.len() as f64) as usize;

@@ -11,6 +11,7 @@ use camino::Utf8Path;
 use redact_stream::Redactor;
 
 use ralph_core::record::{Iteration, ObjectId, Subject};
+use ralph_os::process;
 
 use super::Store;
 use super::files::{FileWriter, pretty_json};
@@ -46,8 +47,7 @@ impl Store {
             let commit = self.write_objects(slot, draft, redactor)?;
             let log = RefUpdate { name: refs.log(), old: tip, new: Some(commit.clone()) };
             let updates: Vec<_> = publication.into_iter().chain(snapshot).chain([log]).collect();
-            self.move_refs(&updates, slot)?;
-            self.restore_objects(&slot.objects())?;
+            self.move_refs(&updates, &slot.objects())?;
             return Ok(commit);
         }
         let Some(done) = self.find_done(&refs, tip.as_ref(), draft)? else {
@@ -56,32 +56,35 @@ impl Store {
         // Refs move one after the other, and the earlier try may have died between the two.
         for update in publication.into_iter().chain(snapshot) {
             if self.refs().tip(&update.name)? == update.old {
-                self.move_refs(&[update], slot)?;
+                self.move_refs(&[update], &slot.objects())?;
             }
         }
-        self.restore_objects(&slot.objects())?;
+        self.settle(&slot.objects())?;
         Ok(done)
     }
 
-    /// Moves refs to objects of `slot`; the branch of a lane, while no other loop does, and where git dies over it, once more.
-    fn move_refs(&self, updates: &[RefUpdate], slot: &Slot) -> Result<()> {
-        let restore = || self.restore_objects(&slot.objects());
+    /// Moves refs to objects that are in `dir`, too, and sees that they stay. The branch of a lane moves while no other loop moves it, and
+    /// where git dies over that, once more.
+    pub(super) fn move_refs(&self, updates: &[RefUpdate], dir: &Utf8Path) -> Result<()> {
+        let restore = || self.restore_objects(dir);
         let move_all = || self.refs().move_to(updates, restore);
         let mut moved = updates.iter().filter_map(|update| Some((&update.name, update.new.as_ref()?)));
-        let Some((branch, to)) = moved.find(|(name, _)| name.starts_with("refs/heads/")) else {
-            return move_all();
-        };
-        let mut moment = BranchMove::begin(self.repository(), branch, to)?;
-        let moved = match self.refs().move_within(updates, restore, Duration::ZERO) {
-            Err(error) if !error.is::<Conflict>() => {
-                moment.remove_dead_lock(self.repository())?;
-                move_all()
-            }
-            moved => moved,
-        };
-        // What went wrong in order left nothing behind.
-        moment.end();
-        moved
+        if let Some((branch, to)) = moved.find(|(name, _)| name.starts_with("refs/heads/")) {
+            let mut moment = BranchMove::begin(self.repository(), branch, to)?;
+            let moved = match self.refs().move_within(updates, restore, Duration::ZERO) {
+                Err(error) if !error.is::<Conflict>() => {
+                    moment.remove_dead_lock(self.repository())?;
+                    move_all()
+                }
+                moved => moved,
+            };
+            // What went wrong in order left nothing behind.
+            moment.end();
+            moved?;
+        } else {
+            move_all()?;
+        }
+        self.settle(dir)
     }
 
     /// Writes those objects in `dir` again that the repository does not have any more: a `git prune` beside us takes what the
@@ -112,6 +115,33 @@ impl Store {
         quarantine.publish_those(&folder, self.repository().sharing, self.syncing, |name| {
             !absent.iter().any(|absent| absent == name)
         })
+    }
+
+    /// Sees that the objects in `dir`, which refs lead to by now, stay: a `git prune` that looked at the refs before may still take them.
+    /// While one runs they go into a pack, as it takes loose objects alone, and a repack the packs that it found when it began.
+    pub(super) fn settle(&self, dir: &Utf8Path) -> Result<()> {
+        if !self.may_be_pruned()? {
+            return self.restore_objects(dir).map(drop);
+        }
+        let quarantine = Quarantine::open(dir, self.repository().hash)?;
+        quarantine.drop_torn()?;
+        quarantine.pack_into(&self.repository().common_dir, self.syncing)
+    }
+
+    /// Returns true if a git runs here that takes objects, as far as that is to be seen: `git gc` notes it for all machines.
+    fn may_be_pruned(&self) -> Result<bool> {
+        let common_dir = &self.repository().common_dir;
+        let mut folders = vec![common_dir.clone()];
+        folders.extend(common_dir.parent().filter(|_| common_dir.ends_with(".git")).map(Utf8Path::to_owned));
+        for linked in disk::children(&common_dir.join("worktrees"))? {
+            let file = disk::read_if_there(&linked.join("gitdir"))?.unwrap_or_default();
+            let top =
+                Utf8Path::new(String::from_utf8_lossy(&file).trim_end()).parent().map(Utf8Path::to_owned);
+            // Without a path every folder would be meant.
+            folders.extend(top.filter(|top| top.is_absolute()));
+        }
+        let folders: Vec<&Utf8Path> = folders.iter().map(|folder| &**folder).collect();
+        Ok(common_dir.join("gc.pid").exists() || process::is_git_pruning(&folders))
     }
 
     /// Throws away what a power cut left half written of the objects in `slot`; they are written again.

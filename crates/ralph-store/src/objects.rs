@@ -16,7 +16,7 @@ use gix::objs::tree::EntryKind;
 
 use ralph_core::record::{ObjectId, Timestamp};
 use ralph_git::repository::{HashKind, Person, Sharing};
-use ralph_os::process::create_private_dir;
+use ralph_os::process::{Tool, create_private_dir};
 
 use super::local::disk;
 use super::{Syncing, caused};
@@ -158,6 +158,31 @@ impl Quarantine {
             disk::sync_each(&touched, &[objects])?;
         }
         Ok(absent.len())
+    }
+
+    /// Packs every object into the repository with this folder, durably.
+    pub fn pack_into(&self, common_dir: &Utf8Path, syncing: Syncing) -> Result<()> {
+        let names = self.names()?;
+        if names.is_empty() {
+            return Ok(());
+        }
+        let fsync = match syncing {
+            Syncing::Always => "core.fsync=pack,pack-metadata",
+            Syncing::Never => "core.fsync=none",
+        };
+        let folder = common_dir.join("objects/pack");
+        Tool::git(common_dir)
+            .env("GIT_DIR", common_dir.as_str())
+            // It reads our copies: those in the repository may go under its hands.
+            .env("GIT_OBJECT_DIRECTORY", self.dir.as_str())
+            .args(["-c", fsync, "pack-objects", "--quiet", "--window=0"])
+            .arg(folder.join("pack").as_str())
+            .stdin(names.join("\n") + "\n")
+            .read()?;
+        match syncing {
+            Syncing::Always => disk::sync_each(&[folder], &[common_dir]),
+            Syncing::Never => Ok(()),
+        }
     }
 
     /// Returns the ids of the objects here.

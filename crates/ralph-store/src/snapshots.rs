@@ -27,9 +27,10 @@ impl Store {
         old: Option<&ObjectId>,
         new: &ObjectId,
     ) -> Result<()> {
-        self.publish(&Quarantine::open(&slot.objects(), self.repository().hash)?)?;
+        let quarantine = Quarantine::open(&slot.objects(), self.repository().hash)?;
+        self.publish(&quarantine)?;
         let one = RefUpdate { name: refs.snapshot(), old: old.cloned(), new: Some(new.clone()) };
-        self.refs().move_all(&[one])
+        self.move_refs(&[one], quarantine.dir())
     }
 
     /// Writes a snapshot of the same files as the one before it, with the commit `published` of a lane as its second parent: it goes

@@ -539,3 +539,27 @@ fn a_lock_of_another_git_on_a_branch_is_waited_for_and_then_named() {
     scene.store.refs().move_within(std::slice::from_ref(&update), unlocked, Duration::from_mins(1)).unwrap();
     assert_eq!(scene.store.refs().tip(name).unwrap(), Some(commit));
 }
+
+#[test]
+fn what_is_recorded_while_git_collects_outlives_a_prune_that_saw_no_ref_to_it() {
+    for collects in [true, false] {
+        let scene = Scene::new();
+        let git_dir = scene.path().join(".git");
+        if collects {
+            std::fs::write(git_dir.join("gc.pid"), "1 elsewhere").unwrap();
+        }
+        scene.append(&start(), "start").unwrap();
+        let loose = Tool::git(scene.path()).args(["count-objects"]).line().unwrap();
+        let packs = super::local::disk::children(&git_dir.join("objects/pack")).unwrap();
+        assert_eq!(packs.iter().any(|path| path.extension() == Some("idx")), collects, "{packs:?}");
+        assert!(!loose.starts_with("0 "), "{loose}");
+        // As the prune does that comes to its end.
+        for folder in super::local::disk::children(&git_dir.join("objects")).unwrap() {
+            if folder.file_name().is_some_and(|name| name.len() == 2) {
+                std::fs::remove_dir_all(folder).unwrap();
+            }
+        }
+        let connected = Tool::git(scene.path()).args(["fsck", "--connectivity-only"]).run().unwrap();
+        assert_eq!(connected.is_success(), collects, "{}", connected.complaint());
+    }
+}

@@ -60,6 +60,12 @@ pub(super) fn current_folder(pid: i32) -> io::Result<PathBuf> {
     fs::read_link(format!("/proc/{pid}/cwd"))
 }
 
+/// Returns the words that a process was started with; none if it is gone, or another user's that is hidden.
+pub(super) fn command_line(pid: i32) -> Vec<String> {
+    let words = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    words.split(|byte| *byte == 0).map(|word| String::from_utf8_lossy(word).into_owned()).collect()
+}
+
 /// Reads `PID (NAME) STATE PARENT GROUP SESSION ...`, where the name may hold blanks and brackets.
 fn parse_stat(pid: i32, stat: &str) -> Option<Process> {
     let (head, rest) = stat.rsplit_once(')')?;

@@ -48,7 +48,7 @@ pub use private_dir::{create_private_dir, open_folders, remove_path};
 pub use process_tree::{kill_marked, left_running};
 pub use replace::replace;
 pub use shutdown_signal::ShutdownSignal;
-pub use system::{is_git_running, use_portable_processes};
+pub use system::{is_git_pruning, is_git_running, use_portable_processes};
 pub use tool::{Captured, LOCAL_GIT_VARIABLES, LONG, NO_LAZY_FETCH, Tool};
 pub use worker::Worker;
 

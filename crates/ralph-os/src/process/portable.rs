@@ -50,6 +50,14 @@ pub(super) fn current_folder(pid: i32) -> io::Result<PathBuf> {
     Ok(folder.ok_or(ErrorKind::PermissionDenied)?)
 }
 
+/// Returns the words that a process was started with.
+pub(super) fn command_line(pid: i32) -> Vec<String> {
+    let words = |process: &sysinfo::Process| {
+        process.cmd().iter().map(|word| word.to_string_lossy().into_owned()).collect()
+    };
+    one(pid, ProcessRefreshKind::nothing().with_cmd(UpdateKind::Always), words).unwrap_or_default()
+}
+
 fn one<T>(pid: i32, kind: ProcessRefreshKind, read: impl Fn(&sysinfo::Process) -> T) -> Option<T> {
     let pid = sysinfo::Pid::from_u32(pid.cast_unsigned());
     look(ProcessesToUpdate::Some(&[pid]), kind).process(pid).map(read)

@@ -69,17 +69,41 @@ pub(super) fn processes() -> Vec<Process> {
 /// Returns true if a program of git's runs with its current folder in one of `folders`, or if that cannot be told. One that
 /// only waits for us does not count.
 pub fn is_git_running(folders: &[&Utf8Path]) -> bool {
+    is_git_there(folders, |_| true)
+}
+
+/// Returns true if one of them may take objects to which no ref leads.
+pub fn is_git_pruning(folders: &[&Utf8Path]) -> bool {
+    is_git_there(folders, |pid| {
+        let words = command_line(pid);
+        words.iter().any(|word| matches!(word.trim_start_matches("git-"), "gc" | "prune" | "repack"))
+    })
+}
+
+fn is_git_there(folders: &[&Utf8Path], is_meant: impl Fn(i32) -> bool) -> bool {
     let started = pids().clone();
     let mut running = processes().into_iter().filter(|process| {
         (process.name == "git" || process.name.starts_with("git-"))
             && !process.is_zombie
             && started.get(&process.pid) != Some(&Role::Resident)
     });
-    running.any(|process| match current_folder(process.pid) {
-        Ok(folder) => folders.iter().any(|known| folder.starts_with(known)),
-        // One that has just ended has none.
-        Err(error) => error.kind() != ErrorKind::NotFound,
+    running.any(|process| {
+        let is_here = match current_folder(process.pid) {
+            Ok(folder) => folders.iter().any(|known| folder.starts_with(known)),
+            // One that has just ended has none.
+            Err(error) => error.kind() != ErrorKind::NotFound,
+        };
+        is_here && is_meant(process.pid)
     })
+}
+
+/// Returns the words that a process was started with; none if it is gone, or if they are hidden.
+fn command_line(pid: i32) -> Vec<String> {
+    #[cfg(target_os = "linux")]
+    if !is_portable() {
+        return linux::command_line(pid);
+    }
+    portable::command_line(pid)
 }
 
 /// Returns the current folder of a process.
@@ -137,4 +161,29 @@ pub(super) fn ignored_signals() -> Vec<i32> {
         return linux::ignored_signals();
     }
     portable::ignored_signals()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_git_that_prunes_is_seen_where_it_runs() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().canonicalize().unwrap();
+        let folders = [Utf8Path::from_path(&path).unwrap()];
+        duct::cmd!("git", "init", "--quiet").dir(&path).run().unwrap();
+        // It asks for an attribute, and waits for paths.
+        for (attribute, is_pruning) in [("prune", true), ("text", false)] {
+            let (input, waits) = io::pipe().unwrap();
+            let running = duct::cmd!("git", "check-attr", "--stdin", attribute).dir(&path).stdin_file(input);
+            let running = running.start().unwrap();
+            let pid = running.pids()[0].cast_signed();
+            assert!(is_git_running(&folders));
+            assert_eq!(is_git_pruning(&folders), is_pruning);
+            assert!(portable::command_line(pid).iter().any(|word| word == attribute));
+            drop(waits);
+            running.wait().unwrap();
+        }
+    }
 }

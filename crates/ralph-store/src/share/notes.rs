@@ -173,10 +173,9 @@ fn change<'a>(
     change: impl Fn(&ObjectId, BTreeSet<String>) -> BTreeSet<String>,
     commits: &(impl Iterator<Item = &'a ObjectId> + Clone),
 ) -> Result<usize> {
-    let changed = store.change_shared(NOTES, |here| {
+    let changed = store.change_shared(NOTES, |here, quarantine| {
         let git = store.open_git()?;
         let mut all = here.map(|tip| blobs(&git, tip)).transpose()?.unwrap_or_default();
-        let (_scratch, quarantine) = store.new_objects()?;
         let mut changed = BTreeSet::new();
         for commit in commits.clone() {
             let found = all.get(commit.as_str()).map(|blob| lines(&git, *blob)).transpose()?;
@@ -196,7 +195,7 @@ fn change<'a>(
             return Ok(None);
         }
         let parents: Vec<ObjectId> = here.into_iter().cloned().collect();
-        let new = write(store, &quarantine, &all, &changed, here, &parents, at)?;
+        let new = write(store, quarantine, &all, &changed, here, &parents, at)?;
         Ok(Some((new, changed.len())))
     })?;
     Ok(changed.unwrap_or_default())

@@ -47,19 +47,23 @@ impl Store {
         self.commit_tree(quarantine, tree, parents, &signature, message)
     }
 
-    /// Moves a ref to the commit that `write` makes after its tip, and tries again if another process was faster. Returns
-    /// what `write` gives beside the commit, or `None` if nothing is to be changed.
+    /// Moves a ref to the commit that `write` makes after its tip, and tries again if another process was faster, or took its objects.
+    /// Returns what `write` gives beside the commit, or `None` if nothing is to be changed.
     pub(super) fn change_shared<T>(
         &self,
         name: &str,
-        write: impl Fn(Option<&ObjectId>) -> Result<Option<(ObjectId, T)>>,
+        write: impl Fn(Option<&ObjectId>, &Quarantine) -> Result<Option<(ObjectId, T)>>,
     ) -> Result<Option<T>> {
         let mut attempts = 1;
         loop {
             let old = self.refs().tip(name)?;
-            let Some((new, made)) = write(old.as_ref())? else { return Ok(None) };
+            let (_scratch, quarantine) = self.new_objects()?;
+            let Some((new, made)) = write(old.as_ref(), &quarantine)? else { return Ok(None) };
             match self.refs().change(&[RefUpdate { name: name.to_owned(), old, new: Some(new) }]) {
-                Ok(()) => return Ok(Some(made)),
+                Ok(()) => {
+                    self.settle(quarantine.dir())?;
+                    return Ok(Some(made));
+                }
                 Err(error) if attempts == MAX_ATTEMPTS => return Err(error),
                 Err(_) => attempts += 1,
             }

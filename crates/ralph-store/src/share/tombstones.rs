@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use anyhow::{Result, bail};
 
+use crate::objects::Quarantine;
 use crate::refs::naming::{SessionRefs, TOMBSTONES};
 use crate::{Store, message};
 use ralph_core::record::{ObjectId, SessionId, Timestamp};
@@ -33,7 +34,7 @@ fn lines_of(store: &Store, commit: &ObjectId) -> Result<TombstoneLines> {
 
 /// Adds sessions to those that were purged.
 pub(super) fn add(store: &Store, sessions: &[SessionRefs], at: Timestamp) -> Result<()> {
-    let added = store.change_shared(TOMBSTONES, |here| {
+    let added = store.change_shared(TOMBSTONES, |here, quarantine| {
         let mut all = here.map(|here| lines_of(store, here)).transpose()?.unwrap_or_default();
         let before = all.len();
         for refs in sessions {
@@ -43,7 +44,7 @@ pub(super) fn add(store: &Store, sessions: &[SessionRefs], at: Timestamp) -> Res
             return Ok(None);
         }
         let parents: Vec<ObjectId> = here.into_iter().cloned().collect();
-        Ok(Some((write(store, &all, &parents, at)?, ())))
+        Ok(Some((write(store, quarantine, &all, &parents, at)?, ())))
     });
     added.map(drop)
 }
@@ -69,17 +70,23 @@ pub(super) fn merge(
         return Ok((kept.clone(), kept));
     }
     let parents: Vec<ObjectId> = here.into_iter().chain([theirs]).cloned().collect();
-    let both = write(store, &all, &parents, at)?;
+    let (_scratch, quarantine) = store.new_objects()?;
+    let both = write(store, &quarantine, &all, &parents, at)?;
     Ok((both.clone(), both))
 }
 
-fn write(store: &Store, all: &TombstoneLines, parents: &[ObjectId], at: Timestamp) -> Result<ObjectId> {
-    let (_scratch, quarantine) = store.new_objects()?;
+fn write(
+    store: &Store,
+    quarantine: &Quarantine,
+    all: &TombstoneLines,
+    parents: &[ObjectId],
+    at: Timestamp,
+) -> Result<ObjectId> {
     let text: String = all.iter().map(|(name, when)| format!("{name} {when}\n")).collect();
     let blob = quarantine.write_blob(text.as_bytes())?;
     let tree = quarantine.write_tree(&[(FILE.to_owned(), blob)].into())?;
     let message = message::signed("Purged sessions", "tombstones");
-    store.commit_version(&quarantine, &tree, parents, &message, at)
+    store.commit_version(quarantine, &tree, parents, &message, at)
 }
 
 /// Returns the ids of the sessions that were purged.

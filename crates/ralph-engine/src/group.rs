@@ -10,11 +10,12 @@ use tasklist::TaskList;
 
 use ralph_core::record::{Event, LogEntry, Outcome, RecordKind, Task, TaskName};
 use ralph_core::view::{FeatureView, SessionView};
-use ralph_store::{Claim, Spool, try_to_integrate, wait_to_pick};
+use ralph_store::{Claim, SILENCE, Spool, try_to_integrate, wait_to_pick};
 
 use super::decide::question;
 use super::others::Others;
 use super::running::Running;
+use super::shown::warn;
 
 /// Longest time between two looks while there is nothing to do but what others have in hand.
 const MAX_WAIT: Duration = Duration::from_secs(5);
@@ -58,9 +59,9 @@ impl Running<'_> {
         } {}
         let store = self.inputs.store;
         let is_to_stop = || self.inputs.interrupt.signal().is_some();
-        let Some(moment) = wait_to_pick(store.repository(), &lane.branch, is_to_stop)? else {
-            return Ok(Look::Again);
-        };
+        let mut name = |words| warn(self.say, words);
+        let moment = wait_to_pick(store.repository(), &lane.branch, SILENCE, &mut name, is_to_stop)?;
+        let Some(moment) = moment else { return Ok(Look::Again) };
         // Before the records: a claim goes after its attempt is recorded.
         let branch = self.session.branch.as_deref().unwrap_or_default();
         self.others.claims = Spool::claims(store.repository(), branch, &self.session.id)?;
@@ -201,11 +202,12 @@ impl Running<'_> {
     }
 
     /// Takes the moment in which no other loop of the group ends; `None` without one.
-    pub(super) fn wait_to_end(&self) -> Result<Option<File>> {
+    pub(super) fn wait_to_end(&mut self) -> Result<Option<File>> {
         let (Some(_), Some(lane)) = (&self.inputs.group, self.inputs.work_tree.lane()) else {
             return Ok(None);
         };
-        wait_to_pick(self.inputs.store.repository(), &lane.branch, || false)
+        let mut name = |words| warn(self.say, words);
+        wait_to_pick(self.inputs.store.repository(), &lane.branch, SILENCE, &mut name, || false)
     }
 
     /// Returns whether the others of its group have ended.

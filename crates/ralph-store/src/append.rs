@@ -16,7 +16,7 @@ use ralph_os::process;
 use super::Store;
 use super::files::{FileWriter, pretty_json};
 use super::local::disk;
-use super::local::lock::BranchMove;
+use super::local::lock::{BranchMove, SILENCE};
 use super::local::spool::{Draft, Slot, names};
 use super::message::{self, Snapshot};
 use super::objects::{self, Quarantine, Signature};
@@ -70,7 +70,7 @@ impl Store {
         let move_all = || self.refs().move_to(updates, restore);
         let mut moved = updates.iter().filter_map(|update| Some((&update.name, update.new.as_ref()?)));
         if let Some((branch, to)) = moved.find(|(name, _)| name.starts_with("refs/heads/")) {
-            let mut moment = BranchMove::begin(self.repository(), branch, to)?;
+            let mut moment = BranchMove::begin(self.repository(), branch, to, SILENCE)?;
             let moved = match self.refs().move_within(updates, restore, Duration::ZERO) {
                 Err(error) if !error.is::<Conflict>() => {
                     moment.remove_dead_lock(self.repository())?;

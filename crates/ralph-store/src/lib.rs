@@ -43,7 +43,7 @@ pub use local::last_written::{
     last_written, last_written_in_each_lane, last_written_in_lanes, newest_written, note_last_written,
 };
 pub use local::lock::{
-    CheckoutLock, Holder, LoopLock, ValidationTurn, hold_branch_for_group, refuse_read_only,
+    CheckoutLock, Holder, LoopLock, SILENCE, ValidationTurn, hold_branch_for_group, refuse_read_only,
     try_to_integrate, wait_to_land, wait_to_pick,
 };
 pub use local::passed_states;

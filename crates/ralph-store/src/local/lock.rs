@@ -4,7 +4,7 @@ use std::fs::{File, TryLockError};
 use std::io::{Read, Seek, Write};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use camino::{Utf8Path, Utf8PathBuf};
 use serde::{Deserialize, Serialize};
 
@@ -23,6 +23,9 @@ const HOLDER: &str = "holder";
 
 /// Longer than anybody holds the lock who only looks at it.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
+
+/// A loop that holds a branch for so long, as it does for milliseconds, was stopped or hangs.
+pub const SILENCE: Duration = Duration::from_mins(1);
 
 /// Longer than a git takes to end whose loop is gone.
 const DYING_TIME: Duration = Duration::from_millis(300);
@@ -218,22 +221,51 @@ pub fn hold_branch_for_group(repository: &Repository, branch: &str) -> Result<Op
 }
 
 /// Waits for the moment in which this loop alone looks at what is open on a branch and picks of it. `None` if it is to stop meanwhile.
+/// One that does not give it back for `patience` is named once.
 pub fn wait_to_pick(
     repository: &Repository,
     branch: &str,
+    patience: Duration,
+    name: &mut dyn FnMut(String),
     is_to_stop: impl Fn() -> bool,
 ) -> Result<Option<File>> {
     let path = branch_file(repository, branch, "lock");
     let mut file = open_shared(&path, repository)?;
+    let (asked, mut is_named) = (Instant::now(), false);
     while !has_locked(file.try_lock(), &path)? {
         if is_to_stop() {
             return Ok(None);
+        }
+        if !is_named && asked.elapsed() >= patience {
+            is_named = true;
+            name(silent_words(&path, branch));
         }
         // Held for milliseconds, and the kernel wakes only who cannot be stopped.
         std::thread::sleep(POLL_INTERVAL / 20);
     }
     remove_dead_lock(repository, &full_branch_name(branch), &mut file)?;
+    note_holder(&mut file).with_context(|| format!("write {path}"))?;
     Ok(Some(file))
+}
+
+/// Notes who has the lock of a branch, below what is noted of a move.
+fn note_holder(file: &mut File) -> std::io::Result<()> {
+    file.set_len(0)?;
+    file.rewind()?;
+    writeln!(file, "\n{}", std::process::id())
+}
+
+/// Names the loop that has the lock of a branch and does not give it back.
+fn silent_words(path: &Utf8Path, branch: &str) -> String {
+    let note = disk::read_if_there(path).ok().flatten().unwrap_or_default();
+    let pid = String::from_utf8_lossy(&note).lines().nth(1).and_then(|pid| pid.parse::<u32>().ok());
+    let seconds = SILENCE.as_secs();
+    match pid {
+        Some(pid) => format!(
+            "another loop, process {pid}, has held {branch} for {seconds} s and does not answer\nhint: `kill -CONT {pid}` has one go on that was stopped; `kill -9 {pid}` loses nothing"
+        ),
+        None => format!("another loop has held {branch} for {seconds} s and does not answer"),
+    }
 }
 
 /// The time of a validation among those of the other loops on its branch, held as long as this value lives.
@@ -292,12 +324,24 @@ pub(crate) struct BranchMove {
 
 impl BranchMove {
     /// Waits for the moment, and notes where `branch`, a full name, is moved.
-    pub fn begin(repository: &Repository, branch: &str, to: &ObjectId) -> Result<Self> {
-        let path = branch_file(repository, branch.trim_start_matches("refs/heads/"), "lock");
+    ///
+    /// # Errors
+    ///
+    /// If another loop does not give the branch back for `patience`: its process is named.
+    pub fn begin(repository: &Repository, branch: &str, to: &ObjectId, patience: Duration) -> Result<Self> {
+        let name = branch.trim_start_matches("refs/heads/");
+        let path = branch_file(repository, name, "lock");
         let mut file = open_shared(&path, repository)?;
-        wait_for(&file, &path)?;
+        let asked = Instant::now();
+        while !has_locked(file.try_lock(), &path)? {
+            if asked.elapsed() >= patience {
+                bail!(silent_words(&path, name));
+            }
+            std::thread::sleep(POLL_INTERVAL / 20);
+        }
         remove_dead_lock(repository, branch, &mut file)?;
-        let noted = file.set_len(0).and_then(|()| file.rewind()).and_then(|()| write!(file, "{branch} {to}"));
+        let noted = file.set_len(0).and_then(|()| file.rewind());
+        let noted = noted.and_then(|()| write!(file, "{branch} {to}\n{}\n", std::process::id()));
         noted.with_context(|| format!("write {path}"))?;
         Ok(Self { file, branch: branch.to_owned() })
     }
@@ -319,7 +363,8 @@ fn remove_dead_lock(repository: &Repository, branch: &str, file: &mut File) -> R
     let mut note = String::new();
     file.rewind().and_then(|()| file.read_to_string(&mut note)).context("read the lock of a branch")?;
     // Nothing but a move of this very branch is believed.
-    let Some(to) = note.strip_prefix(branch).and_then(|rest| rest.strip_prefix(' ')) else {
+    let moved = note.lines().next().unwrap_or_default();
+    let Some(to) = moved.strip_prefix(branch).and_then(|rest| rest.strip_prefix(' ')) else {
         return Ok(false);
     };
     let lock = repository.common_dir.join(format!("{branch}.lock"));
@@ -425,16 +470,44 @@ mod tests {
             drop(open_shared(&path, &repository).unwrap());
             std::fs::write(&path, note).unwrap();
             std::fs::write(&lock, text).unwrap();
-            drop(wait_to_pick(&repository, "ralph/x", || false).unwrap().unwrap());
+            drop(wait_to_pick(&repository, "ralph/x", SILENCE, &mut |_| {}, || false).unwrap().unwrap());
             assert_eq!(!lock.exists(), is_removed, "{note:?} {text:?}");
         }
         // Who moves it next begins with that, and leaves no note.
         std::fs::write(branch_file(&repository, "ralph/x", "lock"), &noted).unwrap();
         std::fs::write(&lock, "").unwrap();
-        let moment = BranchMove::begin(&repository, "refs/heads/ralph/x", &other.parse().unwrap()).unwrap();
+        let moment = BranchMove::begin(&repository, "refs/heads/ralph/x", &other.parse().unwrap(), SILENCE);
+        let moment = moment.unwrap();
         moment.end();
         assert!(!lock.exists());
         assert_eq!(std::fs::read(branch_file(&repository, "ralph/x", "lock")).unwrap(), b"");
+    }
+
+    #[test]
+    fn a_loop_that_does_not_give_a_branch_back_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let top = Utf8PathBuf::try_from(folder.path().canonicalize().unwrap()).unwrap();
+        Tool::git(&top).args(["init", "--quiet"]).read().unwrap();
+        let (repository, _) = Repository::discover(&top, &[None, None], None).unwrap();
+        let named = std::cell::RefCell::new(Vec::new());
+        let pick = |patience| {
+            let mut name = |words| named.borrow_mut().push(words);
+            let asked = std::cell::Cell::new(0);
+            let is_to_stop = || asked.replace(asked.get() + 1) == 3;
+            wait_to_pick(&repository, "ralph/x", patience, &mut name, is_to_stop).unwrap()
+        };
+        let to = "1".repeat(40).parse().unwrap();
+        let begin = || BranchMove::begin(&repository, "refs/heads/ralph/x", &to, Duration::ZERO);
+        let moment = pick(SILENCE).unwrap();
+        assert!(pick(SILENCE).is_none() && named.borrow().is_empty(), "it may take its time");
+        assert!(pick(Duration::ZERO).is_none());
+        let words = format!("another loop, process {}, has held ralph/x for 60 s", std::process::id());
+        assert!(named.borrow()[0].starts_with(&words), "{named:?}");
+        assert_eq!(named.borrow().len(), 1);
+        assert!(begin().unwrap_err().to_string().contains("kill -9"));
+        drop(moment);
+        begin().unwrap().end();
+        assert!(pick(Duration::ZERO).is_some());
     }
 
     #[test]

@@ -73,9 +73,13 @@ fn tasks_are_worked_on_at_once_and_each_comes_on_the_branch_once() {
     let scene = scene(FOUR, TOGETHER);
     let before = (scene.git("rev-parse HEAD"), scene.git("status --porcelain"));
     let run = many(&scene, "-j 2").run().code(0);
-    run.stderr_has("-j 2: the list allows 2.0 at once on average")
+    let run = run
+        .stderr_has("-j 2: the list allows 2.0 at once on average")
         .stdout_has("4 commits on ralph/001-login: git merge --ff-only ralph/001-login")
         .stdout_has("all 4 tasks done");
+    let text = run.text();
+    let [ends, card] = ["ends: ", "look   specify ralph"].map(|words| text.find(words));
+    assert!(ends.is_some() && ends < card, "{text}");
     each_is_there_once(&scene, &["T001", "T002", "T003", "T004"]);
     assert_eq!((scene.git("rev-parse HEAD"), scene.git("status --porcelain")), before);
     let sessions = scene.sessions();

@@ -22,7 +22,7 @@ use ralph_project::feature::Feature;
 use ralph_project::tasks;
 use ralph_store::{Scratch, SessionLog, Spool, hold_branch_for_group};
 use ralph_ui::json::write_line;
-use ralph_ui::live::{Keys, Moving, Workers, terminal_columns};
+use ralph_ui::live::{Keys, Moving, NowSent, Workers, terminal_columns};
 use ralph_ui::style::Paint;
 
 use crate::cli::args::Voice;
@@ -68,6 +68,8 @@ struct Member {
     restarts: u32,
     /// How many of its outputs are open.
     open: u8,
+    /// True if what it prints is of all loops.
+    is_last: bool,
 }
 
 /// The loops of a start, by the number in which they were started.
@@ -91,6 +93,8 @@ struct Group<'a> {
     /// All sessions that were started, for those who ask something of them.
     started: Arc<Mutex<Vec<SessionId>>>,
     at_work: AtWork,
+    /// What the last says of all. Others that ended before it may say so later.
+    card: Vec<String>,
 }
 
 /// How many attempts there were at once: the time of all of them over that in which there was one.
@@ -279,6 +283,7 @@ fn run_all(
         lines: Workers::new(is_moving, keys, config.settings.max_cost, voice.paint),
         started,
         at_work: AtWork::default(),
+        card: Vec::new(),
     };
     for _ in 0..dead {
         group.begin_as(AFTER, 0, MAX_RESTARTS + 1)?;
@@ -341,10 +346,16 @@ impl Group<'_> {
                         (1..self.calls.len()).try_for_each(|place| self.begin(place, 0))?;
                     }
                 }
-                Said::Line(line) => self.show(&line),
+                Said::Line(line) => match self.members.get(&place) {
+                    Some(Member { is_last: true, .. }) => self.card.push(line),
+                    _ => self.show(&line),
+                },
                 Said::Talk(line) => self.talk(place, &line),
                 Said::Over => self.over(place)?,
             }
+        }
+        for line in std::mem::take(&mut self.card) {
+            self.show(&line);
         }
         Ok(())
     }
@@ -370,6 +381,7 @@ impl Group<'_> {
             has_ended: false,
             restarts,
             open: 2,
+            is_last: false,
         };
         self.members.insert(place, member);
         let sender = self.sender.clone();
@@ -388,7 +400,8 @@ impl Group<'_> {
         }
         let Some(member) = self.members.get_mut(&place) else { return false };
         if kind == "now" {
-            if let (Some(lane), Ok(now)) = (member.lane, serde_json::from_value(event)) {
+            if let (Some(lane), Ok(now)) = (member.lane, NowSent::deserialize(event)) {
+                member.is_last = now.is_last;
                 self.lines.take(lane, now);
             }
             return false;

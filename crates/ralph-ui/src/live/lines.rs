@@ -8,7 +8,7 @@ use failure_excerpt::without_escapes;
 use ralph_core::progress::first_sentence;
 use ralph_core::record::{AgentEvent, Event, Iteration, Outcome, RALPH, Status};
 
-use super::{closing, header};
+use super::{Moving, closing, header};
 use crate::ending::{failure, interruption};
 use crate::evidence::{FLAG, false_claim, outcome};
 use crate::left_behind::{lost, undone};
@@ -45,17 +45,6 @@ const TASK: usize = 6;
 /// Columns in front of what is below a row.
 const BELOW: usize = 18;
 
-/// Whose lines they are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
-    /// Of a loop by itself.
-    Alone,
-    /// Of the first of several, whose lines are shown together.
-    First,
-    /// Of one that says nothing of what all begin with.
-    Joins,
-}
-
 /// Says a line or two for each event.
 #[derive(Debug)]
 pub struct Lines {
@@ -71,13 +60,13 @@ pub struct Lines {
     root: String,
     /// Tasks of which it was said that their prompts have a history.
     with_history: HashSet<String>,
-    part: Part,
+    moving: Moving,
     /// What is in front of the lines of one of several loops.
     mark: String,
 }
 
 impl Lines {
-    pub fn new(paint: Paint, detail: Detail, root: &str, part: Part) -> Self {
+    pub fn new(paint: Paint, detail: Detail, root: &str, moving: Moving) -> Self {
         Self {
             screen: Screen { paint, width: usize::MAX },
             detail,
@@ -86,7 +75,7 @@ impl Lines {
             is_validated: true,
             root: root.to_owned(),
             with_history: HashSet::new(),
-            part,
+            moving,
             mark: String::new(),
         }
     }
@@ -131,7 +120,7 @@ impl Lines {
             Event::SessionEnded { closing, .. } => !closing.is_of_others,
             _ => false,
         };
-        if let (true, Event::SessionStarted { lane: Some(lane), .. }) = (self.part != Part::Alone, event) {
+        if let (Moving::Sent { .. }, Event::SessionStarted { lane: Some(lane), .. }) = (self.moving, event) {
             self.mark = format!("[{lane}]");
         }
         if is_of_all || self.mark.is_empty() {
@@ -150,7 +139,9 @@ impl Lines {
         }
         let is_verbose = self.detail == Detail::Verbose;
         match event {
-            Event::SessionStarted { .. } if self.part == Part::Joins => Vec::new(),
+            Event::SessionStarted { .. } if matches!(self.moving, Moving::Sent { joins: true, .. }) => {
+                Vec::new()
+            }
             Event::SessionStarted { .. } => header::lines(event, self.screen.paint, self.width()),
             Event::IterationStarted { task, .. } => {
                 self.reported = None;
@@ -188,7 +179,7 @@ impl Lines {
                 self.last_words(record).into_iter().chain(self.recorded(record)).collect()
             }
             // Among several it is what becomes of most.
-            Event::TaskQueued { .. } if self.part != Part::Alone => Vec::new(),
+            Event::TaskQueued { .. } if matches!(self.moving, Moving::Sent { .. }) => Vec::new(),
             Event::TaskQueued { task, .. } => {
                 let task = one_line(task);
                 vec![self.dim(&format!(
@@ -241,7 +232,7 @@ impl Lines {
 
     /// The name of a phase of the list where it begins.
     fn phase_heading(&mut self, phase: Option<&str>) -> Option<String> {
-        if self.part != Part::Alone || self.phase.as_deref() == phase {
+        if matches!(self.moving, Moving::Sent { .. }) || self.phase.as_deref() == phase {
             return None;
         }
         self.phase = phase.map(str::to_owned);
@@ -401,7 +392,7 @@ mod tests {
     #[test]
     fn an_attempt_is_a_row_with_its_cause_below() {
         let shown = |record: &Iteration, width: Option<u16>| {
-            let mut lines = Lines::new(Paint::Plain, Detail::Normal, "", Part::Alone);
+            let mut lines = Lines::new(Paint::Plain, Detail::Normal, "", Moving::Nowhere);
             lines.fit(width);
             lines.recorded(record).join("\n") + "\n"
         };
@@ -447,7 +438,7 @@ mod tests {
 
     #[test]
     fn a_phase_begins_with_its_name() {
-        let mut lines = Lines::new(Paint::Plain, Detail::Normal, "", Part::Alone);
+        let mut lines = Lines::new(Paint::Plain, Detail::Normal, "", Moving::Nowhere);
         let first = "Phase 1: A\x1b[31m (P1)";
         let headings = [None, Some(first), Some(first), None, Some("Part: B")];
         let headings = headings.map(|phase| lines.phase_heading(phase));

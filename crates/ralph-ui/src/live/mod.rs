@@ -16,7 +16,7 @@ use indicatif::ProgressBar;
 
 use ralph_core::record::Event;
 
-use self::lines::{Lines, Part};
+use self::lines::Lines;
 use self::now::{Now, Redraw};
 use self::spinner::spinner;
 use crate::json::write_line;
@@ -75,19 +75,9 @@ impl<W: Write> Live<W> {
         max_cost: Option<f64>,
     ) -> Self {
         let root = format!("{root}/");
-        let part = match moving {
-            Moving::Nowhere | Moving::Stderr => Part::Alone,
-            Moving::Sent { joins, .. } => {
-                if joins {
-                    Part::Joins
-                } else {
-                    Part::First
-                }
-            }
-        };
         Self {
             out,
-            lines: Lines::new(paint, detail, &root, part),
+            lines: Lines::new(paint, detail, &root, moving),
             now: Now::new(max_cost, root),
             moving,
             keys,
@@ -111,16 +101,17 @@ impl<W: Write> Live<W> {
             });
         }
         let lines = self.lines.of(event);
+        // Before the lines, which may be those of all loops.
+        if matches!(self.moving, Moving::Sent { .. }) && change != Redraw::None {
+            self.out.write_all(EVENT_MARK)?;
+            write_line(&mut self.out, &self.now.sent(change))?;
+            self.out.flush()?;
+        }
         // What stays goes above the line that moves.
         match &self.spinner {
             _ if lines.is_empty() => {}
             Some(spinner) => spinner.suspend(|| write_out(&mut self.out, &lines))?,
             None => write_out(&mut self.out, &lines)?,
-        }
-        if matches!(self.moving, Moving::Sent { .. }) && change != Redraw::None {
-            self.out.write_all(EVENT_MARK)?;
-            write_line(&mut self.out, &self.now.sent(change))?;
-            self.out.flush()?;
         }
         match (change, &self.spinner) {
             (Redraw::Begun, _) if self.moving == Moving::Stderr => {

@@ -42,6 +42,8 @@ pub struct NowSent {
     pub tasks: Option<(usize, usize)>,
     /// Of its session so far.
     pub cost: Cost,
+    /// True if it is the last to end: what it prints from here on is of all loops.
+    pub is_last: bool,
 }
 
 /// What the loop is at.
@@ -60,6 +62,7 @@ pub struct Now {
     done_before: usize,
     /// What its attempts took, in milliseconds.
     took_ms: u64,
+    is_last: bool,
     root: String,
 }
 
@@ -126,6 +129,7 @@ impl Now {
             has_begun: change != Redraw::Words,
             tasks: is_over.then_some(self.tasks),
             cost: self.cost,
+            is_last: self.is_last,
         }
     }
 
@@ -176,7 +180,8 @@ impl Now {
                 let words = waiting_words(waiting, waiting.until.minus(Duration::from_secs(*seconds)));
                 self.begin("waiting", words.trim_start_matches("waiting "))
             }
-            Event::SessionEnded { session, .. } => {
+            Event::SessionEnded { session, closing, .. } => {
+                self.is_last = !closing.is_of_others;
                 self.tasks = (session.tasks_done, session.tasks_done + session.tasks_remaining);
                 Redraw::Over
             }

@@ -174,6 +174,7 @@ mod tests {
             has_begun: true,
             tasks,
             cost: Cost::of(usd),
+            is_last: false,
         };
         workers.take(1, at("T001", "Edit src/a-long-name-of-a-file.rs", None, 1.0));
         workers.take(2, at("T002 2", "validation: cargo test", Some((3, 6)), 2.0));

@@ -114,6 +114,8 @@ fn honest_work_costs_one_run_and_says_so_in_a_word() {
         (&"holds".into(), &1.into(), &Value::Null)
     );
     scene.ralph("status").code(0).stdout_has("\n  also in a clean checkout (2 tests)\n");
+    let shown = scene.ralph("show").code(0);
+    shown.stdout_has("· all tasks").stdout_has("holds in a clean checkout").stdout_lacks("box");
     assert_eq!(scene.ralph("status --json").json()["session"]["clean"]["verdict"], "holds");
     let line = "| Clean checkout | `also in a clean checkout (2 tests)` |";
     scene.ralph("report --markdown -o -").code(0).stdout_has(line);

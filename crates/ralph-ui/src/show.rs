@@ -100,7 +100,7 @@ const NAME: usize = 12;
 pub fn lines(shown: &ShownAttempt<'_>, now: Timestamp, screen: Screen) -> Vec<String> {
     let ShownAttempt { iteration, entry, final_message, .. } = *shown;
     let is_question = iteration.failure_class.is_some_and(FailureClass::is_question);
-    let look = sign_by_now(iteration.outcome, iteration.failure_class, false).0;
+    let look = sign_of(iteration).0;
     let mut below = Vec::new();
     if iteration.outcome == Outcome::Interrupted {
         let why = interruption(iteration.failure_class, iteration.exit.agent);
@@ -108,6 +108,8 @@ pub fn lines(shown: &ShownAttempt<'_>, now: Timestamp, screen: Screen) -> Vec<St
             Some(_) => format!("Cut short: {}", one_line(&iteration.cause())),
             None => format!("{}.", capital(why)),
         });
+    } else if let (true, Some(check)) = (is_of_all(iteration), iteration.check()) {
+        below.push(one_line(&check.story()));
     } else if !matches!(iteration.outcome, Outcome::Success | Outcome::Integrated) {
         let cause = one_line(&iteration.cause());
         below.push(if is_question { format!("The agent asks: {cause}") } else { cause });
@@ -186,11 +188,25 @@ fn verdicts(shown: &ShownAttempt<'_>, screen: Screen) -> Vec<String> {
     lines
 }
 
+/// Returns true for a check that sent no task back.
+fn is_of_all(iteration: &Iteration) -> bool {
+    iteration.outcome == Outcome::Checked && iteration.task.is_none()
+}
+
+fn sign_of(iteration: &Iteration) -> (Look, &'static str) {
+    let sign = sign_by_now(iteration.outcome, iteration.failure_class, false);
+    if is_of_all(iteration) { (Look::Dim, "·") } else { sign }
+}
+
 /// `✘ T034 Export boards as CSV, attempt 3 of 3                 #49`
 fn headline(shown: &ShownAttempt<'_>, screen: Screen) -> String {
     let ShownAttempt { iteration, attempts, session, .. } = *shown;
-    let (look, mark) = sign_by_now(iteration.outcome, iteration.failure_class, false);
-    let none = if iteration.outcome == Outcome::Integrated { "results that waited" } else { "no task" };
+    let (look, mark) = sign_of(iteration);
+    let none = match iteration.outcome {
+        Outcome::Integrated => "results that waited",
+        Outcome::Checked => "all tasks",
+        _ => "no task",
+    };
     let task = one_line(iteration.task.as_deref().unwrap_or(none));
     let title = one_line(task_title(iteration.task_text.as_deref().unwrap_or_default()));
     let attempt = match iteration.attempt {

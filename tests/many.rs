@@ -113,6 +113,20 @@ fn tasks_are_worked_on_at_once_and_each_comes_on_the_branch_once() {
         let places: Vec<u64> =
             iterations.iter().filter_map(|one| one["record"]["iteration"].as_u64()).collect();
         assert_eq!(places, (1..=trailers(&scene, "Iteration").len() as u64).collect::<Vec<_>>());
+        let summary = report("--markdown").code(0).text();
+        let rows: Vec<&str> = summary.lines().filter(|line| line.starts_with("| T00")).collect();
+        assert_eq!(rows.len(), 4, "{summary}");
+        for commit in scene.git(["log", "--format=%h %s", "--abbrev=10", &format!("HEAD..{BRANCH}")]).lines()
+        {
+            let (commit, task) = commit.split_at(10);
+            let is_it = |row: &&str| row.contains(&format!("`{commit}`")) && row.contains(&task[1..5]);
+            assert_eq!(rows.iter().filter(|row| is_it(row)).count(), 1, "{commit} {task}: {summary}");
+        }
+        for words in
+            ["4 tasks closed in 4 attempts", "fake 4 runs", "`passes as of ", "| Attempts | 4 attempts |"]
+        {
+            assert!(summary.contains(words), "{words}: {summary}");
+        }
     }
 }
 

@@ -356,8 +356,10 @@ fn parts<'r>(
     match &iteration.diff {
         Diff::Patch(text) => {
             let [added, removed] = patch::counts(&text.text).map(|lines| grouped(lines as u64));
-            let least = if text.is_cut { " at least" } else { "" };
-            let note = format!("{count},{least} +{added} −{removed}");
+            let least = if text.is_cut { "at least " } else { "" };
+            // A merge changes what the results that it has changed.
+            let count = if files.is_empty() { String::new() } else { format!("{count}, ") };
+            let note = format!("{count}{least}+{added} −{removed}");
             parts.push(("changes", "Changes", note, "--patch", shown(text)));
         }
         Diff::Nothing => {}

@@ -271,7 +271,8 @@ fn place(path: &str, text: &str) -> String {
 fn beside(report: &Report, work: &Work, words: Words<'_>) -> Vec<String> {
     let unfinished = |task: &str| match work.unfinished.get(task) {
         Some(lines) if *lines > 0 => {
-            format!(" ({} are **not** in this branch)", counted(*lines, "unfinished line"))
+            let are = if *lines == 1 { "is" } else { "are" };
+            format!(" ({} {are} **not** in this branch)", counted(*lines, "unfinished line"))
         }
         _ => String::new(),
     };

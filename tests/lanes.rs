@@ -998,7 +998,7 @@ fn a_loop_beside_a_lane_says_what_that_has_done() {
     scene.agent_uses_git().ralph("run --lane -n 1").code(4);
     scene.ralph("run -n 1").code(4).stderr_has(
         "warning: T001 is done on ralph/001-login, and open here\n\
-         hint: `git merge --ff-only ralph/001-login` takes it in\n",
+         hint: `git merge ralph/001-login` takes it in\n",
     );
     // The agent of the plain loop committed the same, too.
     scene.git("reset --quiet --hard ralph/001-login");
@@ -1026,7 +1026,7 @@ fn a_start_says_what_other_machines_did_where_it_was_fetched() {
     scene.git("fetch --quiet origin +refs/heads/*:refs/remotes/origin/*");
     assert_eq!(said("run"), "");
     scene.ralph("sync").code(0);
-    let waits = " is done on origin/ralph/001-login, and open here hint: `git merge --ff-only origin/ralph/001-login` takes it in";
+    let waits = " is done on origin/ralph/001-login, and open here hint: `git merge origin/ralph/001-login` takes it in";
     assert_eq!(said("run"), waits);
     // Only for what the start is about.
     assert_eq!(said("run --task T002"), "");
@@ -1036,7 +1036,7 @@ fn a_start_says_what_other_machines_did_where_it_was_fetched() {
     // Merged there, and not here: that is what to take in, and the branch is not named beside it.
     scene.git_in(&other, "push --quiet origin ralph/001-login:main");
     scene.git("fetch --quiet origin +refs/heads/*:refs/remotes/origin/*");
-    let merged = " is done on origin/main, and open here hint: `git merge --ff-only origin/main` takes it in";
+    let merged = " is done on origin/main, and open here hint: `git merge origin/main` takes it in";
     assert_eq!(said("run"), merged);
     let again = scene.ralph("run --validate not-installed").code(3).talk();
     assert!(!again.contains("origin/ralph/001-login"), "{again}");

@@ -971,13 +971,14 @@ pub fn warn_of_lanes(feature: &Feature, scope: &Scope, own: Option<&str>, contex
         if done.is_empty() {
             continue;
         }
-        let Some((_, command, _)) = unmerged(&branch, context)? else { continue };
+        if unmerged(&branch, context)?.is_none() {
+            continue;
+        }
         let (are, them) = if done.len() == 1 { ("is", "it") } else { ("are", "them") };
         let (done, branch) = (join_truncated(&done, MAX_NAMED), shown(&branch));
-        let (command, on) = match own {
-            Some(own) => (format!("git merge {}", quoted_for_shell(branch)), format!(" on {own}")),
-            None => (command, String::new()),
-        };
+        let on = own.map_or(String::new(), |own| format!(" on {own}"));
+        // What this start commits makes it no fast-forward.
+        let command = format!("git merge {}", quoted_for_shell(branch));
         warn(&format!("{done} {are} done on {branch}, and open here\nhint: `{command}`{on} takes {them} in"));
         // Each is named once: one that was merged elsewhere is on several branches.
         open.retain(|item| !is_done(item));

@@ -11,7 +11,7 @@ use ralph_core::progress::progress_txt;
 use ralph_core::record::{Changes, Closing, Need, NeedKind, ObjectId, Outcome, Session, Status, Unfinished};
 use ralph_core::view::{FeatureView, SessionView};
 use ralph_git::worktree::{ChangedFile, PrivateIndex};
-use ralph_store::{Hints, SessionLog, SessionRefs};
+use ralph_store::{Hints, Listing, SessionLog, SessionRefs};
 
 use super::commits::pending::PendingCommit;
 use super::running::Running;
@@ -56,7 +56,7 @@ impl Running<'_> {
         }
         // The files that changed are not named in it, and need not be compared for it.
         let recorded = self.log().and_then(|log| match log {
-            Some(log) => self.recorded(&log.view(), tasks),
+            Some(log) => self.recorded(&self.listing()?, &log.view(), tasks),
             None => Ok(Closing::default()),
         });
         match recorded {
@@ -73,19 +73,17 @@ impl Running<'_> {
 
     fn recorded_with_changes(&self, tasks: Option<&TaskList>, is_of_group: bool) -> Result<Closing> {
         let Some(mut log) = self.log()? else { return Ok(Closing::default()) };
-        let mut shown = log.view();
+        let (listing, mut shown) = (self.listing()?, log.view());
         if is_of_group {
-            let sessions =
-                self.inputs.store.listing(|_| true, &mut Vec::new())?.views_of(&self.session.feature);
+            let sessions = listing.views_of(&self.session.feature);
             let group: Vec<_> = sessions.iter().filter(|other| other.is_beside(&shown)).collect();
             shown = SessionView::joined(&group);
             log = log.of_run(&shown);
         }
-        let recorded = self.recorded(&shown, tasks)?;
-        let needing: Vec<_> = recorded.not_done.iter().filter(|task| task.needs_you()).collect();
-        let is_any = !needing.is_empty();
-        let logs = if is_any { self.inputs.store.logs_of(&self.session.feature)? } else { Vec::new() };
-        let unfinished = needing.iter().map(|task| self.unfinished(&log, &logs, &task.task));
+        let recorded = self.recorded(&listing, &shown, tasks)?;
+        let needing = recorded.not_done.iter().filter(|task| task.needs_you());
+        let logs = listing.logs_of(&self.session.feature);
+        let unfinished = needing.map(|task| self.unfinished(&log, &logs, &task.task));
         let unfinished = unfinished.collect::<Result<_>>()?;
         let (changes, ci_files) = self.changes(&log)?.unzip();
         Ok(Closing { changes, ci_files: ci_files.unwrap_or_default(), unfinished, ..recorded })
@@ -95,12 +93,15 @@ impl Running<'_> {
         self.inputs.store.session(&SessionRefs::new(&self.session.feature, self.session.id.clone()))
     }
 
-    fn recorded(&self, shown: &SessionView, tasks: Option<&TaskList>) -> Result<Closing> {
+    fn listing(&self) -> Result<Listing> {
+        self.inputs.store.listing(|_| true, &mut Vec::new())
+    }
+
+    fn recorded(&self, listing: &Listing, shown: &SessionView, tasks: Option<&TaskList>) -> Result<Closing> {
         let nothing = TaskList::default();
         let tasks = tasks.unwrap_or(&nothing);
         let not_done = shown.not_done(tasks);
         let feature = &self.session.feature;
-        let listing = self.inputs.store.listing(|_| true, &mut Vec::new())?;
         let sessions = listing.views_of(feature);
         let hints = Hints::of(self.inputs.store.repository(), feature).list()?;
         let last = self.state.next.checked_sub(1).filter(|last| *last > 0);
@@ -108,12 +109,9 @@ impl Running<'_> {
         let view = FeatureView::of(&sessions);
         let mut summary = view.summary(feature, tasks, &hints, remains.as_ref(), Some(shown));
         let own = self.own_files();
-        let now = listing.validation_now(self.inputs.store, feature, Some(shown), |_, entry, left_out| {
-            let snapshot = entry.snapshot()?;
-            self.recorder
-                .work_tree()
-                .is_as_in(&snapshot, &own.each_ref().map(String::as_str), left_out)
-                .ok()?
+        let own = own.each_ref().map(String::as_str);
+        let now = listing.validation_now(self.inputs.store, feature, Some(shown), |_, snapshot, left_out| {
+            self.recorder.work_tree().is_as_in(snapshot, &own, left_out).ok()?
         });
         summary.validation = now.map(Box::new);
         let false_claims = summary.session.as_ref().map(|part| part.totals.false_claims.clone());

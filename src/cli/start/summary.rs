@@ -5,10 +5,9 @@ use std::collections::BTreeSet;
 use anyhow::Result;
 use tasklist::TaskList;
 
-use ralph_core::record::{FailureClass, Hint, LogEntry, NeedKind, Summary, ValidationNow, full_branch_name};
+use ralph_core::record::{FailureClass, Hint, LogEntry, NeedKind, Summary, ValidationNow};
 use ralph_core::view::{FeatureView, SessionView};
 use ralph_engine::redactor;
-use ralph_project::feature::FEATURE_FILE;
 use ralph_project::tasks;
 use ralph_store::{Hints, Listing, SessionLog, Store};
 use ralph_ui::status::QuestionElsewhere;
@@ -54,8 +53,7 @@ pub fn of_rows(
     of_view(context, feature, &FeatureView::of(&sessions), &list, &hints, shown)
 }
 
-/// Returns what the newest validation of a feature said, and whether that holds for the files here, or on the branch of its
-/// lane.
+/// Returns what the newest validation of a feature said, and whether that holds now.
 pub fn validation_now(
     context: &Context,
     listing: &Listing,
@@ -63,18 +61,11 @@ pub fn validation_now(
     shown: Option<&SessionView>,
 ) -> Option<Box<ValidationNow>> {
     let store = context.store().ok()?;
-    let now = listing.validation_now(store, feature, shown, |first, entry, left_out| {
-        let (own, snapshot) = (store.feature_files(feature, Some(first)), entry.snapshot()?);
-        let begun = store.readable_session(first)?;
-        if let Some(branch) = begun.branch.filter(|_| begun.lane.is_some()) {
-            let tip = store.refs().tip(&full_branch_name(&branch)).ok()?;
-            let changed = store.changed_files(&own, (tip, Some(snapshot.clone()))).ok()??;
-            // The loop writes this one in a lane, and commits it nowhere.
-            return Some(changed.iter().all(|file| file.path.ends_with(FEATURE_FILE.as_bytes())));
-        }
+    let now = listing.validation_now(store, feature, shown, |first, snapshot, left_out| {
+        let own = store.feature_files(feature, Some(first));
         let own = [own.tasks.as_str(), own.progress.as_str()];
-        let is_here = store.has(&snapshot).ok()?;
-        context.work_tree().ok().filter(|_| is_here)?.is_as_in(&snapshot, &own, left_out).ok()?
+        let is_here = store.has(snapshot).ok()?;
+        context.work_tree().ok().filter(|_| is_here)?.is_as_in(snapshot, &own, left_out).ok()?
     });
     now.map(Box::new)
 }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{SessionId, TestCounts, grouped};
+use super::{SessionId, ShortNames, TestCounts, grouped};
 
 /// The newest validation of a feature. Nothing is run to know it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -24,12 +24,9 @@ pub struct ValidationNow {
     /// What ran; left out if the session does not say.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
-    /// True if it is of another session than what is shown.
+    /// What attempts of the session or group that is shown are called; `None` where it is by their numbers.
     #[serde(skip)]
-    pub is_elsewhere: bool,
-    /// Its lane, where a group is shown.
-    #[serde(skip)]
-    pub lane: Option<u32>,
+    pub names: Option<ShortNames>,
 }
 
 impl ValidationNow {
@@ -70,16 +67,16 @@ impl ValidationNow {
             Some(false) => ", files changed since",
             None => ", files not compared",
         };
-        let of = match self.lane {
-            _ if self.is_elsewhere => format!("{}:", self.session),
-            Some(lane) => format!("{lane}:"),
-            None => "#".to_owned(),
-        };
+        let names = self.names.as_ref();
+        let mark =
+            |number| names.map_or_else(|| format!("#{number}"), |names| names.mark(&self.session, number));
         let at = match (self.iteration, self.is_resumption) {
-            (None, _) if self.is_elsewhere => format!("before the first attempt of {}", self.session),
+            (None, _) if names.is_some_and(|names| !names.has(&self.session)) => {
+                format!("before the first attempt of {}", self.session)
+            }
             (None, _) => "before the first attempt".to_owned(),
-            (Some(number), true) => format!("at the resumption after {of}{number}"),
-            (Some(number), false) => format!("as of {of}{number}"),
+            (Some(number), true) => format!("at the resumption after {}", mark(number)),
+            (Some(number), false) => format!("as of {}", mark(number)),
         };
         Some(at + files)
     }
@@ -122,8 +119,7 @@ mod tests {
                 passed_at_start: start,
                 cause: (!passes).then(|| "exit code 1".to_owned()),
                 command: None,
-                is_elsewhere: false,
-                lane: None,
+                names: None,
             };
             assert_eq!(now.words(), words);
             now
@@ -150,9 +146,15 @@ mod tests {
         let resumed = case(true, no, Some(4), unknown, None, "passed as of #4, files changed since");
         let resumed = ValidationNow { is_resumption: true, ..resumed };
         assert_eq!(resumed.words(), "passed at the resumption after #4, files changed since");
-        let of_group = ValidationNow { is_resumption: false, lane: Some(2), ..resumed.clone() };
-        assert_eq!(of_group.words(), "passed as of 2:4, files changed since");
-        let older = ValidationNow { is_resumption: false, is_elsewhere: true, ..resumed };
-        assert_eq!(older.words(), "passed as of 20260131-120000-00000000:4, files changed since");
+        let other: SessionId = "20260131-120000-00000001".parse().unwrap();
+        let group = [(other.clone(), Some(1)), (resumed.session.clone(), Some(2))];
+        for (names, name) in [
+            (ShortNames::of(group.into_iter()), "2:4"),
+            (ShortNames::alone(&resumed.session), "#4"),
+            (ShortNames::alone(&other), "20260131-120000-00000000:4"),
+        ] {
+            let seen = ValidationNow { is_resumption: false, names: Some(names), ..resumed.clone() };
+            assert_eq!(seen.words(), format!("passed as of {name}, files changed since"));
+        }
     }
 }

@@ -1,7 +1,10 @@
 //! The newest validation of a feature.
 
-use ralph_core::record::{FailureClass, LeftOut, LogEntry, Outcome, Session, TestCounts, ValidationNow};
+use ralph_core::record::{
+    FailureClass, LeftOut, LogEntry, ObjectId, Outcome, Session, TestCounts, ValidationNow, full_branch_name,
+};
 use ralph_core::view::SessionView;
+use ralph_project::feature::FEATURE_FILE;
 
 use super::listing::{ListedSession, Listing};
 use crate::Store;
@@ -16,15 +19,15 @@ struct Validated<'l> {
 }
 
 impl Listing {
-    /// Returns what the newest validation of a feature said; `None` if none ran. `is_as_in` says whether the files are as a record of
-    /// the session that began so has them; what its snapshot leaves out is known of attempts. `shown` is the session that is looked
-    /// at.
+    /// Returns what the newest validation of a feature said, and whether that holds for the files here, or on the branch of its
+    /// lane; `None` if none ran. `is_as_in` says whether the files here are as in a snapshot of the session that began so; what that
+    /// leaves out is known of attempts. `shown` is the session that is looked at, or its group as one.
     pub fn validation_now(
         &self,
         store: &Store,
         feature: &str,
         shown: Option<&SessionView>,
-        is_as_in: impl Fn(&LogEntry, &LogEntry, Option<&[LeftOut]>) -> Option<bool>,
+        is_as_in: impl Fn(&LogEntry, &ObjectId, Option<&[LeftOut]>) -> Option<bool>,
     ) -> Option<ValidationNow> {
         let mut found: Vec<Validated<'_>> = Vec::new();
         for rows in self.sessions_of(feature).rev() {
@@ -37,18 +40,26 @@ impl Listing {
             }
         }
         found.sort_by_key(|one| one.entry.ended_at());
-        let (newest, passing) = (found.last()?, found.iter().rfind(|one| one.passes));
+        let newest = found.last()?;
         let look = |one: &Validated<'_>| {
-            let record = one.entry.iteration().and_then(|_| store.readable_iteration(one.entry));
-            is_as_in(one.rows.entries().first()?, one.entry, record.map(|record| record.left_out).as_deref())
-        };
-        // What failed is often taken back: then the files are as the last success left them.
-        let (one, is_now) = match (look(newest), passing.filter(|_| !newest.passes)) {
-            (is_now, Some(passing)) if is_now != Some(true) && look(passing) == Some(true) => {
-                (passing, Some(true))
+            let (first, snapshot) = (one.rows.entries().first()?, one.entry.snapshot()?);
+            let begun = store.readable_session(first).filter(|begun| begun.lane.is_some());
+            if let Some(branch) = begun.and_then(|begun| begun.branch) {
+                let own = store.feature_files(feature, Some(first));
+                let tip = store.refs().tip(&full_branch_name(&branch)).ok()?;
+                let changed = store.changed_files(&own, (tip, Some(snapshot))).ok()??;
+                // The loop writes this one in a lane, and commits it nowhere.
+                return Some(changed.iter().all(|file| file.path.ends_with(FEATURE_FILE.as_bytes())));
             }
-            (is_now, _) => (newest, is_now),
+            let record = one.entry.iteration().and_then(|_| store.readable_iteration(one.entry));
+            is_as_in(first, &snapshot, record.map(|record| record.left_out).as_deref())
         };
+        // What failed is often taken back, in a lane always: then the files are as a success left them, in whichever loop.
+        let is_now = look(newest);
+        let mut passing = found.iter().rev().skip(1).filter(|one| one.passes && is_now != Some(true));
+        let (one, is_now) = passing
+            .find(|one| look(one) == Some(true))
+            .map_or((newest, is_now), |passing| (passing, Some(true)));
         let Validated { rows, entry, passes, tests, cause } = one;
         let before = || rows.entries().iter().take_while(|other| other.commit() != entry.commit());
         let number = entry.iteration().or_else(|| before().filter_map(LogEntry::iteration).last());
@@ -69,21 +80,17 @@ impl Listing {
             command: command.map(str::to_owned),
             passed_at_start: start.as_ref().and_then(|start| counts(start)?.passed),
             cause: cause.clone(),
-            lane: shown
-                .filter(|shown| shown.names().is_of_group())
-                .and_then(|_| rows.view().group())
-                .map(|(_, lane)| lane),
-            is_elsewhere: shown.is_some_and(|shown| !shown.has(&entry.session())),
+            names: shown.map(SessionView::names),
         })
     }
 }
 
-/// Returns the newest validation of a session, and the newest before it that passed.
+/// Returns the newest validation of a session, and the newest that passed, as far as to one whose files were kept.
 fn newest_of<'l>(store: &Store, rows: &'l ListedSession) -> Vec<Validated<'l>> {
     let mut found: Vec<Validated<'l>> = Vec::new();
     let mut is_acceptance = false;
     for entry in rows.entries().iter().rev() {
-        if found.last().is_some_and(|last| last.passes) {
+        if found.last().is_some_and(|last| last.passes && !last.entry.is_failure()) {
             break;
         }
         // What an acceptance goes on with repeats the start, and ran nothing.

@@ -483,8 +483,7 @@ then   specify ralph resume     look   specify ralph report --open"
             passed_at_start: None,
             cause: Some(cause.to_owned()),
             command: Some("npx jset --ci".to_owned()),
-            is_elsewhere: false,
-            lane: None,
+            names: None,
         };
         let mut summary = Summary {
             needs_you: vec![validation],

@@ -106,7 +106,7 @@ fn facts(scene: &Scene<'_>, is_reviewed: bool) -> Vec<Row> {
     let facts: [(&str, Option<Row>); 11] = [
         // Of the usual loop it is the task list, which is done or not as its tasks are.
         ("Artifact", session.filter(|session| session.loop_type != USUAL).map(|one| artifact(&one.artifact))),
-        ("Validation", scene.feature.summary.validation.as_deref().map(validation)),
+        ("Validation", scene.feature.summary.validation.as_deref().map(|now| validation(scene, now))),
         ("Attempts", Some(attempts_of(scene).into())),
         ("Cut short", (!cuts.is_empty()).then(|| cuts.join("; ").into())),
         ("Claims", false_claims(&wrong_claims(scene)).map(|words| Row::of(Look::Claim, words))),
@@ -122,7 +122,8 @@ fn facts(scene: &Scene<'_>, is_reviewed: bool) -> Vec<Row> {
 }
 
 /// `passes now: 32 tests, 2 at the start`
-fn validation(now: &ValidationNow) -> Row {
+fn validation(scene: &Scene<'_>, now: &ValidationNow) -> Row {
+    let now = ValidationNow { names: Some(scene.session.names()), ..now.clone() };
     Row::of(if now.passes { Look::Plain } else { Look::Warn }, brief(&now.words()))
 }
 

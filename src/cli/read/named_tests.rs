@@ -60,6 +60,21 @@ pub fn between(store: &Store, before: &LogEntry, now: &LogEntry) -> Result<Turne
     Ok(if is_known { TurnedTests::between(&before, &now) } else { TurnedTests::default() })
 }
 
+/// Returns the newest of these records, or in a lane that which put the commit on the branch from which an attempt began, and else
+/// the first: what others did in between is not of the attempt.
+pub fn base_of<'l>(store: &Store, before: &'l [LogEntry], base: Option<&ObjectId>) -> Option<&'l LogEntry> {
+    let is_base = |entry: &&LogEntry| {
+        let record = Some(entry).filter(|entry| entry.is_result());
+        record
+            .and_then(|entry| store.readable_iteration(entry))
+            .is_some_and(|it| it.published.as_ref() == base)
+    };
+    match base {
+        Some(_) => before.iter().rfind(is_base).or(before.first()),
+        None => before.last(),
+    }
+}
+
 /// Prints what turned since the record before that has names.
 pub fn show(store: &Store, shown: &Point, json: Json) -> Result<ExitCode> {
     let entry = shown.iteration()?;
@@ -70,16 +85,20 @@ pub fn show(store: &Store, shown: &Point, json: Json) -> Result<ExitCode> {
         );
         return Ok(ExitCode::NotDone);
     }
-    let earlier = shown.log.entries.iter().rev().skip_while(|other| other.commit() != entry.commit()).skip(1);
+    let all = &shown.run.entries;
+    let before = &all[..all.iter().position(|other| other.commit() == entry.commit()).unwrap_or_default()];
+    let base = store.readable_iteration(entry).and_then(|record| record.base);
+    let base = base_of(store, before, base.as_ref()).map(LogEntry::commit);
     let mut found = None;
-    for other in earlier {
+    for other in before.iter().rev().skip_while(|other| Some(other.commit()) != base) {
         let before = named(store, &other.commit())?;
         if !before.is_empty() {
-            found = Some((other.iteration().unwrap_or(0), before));
+            found = Some((other, before));
             break;
         }
     }
-    let (compared, before) = found.unzip();
+    let (other, before) = found.unzip();
+    let compared = other.map(|other| other.iteration().unwrap_or(0));
     let turned = before.map(|before| TurnedTests::between(&before, &now));
     let TurnedTests { green, red, gone } = turned.unwrap_or_default();
     let count = |status| now.iter().filter(|test| test.status == status).count() as u64;
@@ -88,10 +107,10 @@ pub fn show(store: &Store, shown: &Point, json: Json) -> Result<ExitCode> {
         "compared_with": compared, "green": green, "red": red, "gone": gone, "tests": now,
     });
     emit(json, &value, |out| {
-        let since = match compared {
+        let since = match other.map(|other| (other.session(), other.iteration())) {
             None => "no record before it has names".to_owned(),
-            Some(0) => "since the start".to_owned(),
-            Some(number) => format!("since #{number}"),
+            Some((_, None)) => "since the start".to_owned(),
+            Some((session, Some(number))) => format!("since {}", shown.names.mark(&session, number)),
         };
         let tests = counted(now.len() as u64, "test");
         writeln!(out, "{tests}: {passed} passed, {failed} failed, {skipped} skipped; {since}")?;

@@ -76,7 +76,7 @@ pub fn of(range: Range<'_>, context: &Context) -> Result<Work> {
             let count = attempts.entry(task.clone()).or_default();
             *count += usize::from(record.is_attempt());
             for closed in record.closed.iter().filter(|_| record.outcome != Outcome::Integrated) {
-                let before = place.checked_sub(1).and_then(|place| log.entries.get(place));
+                let before = named_tests::base_of(store, &log.entries[..place], record.base.as_ref());
                 let attempts = if *closed == task { *count } else { 1 };
                 let commit = record.published.clone().or_else(|| record.commits.last().cloned());
                 let record = record.clone();

@@ -59,7 +59,7 @@ impl SessionRow {
     }
 }
 
-/// What the newest record of a session says of its end.
+/// What the record of a session says of its end.
 #[derive(Debug, Clone, Copy)]
 pub struct End {
     pub status: Status,
@@ -71,7 +71,7 @@ pub struct End {
 impl End {
     /// As if nothing ran it.
     pub fn of_session(session: &SessionView) -> Self {
-        let tip = session.tip();
+        let tip = session.deciding_record(|_| false);
         Self {
             status: tip.and_then(LogEntry::status).unwrap_or(Status::Interrupted),
             reason: tip.and_then(LogEntry::stop_reason),

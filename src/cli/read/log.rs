@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use ralph_core::history::failure_key::FailureKey;
 use ralph_core::history::repeats;
 use ralph_core::progress::first_sentence;
-use ralph_core::record::{AttemptId, LogEntry, Outcome, SessionId, ShortNames, Status};
+use ralph_core::record::{AttemptId, LogEntry, Outcome, ShortNames, Status};
 use ralph_core::view::{FeatureView, SessionView, integrations, short_names};
 use ralph_git::worktree::{ChangedFile, WorkTree};
 use ralph_os::platform::repo_path;
@@ -230,6 +230,7 @@ fn listed<'a>(
 ) -> Result<Vec<Listed<'a>>> {
     let store = context.store()?;
     let running = sessions::running(store)?;
+    let is_held = sessions::held_by(&running);
     let FilterArgs { grep, ignore_case, searched, .. } = &args.filter;
     let pattern = grep.as_ref().map(|pattern| regex(pattern, *ignore_case)).transpose()?;
     let find = |bytes: &[u8]| Some(pattern.as_ref()?.find(bytes)?.range());
@@ -244,7 +245,6 @@ fn listed<'a>(
             break;
         }
         let Run { members, session, names } = run;
-        let is_running = |id: &SessionId| running.iter().any(|holder| holder.session == *id);
         let (mut rows, mut matches) = (Vec::new(), HashMap::new());
         if args.sessions {
             left -= 1;
@@ -284,15 +284,11 @@ fn listed<'a>(
             solved = what_solved(store, reader, &rows)?;
             repeated = repeats(session.entries.iter().map(|row| (row.id(), FailureKey::of_entry(row))));
         }
-        let views: Vec<&SessionView> = members.iter().map(|member| member.view()).collect();
-        let decisive = SessionView::decisive(&views, is_running);
-        let tip = decisive.tip();
-        let status = tip.map_or(Status::Interrupted, |tip| status_of(tip, is_running(&decisive.id)));
-        let elsewhere = if is_running(&decisive.id) {
-            None
-        } else {
-            members.iter().find_map(|member| store.elsewhere(&member.refs, member.entries()))
-        };
+        let tip = session.deciding_record(&is_held);
+        let is_running = tip.is_some_and(|tip| is_held(&tip.session()));
+        let status = tip.map_or(Status::Interrupted, |tip| status_of(tip, is_running));
+        let elsewhere = || members.iter().find_map(|member| store.elsewhere(&member.refs, member.entries()));
+        let elsewhere = if is_running { None } else { elsewhere() };
         let ended = |tip| session_table::ended(&End::of(tip, status), session.totals());
         listed.push(Listed {
             session,

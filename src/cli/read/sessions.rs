@@ -12,6 +12,7 @@ use ralph_core::view::SessionView;
 use ralph_project::feature;
 use ralph_store::{
     Holder, Listing, LoopLock, Remote, RemoteRun, SessionLog, SessionQuery, SessionRefs, Store, cleaned_refs,
+    status_of,
 };
 use ralph_ui::style::one_line;
 
@@ -290,13 +291,6 @@ pub fn joined(logs: &[SessionLog]) -> SessionView {
     SessionView::joined(&views.iter().collect::<Vec<_>>())
 }
 
-/// Returns the session of a group whose state is that of all, as [`SessionView::decisive`].
-pub fn decisive(logs: &[SessionLog], is_running: impl Fn(&SessionId) -> bool) -> &SessionLog {
-    let views: Vec<SessionView> = logs.iter().map(SessionLog::view).collect();
-    let id = &SessionView::decisive(&views.iter().collect::<Vec<_>>(), is_running).id;
-    logs.iter().find(|log| log.id() == id).unwrap_or(&logs[0])
-}
-
 /// That history is empty, and how to come by one.
 pub fn nothing_recorded(store: &Store) -> String {
     let mut unreadable = Vec::new();
@@ -346,22 +340,19 @@ pub fn running(store: &Store) -> Result<Vec<Holder>> {
     LoopLock::holders(store.repository())
 }
 
-/// Returns the state of a session, and what is known of it if it runs on another machine.
+/// Returns the state of a session, or of its group as one, and what is known of it if it runs on another machine.
 pub fn status(store: &Store, log: &SessionLog, running: &[Holder]) -> (Status, Option<RemoteRun>) {
-    let view = log.view();
-    let of_run = running.iter().filter(|holder| view.sessions().any(|id| *id == holder.session));
-    let has_ended = |id: &SessionId| {
-        let newest = log.entries.iter().rfind(|entry| entry.session() == *id);
-        newest.is_some_and(|entry| entry.stop_reason().is_some())
-    };
-    // That one loop of a group has ended is no end of the others.
-    if !view.lanes.is_empty() && of_run.clone().any(|holder| !has_ended(&holder.session)) {
-        return (Status::Running, None);
-    }
-    let is_running = of_run.count() > 0;
+    let (view, is_held) = (log.view(), held_by(running));
+    let tip = view.deciding_record(&is_held).unwrap_or_else(|| log.tip());
+    let is_running = is_held(&tip.session());
     let elsewhere = if is_running { None } else { store.elsewhere(&log.refs, &log.entries) };
-    let status = if elsewhere.is_some() { Status::Running } else { log.status(is_running) };
+    let status = if elsewhere.is_some() { Status::Running } else { status_of(tip, is_running) };
     (status, elsewhere)
+}
+
+/// Says whether one of these runs a session.
+pub fn held_by(running: &[Holder]) -> impl Fn(&SessionId) -> bool {
+    |id| running.iter().any(|holder| holder.session == *id)
 }
 
 /// Returns a session with those of its group, as one.
@@ -373,7 +364,8 @@ pub fn with_group(store: &Store, log: &SessionLog) -> Result<SessionLog> {
 
 /// Returns a session with what its log says of it by now: `session.json` is of its start if it has no end.
 pub fn describe(store: &Store, log: &SessionLog, running: &[Holder]) -> Result<Session> {
-    let (tip, view) = (log.tip(), log.view());
+    let view = log.view();
+    let tip = view.deciding_record(held_by(running)).unwrap_or_else(|| log.tip());
     let totals = view.totals().clone();
     if tip.status().is_some()
         && status(store, log, running).0 != Status::Running
@@ -381,6 +373,8 @@ pub fn describe(store: &Store, log: &SessionLog, running: &[Holder]) -> Result<S
     {
         if !view.lanes.is_empty() {
             (session.id, session.started_at) = (log.id().clone(), view.started_at());
+            session.ended_at = Some(view.last_at());
+            TaskCounts { done: session.tasks_done, open: session.tasks_remaining } = view.tasks();
         }
         return Ok(Session { totals, ..session });
     }

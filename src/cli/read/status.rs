@@ -240,11 +240,10 @@ fn session_status(
     let store = context.store()?;
     let log = &group[0];
     let id = log.id();
-    let is_held = |id: &SessionId| running.iter().any(|holder| holder.session == *id);
-    let decisive = sessions::decisive(group, is_held);
-    let tip = decisive.tip();
+    let (is_held, whole) = (sessions::held_by(running), log.of_run(run));
+    let tip = run.deciding_record(&is_held).unwrap_or_else(|| log.tip());
     let holder = running.iter().find(|holder| holder.session == *id);
-    let (status, elsewhere) = sessions::status(store, decisive, running);
+    let (status, elsewhere) = sessions::status(store, &whole, running);
     let is_running = status == Status::Running;
     let control = holder.map(|_| Control::of(store.repository(), id));
     let in_flight = Spool::in_flight(store.repository(), id);
@@ -258,7 +257,7 @@ fn session_status(
     let task =
         in_flight.as_ref().map(|begin| begin.task.name.clone()).or_else(|| last?.task().map(str::to_owned));
     let totals = summary.session.as_ref().map(|part| part.totals.clone()).unwrap_or_default();
-    let described = sessions::describe(store, decisive, running).ok();
+    let described = sessions::describe(store, &whole, running).ok();
     let budget = described.as_ref().map(Session::budget).unwrap_or_default();
     let in_lane = branch.as_ref().filter(|_| lane.is_some());
     let unmerged = in_lane.map(|branch| lane::unmerged(branch, context)).transpose().unwrap_or_default();
@@ -287,7 +286,7 @@ fn session_status(
         }
     } else {
         // What cannot be counted is left out.
-        let changed = session_changes::with_commits(context, &log.of_run(run)).unwrap_or_default();
+        let changed = session_changes::with_commits(context, &whole).unwrap_or_default();
         (shown.changes, shown.review) =
             changed.map_or((None, Review::default()), |(all, first)| (Some(all), first));
     }

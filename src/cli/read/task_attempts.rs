@@ -2,7 +2,7 @@
 
 use anyhow::{Error, Result, anyhow};
 
-use ralph_core::record::{LogEntry, Outcome, RALPH};
+use ralph_core::record::{LogEntry, Outcome, RALPH, Status};
 use ralph_core::view::SessionView;
 use ralph_project::tasks::{Readiness, readiness};
 use ralph_store::{RecordReader, SessionLog, Store};
@@ -105,16 +105,18 @@ fn how_it_stands(logs: &[SessionLog], task: &str) -> (String, String) {
 
 /// Returns why a session that could have tried a task did not.
 fn before_its_turn(store: &Store, log: &SessionLog, name: &str) -> Result<String> {
-    let running = sessions::running(store)?;
-    let (status, _) = sessions::status(store, log, &running);
+    let log = sessions::with_group(store, log)?;
+    let (status, _) = sessions::status(store, &log, &sessions::running(store)?);
     let session = log.entries.iter().rev().find(|entry| entry.kind().begins());
     let scope = session.and_then(|begin| store.readable_session(begin)?.scope);
     if let Some(scope) = scope.filter(|scope| !scope.is_all()) {
         return Ok(format!("the last session was for {}", one_line(&scope.to_string())));
     }
-    if log.tip().status().is_none() && running.iter().any(|holder| holder.session == *log.id()) {
+    if status == Status::Running {
         return Ok("its turn has not come yet".to_owned());
     }
-    let how = state(status, log.tip().stop_reason(), log.tip().ended_by(), &[]);
+    let view = log.view();
+    let end = view.deciding_record(|_| false).unwrap_or_else(|| log.tip());
+    let how = state(status, end.stop_reason(), end.ended_by(), &[]);
     Ok(format!("the last session ended before {}'s turn: {how}", one_line(name)))
 }

@@ -61,7 +61,7 @@ impl<'a> FeatureView<'a> {
         summary.needs_you.extend(remains.into_iter().flat_map(left_behind));
         let work_gone = self.work_gone(list);
         // A loop that runs may open its box, or take back what took it.
-        let has_ended = self.newest().is_some_and(|newest| newest.stop_reason().is_some());
+        let has_ended = self.newest_run().is_some_and(|newest| newest.has_ended());
         let is_need = |work: &GoneWork| work.how == GoneHow::Attempt && has_ended;
         summary.needs_you.extend(work_gone.iter().filter(|work| is_need(work)).map(gone::need));
         summary.needs_you.sort_by_key(|need| need.why.rank());
@@ -97,16 +97,24 @@ impl<'a> FeatureView<'a> {
         self.sessions.iter().max_by_key(|session| session.last_at())
     }
 
-    /// Returns what keeps every agent from working, if that ended the newest session.
-    fn fault(&self) -> Option<Need> {
+    /// Returns the same with those of its group, as one.
+    fn newest_run(&self) -> Option<SessionView> {
         let newest = self.newest()?;
-        let why = NeedKind::of_ending(newest.stop_reason()?)?;
-        let last = newest.iterations().next_back();
+        let run: Vec<_> = self.sessions.iter().filter(|session| session.is_beside(newest)).collect();
+        Some(SessionView::joined(&run))
+    }
+
+    /// Returns what keeps every agent from working, if that ended the newest session, or its group.
+    fn fault(&self) -> Option<Need> {
+        let newest = self.newest_run().filter(SessionView::has_ended)?;
+        let end = newest.deciding_record(|_| false)?;
+        let why = NeedKind::of_ending(end.stop_reason()?)?;
+        let last = newest.iterations().rfind(|entry| entry.session() == end.session());
         Some(Need {
             why,
             task: None,
             cause: last.and_then(|last| last.cause().map(str::to_owned)),
-            session: newest.id.clone(),
+            session: end.session(),
             iteration: last.map(LogEntry::number),
         })
     }

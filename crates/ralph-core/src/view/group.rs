@@ -23,27 +23,31 @@ impl SessionView {
         Self::of(&first.id, merged.map(|(_, entry)| entry.clone()).collect::<Vec<_>>())
     }
 
-    /// Returns the session of a group whose state is that of all: one that runs, else the one with the reason that decides the exit
-    /// code of the start. One that died decides only where no other is left: another was started for it.
-    pub fn decisive<'a>(sessions: &[&'a Self], is_running: impl Fn(&SessionId) -> bool) -> &'a Self {
-        let rank = |session: &Self| {
-            if is_running(&session.id) {
-                return 0;
-            }
-            let died = |tip: &LogEntry| tip.ended_by().is_some_and(|by| by.by == Interrupter::Killed);
-            match session.stop_reason() {
-                Some(_) if session.tip().is_some_and(died) => 6,
-                None => 6,
-                Some(StopReason::Interrupted | StopReason::Later(_)) => 1,
-                Some(StopReason::AgentUnusable | StopReason::ValidationUnusable) => 2,
-                Some(StopReason::LimitReached) => 3,
-                Some(StopReason::Stuck | StopReason::TargetRed) => 4,
-                Some(StopReason::Completed | StopReason::Checkpoint) => 5,
-            }
+    /// Returns the newest record of the session whose state is that of all: of one that runs, else of the one with the reason that
+    /// decides the exit code of the start. One that died decides only where no other is left: another was started for it.
+    pub fn deciding_record(&self, is_running: impl Fn(&SessionId) -> bool) -> Option<&LogEntry> {
+        let rank = |tip: &LogEntry| match tip.stop_reason() {
+            // One that wrote its end only lets go of its lock.
+            None if is_running(self.session_of(tip)) => 0,
+            None => 6,
+            Some(_) if tip.ended_by().is_some_and(|by| by.by == Interrupter::Killed) => 6,
+            Some(StopReason::Interrupted | StopReason::Later(_)) => 1,
+            Some(StopReason::AgentUnusable | StopReason::ValidationUnusable) => 2,
+            Some(StopReason::LimitReached) => 3,
+            Some(StopReason::Stuck | StopReason::TargetRed) => 4,
+            Some(StopReason::Completed | StopReason::Checkpoint) => 5,
         };
-        let found =
-            sessions.iter().copied().max_by_key(|session| (Reverse(rank(session)), session.last_at()));
-        found.unwrap_or(sessions[0])
+        self.tips().max_by_key(|tip| (Reverse(rank(tip)), tip.ended_at()))
+    }
+
+    /// Returns true if all of its sessions have ended.
+    pub fn has_ended(&self) -> bool {
+        self.tips().all(|tip| tip.stop_reason().is_some())
+    }
+
+    /// Returns the newest record of each of its sessions.
+    fn tips(&self) -> impl Iterator<Item = &LogEntry> {
+        self.sessions().filter_map(|id| self.entries.iter().rfind(|entry| self.session_of(entry) == id))
     }
 
     /// Returns what its own attempts are called: by number, or by lane and number where it is a group as one.

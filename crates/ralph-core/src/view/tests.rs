@@ -509,6 +509,43 @@ fn work_that_came_back_in_a_session_beside_is_not_gone() {
     }
 }
 
+/// Puts the start of a session before its records: of one of the group of the first, in this lane.
+fn begin(entries: &mut Vec<LogEntry>, lane: Option<usize>) {
+    let mut start = entries[0].clone();
+    start.clear(&[Field::Iteration, Field::Task, Field::Outcome]);
+    start.set(Field::Record, RecordKind::Start.into_str());
+    if let Some(lane) = lane {
+        start.set(Field::Group, format!("{}:{lane}", id(0)));
+    }
+    entries.insert(0, start);
+}
+
+#[test]
+fn the_state_of_a_group_is_that_of_the_session_that_decides() {
+    let (faulty, none) = (Some(NeedKind::Agent), None);
+    for (words, running, decides, has_ended, fault) in [
+        ("T1- > limit_reached | T2+ > completed", None, 0, true, none),
+        ("T1+ > completed | T2- > stuck", None, 1, true, none),
+        ("T1- > agent_unusable | T2- > stuck", None, 0, true, faulty),
+        // One that wrote its end only lets go of its lock.
+        ("T1- > agent_unusable | T2- > stuck", Some(1), 0, true, faulty),
+        ("T1- > agent_unusable | T2-", Some(1), 1, false, none),
+        ("T1- > stuck | T2-", None, 0, false, none),
+    ] {
+        let mut all = sessions(words);
+        (1..).zip(&mut all).for_each(|(lane, entries)| begin(entries, Some(lane)));
+        let views = views(&all);
+        let group = SessionView::joined(&views.iter().collect::<Vec<_>>());
+        let found = group.deciding_record(|session| running.is_some_and(|running| *session == id(running)));
+        assert_eq!(found.map(LogEntry::session), Some(id(decides)), "{words}");
+        assert_eq!(group.has_ended(), has_ended, "{words}");
+        let needs = summarize(&all, &TaskList::default(), &[], None).needs_you;
+        let needed = needs.iter().find(|need| need.task.is_none());
+        let expected = fault.map(|why| (why, id(decides), Some(1)));
+        assert_eq!(needed.map(|need| (need.why, need.session.clone(), need.iteration)), expected, "{words}");
+    }
+}
+
 #[test]
 fn the_sessions_of_a_group_are_one_by_time() {
     let mut all = sessions("T1+ T2- | T3+ T2= T2+ | T4+");
@@ -516,14 +553,7 @@ fn the_sessions_of_a_group_are_one_by_time() {
         for (place, entry) in entries.iter_mut().enumerate() {
             entry.set(Field::Ended, (place * 10 + session) * 60_000);
         }
-        let mut start = log_entries("T1+").remove(0);
-        start.clear(&[Field::Task, Field::Outcome, Field::Iteration]);
-        start.set(Field::Record, RecordKind::Start.into_str());
-        start.set(Field::Session, id(session as u64));
-        if session < 2 {
-            start.set(Field::Group, format!("{}:{}", id(0), session + 1));
-        }
-        entries.insert(0, start);
+        begin(entries, (session < 2).then_some(session + 1));
     }
     let views = views(&all);
     let beside: Vec<&SessionView> = views.iter().filter(|view| view.is_beside(&views[1])).collect();
@@ -547,13 +577,7 @@ fn the_sessions_of_a_group_are_one_by_time() {
 fn lists_have_one_row_for_a_group() {
     let mut all = sessions("T1+ T2=:1 T2+:2 > completed | T3+:4 T4-a | T9+");
     for (session, entries) in all.iter_mut().enumerate() {
-        let mut begin = entries[0].clone();
-        begin.clear(&[Field::Iteration, Field::Task, Field::Outcome]);
-        begin.set(Field::Record, RecordKind::Start.into_str());
-        if session < 2 {
-            begin.set(Field::Group, format!("{}:{}", id(0), session + 1));
-        }
-        entries.insert(0, begin);
+        begin(entries, (session < 2).then_some(session + 1));
         for (place, entry) in entries.iter_mut().enumerate() {
             // The second is half a minute behind the first, and goes on for longer.
             entry.set(

@@ -71,14 +71,9 @@ impl SessionLog {
     pub fn is_shallow(&self) -> bool {
         !self.is_whole() && !self.is_broken
     }
-
-    /// Returns the status of the session by its record: without an end it is interrupted, unless it runs.
-    pub fn status(&self, is_running: bool) -> Status {
-        status_of(self.tip(), is_running)
-    }
 }
 
-/// Returns the status of a session whose newest record is `tip`.
+/// Returns the status of a session whose newest record is `tip`: without an end it is interrupted, unless it runs.
 pub fn status_of(tip: &LogEntry, is_running: bool) -> Status {
     match (tip.kind(), tip.status()) {
         (RecordKind::End, Some(status)) => status,

@@ -221,11 +221,11 @@ pub fn lane_id(lane: u32) -> SessionId {
     SessionId::new(Timestamp::from_seconds(START + 86_400), lane)
 }
 
-/// A group of so many loops: one published by itself, one whose result is merged, one whose conflicts, one that merges.
-fn lanes(count: u32, end: Option<StopReason>) -> Vec<Vec<LogEntry>> {
+/// A group of four loops: one published by itself, one whose result is merged, one whose conflicts, one that merges.
+fn lanes(ends: [Option<StopReason>; 4]) -> Vec<Vec<LogEntry>> {
     const WORDS: [&str; 4] = ["T001+ T004-a T004+ T034?", "T002+ T017+ T005+", "T003+ T018+", "T006+ T001+"];
     let feature = "specs/004-boards";
-    let of_lane = |lane: u32| {
+    let of_lane = |(lane, end): (u32, Option<StopReason>)| {
         let mut all = entries(1, feature, WORDS[lane as usize - 1]);
         let mut begin = all[0].clone();
         begin.clear(&[Field::Iteration, Field::Task, Field::Outcome]);
@@ -254,18 +254,23 @@ fn lanes(count: u32, end: Option<StopReason>) -> Vec<Vec<LogEntry>> {
         }
         end.map_or(all.clone(), |reason| ended(all, reason))
     };
-    (1..=count).map(of_lane).collect()
+    (1..).zip(ends).map(of_lane).collect()
 }
 
 /// The morning after a start of four loops at once.
 pub fn group_morning() -> Sample {
-    Sample::of(vec![feature("specs/004-boards", &lanes(4, Some(StopReason::Stuck)), LIST)])
+    group_that_ended([StopReason::Stuck; 4])
+}
+
+/// The same, each of them for its reason.
+pub fn group_that_ended(ends: [StopReason; 4]) -> Sample {
+    Sample::of(vec![feature("specs/004-boards", &lanes(ends.map(Some)), LIST)])
 }
 
 /// The same while they work: an agent, a validation, a merge, and one that has nothing to do.
 pub fn group_at_work() -> Sample {
     let list = LIST.replace("[x] T02", "[ ] T02").replace("[x] T035", "[ ] T035");
-    let mut sample = Sample::of(vec![feature("specs/004-boards", &lanes(4, None), &list)]);
+    let mut sample = Sample::of(vec![feature("specs/004-boards", &lanes([None; 4]), &list)]);
     let tests = LiveIteration { lengths: [Some(900), Some(0), Some(40), Some(0)], ..running(4, "T021", 1) };
     let what = [Some(running(5, "T019", 3)), Some(tests), None, None];
     sample.overview.live =

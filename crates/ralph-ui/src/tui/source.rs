@@ -292,9 +292,10 @@ impl Source {
     }
 
     fn detail(&self, id: &SessionId) -> Result<SessionDetail> {
-        let session = self.session(id)?;
-        let mut learnings = Vec::new();
         let view = self.seen().run(id).cloned();
+        let deciding = view.as_ref().and_then(|view| view.deciding_record(|_| false)).map(LogEntry::session);
+        let session = self.session(deciding.as_ref().unwrap_or(id))?;
+        let mut learnings = Vec::new();
         let attempts = view.iter().flat_map(|view| view.iterations().rev());
         for one in attempts.filter(|one| one.outcome() != Some(Outcome::Skipped)).take(MAX_READ) {
             // One that cannot be read is passed over.

@@ -21,10 +21,10 @@ use super::layout::Panel;
 use super::model::{Backend, Request};
 use super::samples::{
     LIST, START, Sample, at_work, commit, ended, entries, feature, flagged, group_at_work, group_morning,
-    lane_id, morning, session_id,
+    group_that_ended, lane_id, morning, session_id,
 };
 use crate::style::{Paint, columns};
-use ralph_core::record::{AttemptId, StopReason, Timestamp};
+use ralph_core::record::{AttemptId, StopReason, TestCounts, Timestamp, ValidationNow};
 
 /// The sizes that every layout is looked at in.
 const SIZES: [(u16, u16); 4] = [(120, 36), (80, 24), (200, 50), (56, 24)];
@@ -472,6 +472,30 @@ fn several_loops_on_a_branch_are_one_session() {
     }
     let mut scene = Scene::new(group_morning(), (120, 36));
     scene.keys("L/4:2<Enter><Enter>").shows("─ 4:2 ").shows("merged T002; T017 sent back");
+    // That one loop completed is not what the start came to, whichever was the last.
+    for completed in 0..5 {
+        let mut ends = [StopReason::LimitReached; 5];
+        ends[completed] = StopReason::Completed;
+        let ends = [ends[0], ends[1], ends[2], ends[3]];
+        let scene = Scene::new(group_that_ended(ends), (120, 36));
+        assert!(!scene.shows("stopped at a limit").app.is_completed(), "{completed}");
+    }
+    assert!(Scene::new(group_that_ended([StopReason::Completed; 4]), (120, 36)).app.is_completed());
+    let mut sample = group_morning();
+    std::sync::Arc::make_mut(&mut sample.overview.features[0]).summary.validation =
+        Some(Box::new(ValidationNow {
+            passes: true,
+            is_now: Some(false),
+            session: lane_id(2),
+            iteration: Some(3),
+            is_resumption: false,
+            tests: TestCounts::default(),
+            passed_at_start: None,
+            cause: None,
+            command: None,
+            names: None,
+        }));
+    Scene::new(sample, (120, 36)).keys("3").shows("passed as of 2:3, files changed since");
     // Of one loop, a lane is no part of a name.
     assert!(!pictures(morning, "L", &sizes).contains("lane"));
 }

@@ -482,6 +482,58 @@ fn what_screens_of_a_group_call_an_attempt_can_be_typed() {
     scene.ralph(["show", &format!("{}:1", sessions[0].id())]).code(0);
 }
 
+#[test]
+fn what_log_calls_an_attempt_of_an_older_group_can_be_typed() {
+    let scene = scene(FOUR, TOGETHER);
+    many(&scene, "-j 2 -n 2").run().code(4);
+    many(&scene, "-j 2").run().code(0);
+    let log = scene.ralph("log").code(0).text();
+    let rows = log.lines().filter(|line| line.contains("  ✔ ")).filter_map(|line| {
+        let mut words = line.split_whitespace();
+        let (name, task) = (words.next()?, words.find(|word| word.starts_with("T00"))?);
+        Some((name, task)).filter(|(name, _)| name.contains(':'))
+    });
+    let mut older = 0;
+    for (name, task) in rows {
+        older += usize::from(name.len() > "20261121-204512:".len());
+        scene.ralph(["show", name]).code(0).stdout_has(&format!("✔ {task} "));
+    }
+    assert_eq!(older, 2, "{log}");
+}
+
+#[test]
+fn the_validation_is_said_of_the_tip_whichever_loop_published_it() {
+    // T002 goes on when T001 is on the branch, and leaves its box open.
+    let deed =
+        "if [ $RALPH_TASK = T002 ]; then touch $FIFOS/begun-T002; cat $FIFOS/go-T002; echo > left; exit; fi";
+    let scene = scene("- [ ] T001 [P] One\n- [ ] T002 [P] Two", deed);
+    let running = many(&scene, "-j 2 -n 2").spawn();
+    have_begun(&scene, &["T002"]);
+    wait_until("T001 is recorded", || (trailers(&scene, "Outcome") == ["success"]).then_some(()));
+    fs::write(scene.outside("fifos/go-T002"), "").expect("its agent reads it");
+    running.wait().code(4).stdout_has("validation passes now");
+    assert_eq!(record_of(&scene, "T002")["exit"]["validation"], 0);
+    scene.ralph("status").code(0).stdout_has("validation passes now");
+}
+
+/// Names a test for each file that agents wrote, and one more.
+const REPORTER: &str = "mkdir -p reports\n{ echo '<testsuite>'\n\
+    for name in base $(ls | grep ^work-); do echo \"<testcase name=\\\"$name\\\"/>\"; done\n\
+    echo '</testsuite>'; } > reports/tests.xml\necho \"== $(grep -c testcase reports/tests.xml) passed in 0.1s ==\"\n";
+
+#[test]
+fn what_an_attempt_turned_green_is_not_what_others_published_before_it() {
+    let scene = scene("- [ ] T001 [P] One\n- [ ] T002 [P] Two\n- [ ] T003 Three", TOGETHER);
+    scene.write(".gitignore", "reports\n").write("check.sh", REPORTER).validate("sh check.sh");
+    scene.config("validation.report = \"reports/*.xml\"").commit("Reports");
+    many(&scene, "-j 2").run().code(0);
+    let shown = scene.ralph("show T003 --tests").code(0);
+    shown.stdout_has("green  work-T003\n").stdout_lacks("work-T001").stdout_lacks("work-T002");
+    let summary = scene.ralph("report --markdown -o -").code(0).text();
+    let row = summary.lines().find(|line| line.starts_with("| T003 ")).expect("it is done");
+    assert!(row.contains("work") && !row.contains("T001") && !row.contains("T002"), "{row}");
+}
+
 /// Ends with a usage limit until an hour from now.
 const LIMITED: &str = "cat > /dev/null\n\
     printf '{\"type\":\"rate_limit_event\",\"rate_limit_info\":{\"status\":\"rejected\",\"resetsAt\":%s}}\\n' $(($(date +%s) + 3600))\n\

@@ -341,7 +341,7 @@ pub fn flagged_of(sessions: &[Listed<'_>], screen: Screen) -> Vec<String> {
             lines.push(format!("{INDENT}→ {}", diff_command(&row.session(), row.number(), listed.newest())));
         }
         let is_left_out = |attempt: &&AttemptId| {
-            listed.names.has(&attempt.session) && listed.rows.iter().all(|row| row.id() != **attempt)
+            listed.session.has(&attempt.session) && listed.rows.iter().all(|row| row.id() != **attempt)
         };
         let silent = listed.by_now.moot.iter().filter(is_left_out);
         let numbers: Vec<String> =
@@ -420,8 +420,8 @@ fn head(listed: &Listed<'_>, screen: Screen) -> Vec<String> {
     parts.push(attempts(totals));
     parts.extend(cost(&totals.cost));
     parts.extend(listed.changes.map(files_and_lines));
-    let lanes = listed.names.lanes().len();
-    parts.extend(listed.names.is_of_group().then(|| format!("{lanes} lanes")));
+    let lanes = session.names().lanes().len();
+    parts.extend((lanes > 0).then(|| format!("{lanes} lanes")));
     parts.push(session.id.to_string());
     screen.named_parts(&one_line(feature_name(listed.feature)), &parts)
 }

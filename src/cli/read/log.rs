@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use ralph_core::history::failure_key::FailureKey;
 use ralph_core::history::repeats;
 use ralph_core::progress::first_sentence;
-use ralph_core::record::{AttemptId, LogEntry, Outcome, ShortNames, Status};
+use ralph_core::record::{AttemptId, LogEntry, Outcome, SessionId, ShortNames, Status};
 use ralph_core::view::{FeatureView, SessionView, integrations, short_names};
 use ralph_git::worktree::{ChangedFile, WorkTree};
 use ralph_os::platform::repo_path;
@@ -120,7 +120,8 @@ pub fn run(args: &LogArgs, context: &Context) -> Result<ExitCode> {
     let paths = from_top(&args.paths, context)?;
     let reader = store.reader()?;
     let by_now = by_now(store, &listing)?;
-    let runs = runs(&found);
+    let all: Vec<SessionId> = store.session_names()?.into_iter().map(|refs| refs.session).collect();
+    let runs = runs(&found, &all);
     let mut listed = listed(
         args,
         context,
@@ -239,12 +240,11 @@ fn listed<'a>(
     let is_open = is_open && args.paths.is_empty() && args.max_count.is_none();
     let mut left = args.max_count.unwrap_or(usize::MAX);
     let mut listed = Vec::new();
-    let latest = store.newest_session()?;
     for (place, run) in runs.iter().enumerate() {
         if left == 0 {
             break;
         }
-        let Run { members, session, names } = run;
+        let Run { members, session, is_newest, names } = run;
         let (mut rows, mut matches) = (Vec::new(), HashMap::new());
         if args.sessions {
             left -= 1;
@@ -298,7 +298,7 @@ fn listed<'a>(
             ended: tip.map_or(String::new(), ended),
             elsewhere,
             needs_you: needs,
-            is_newest: latest.as_ref().is_some_and(|latest| names.has(latest)),
+            is_newest: *is_newest,
             summary,
             changes: changed,
             rows,
@@ -316,11 +316,14 @@ struct Run<'a> {
     /// In the order of their ids.
     members: Vec<&'a ListedSession>,
     session: SessionView,
+    /// True if it is what commands mean where no session is named.
+    is_newest: bool,
     names: ShortNames,
 }
 
 /// Returns sessions, which are in the order of their ids, the newest first, those of a group in the place of the newest of them.
-fn runs<'a>(found: &[&'a ListedSession]) -> Vec<Run<'a>> {
+/// `all` are the ids of all that are recorded, in order.
+fn runs<'a>(found: &[&'a ListedSession], all: &[SessionId]) -> Vec<Run<'a>> {
     let mut runs: Vec<Run<'a>> = Vec::new();
     let mut groups = BTreeSet::new();
     for one in found.iter().rev() {
@@ -331,7 +334,11 @@ fn runs<'a>(found: &[&'a ListedSession]) -> Vec<Run<'a>> {
         };
         let views: Vec<&SessionView> = members.iter().map(|member| member.view()).collect();
         let (session, names) = (SessionView::joined(&views), short_names(views));
-        runs.push(Run { members, session, names });
+        let is_newest = all.last().is_some_and(|newest| names.has(newest));
+        // Lanes are those of the newest group.
+        let is_older_group = names.is_of_group() && !is_newest;
+        let names = if is_older_group { ShortNames::of_others(all) } else { names };
+        runs.push(Run { members, session, is_newest, names });
     }
     runs
 }

@@ -11,6 +11,9 @@ use super::SessionId;
 /// Most digits of a number that is looked for among lanes: an id of a session begins with those of a year.
 const MAX_LANE_DIGITS: usize = 3;
 
+/// The day and the second of the id of a session, which says more to people than what is as unique.
+const MIN_ID_LENGTH: usize = "20261121-204512".len();
+
 /// A session by its id, or by as much of its beginning as no other session has.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionName(String);
@@ -39,45 +42,62 @@ pub enum Which {
 /// What commands call attempts without the id of a session: those of the newest session by their number, those of its group by
 /// lane and number.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ShortNames(Vec<(SessionId, Option<u32>)>);
+pub struct ShortNames {
+    sessions: Vec<(SessionId, Option<u32>)>,
+    /// How much of the id of another session names it, in bytes; `None` if all of it.
+    id_length: Option<usize>,
+}
 
 impl ShortNames {
     /// `sessions` are the newest one, or all of its group with their lanes, in the order of their ids.
     pub fn of(sessions: impl Iterator<Item = (SessionId, Option<u32>)>) -> Self {
-        Self(sessions.collect())
+        Self { sessions: sessions.collect(), id_length: None }
+    }
+
+    /// Returns those where commands mean none of the sessions: each by as much of its id as no other of `all` has, which are in order.
+    pub fn of_others(all: &[SessionId]) -> Self {
+        let same = all.windows(2).filter(|pair| pair[0] != pair[1]).map(|pair| {
+            let [one, other] = [&pair[0], &pair[1]].map(|id| id.as_str().bytes());
+            one.zip(other).take_while(|(one, other)| one == other).count()
+        });
+        let id_length = same.max().map_or(MIN_ID_LENGTH, |same| MIN_ID_LENGTH.max(same + 1));
+        Self { sessions: Vec::new(), id_length: Some(id_length) }
     }
 
     /// Returns those of one session by their number.
     pub fn alone(session: &SessionId) -> Self {
-        Self(vec![(session.clone(), None)])
+        Self::of([(session.clone(), None)].into_iter())
     }
 
     /// Returns true if commands mean this session, or its group, where none is named.
     pub fn has(&self, session: &SessionId) -> bool {
-        self.0.iter().any(|(id, _)| id == session)
+        self.sessions.iter().any(|(id, _)| id == session)
     }
 
     /// Returns true if there are several sessions.
     pub fn is_of_group(&self) -> bool {
-        self.0.len() > 1
+        self.sessions.len() > 1
     }
 
     /// Returns the lanes of its sessions.
     pub fn lanes(&self) -> BTreeSet<u32> {
-        self.0.iter().filter_map(|(_, lane)| *lane).collect()
+        self.sessions.iter().filter_map(|(_, lane)| *lane).collect()
     }
 
     /// Returns the session in a lane. A loop that died left its lane to the one that was started for it: that has its name.
     pub fn in_lane(&self, lane: u32) -> Option<&SessionId> {
-        self.0.iter().rfind(|(_, of)| *of == Some(lane)).map(|(id, _)| id)
+        self.sessions.iter().rfind(|(_, of)| *of == Some(lane)).map(|(id, _)| id)
     }
 
     /// Returns the name of an attempt, as commands take it: `14`, `2:14`, or `SESSION:14`.
     pub fn name(&self, session: &SessionId, number: u32) -> String {
-        match self.0.iter().find(|(id, _)| id == session) {
+        match self.sessions.iter().find(|(id, _)| id == session) {
             Some(_) if !self.is_of_group() => number.to_string(),
             Some((_, Some(lane))) if self.in_lane(*lane) == Some(session) => format!("{lane}:{number}"),
-            _ => format!("{session}:{number}"),
+            _ => {
+                let id = session.as_str();
+                format!("{}:{number}", id.get(..self.id_length.unwrap_or(id.len())).unwrap_or(id))
+            }
         }
     }
 
@@ -270,6 +290,12 @@ mod tests {
             assert_eq!((names.name(&id(session), 7), names.mark(&id(session), 7)), (name, mark));
         }
         assert_eq!(group.lanes(), BTreeSet::from([1, 2]));
+        let all = ["20261121-204512-3f9a0c1d", "20261121-204513-3f9a0c1d", "20261121-204513-3f0a0c1d"];
+        let mut all = all.map(|id| id.parse::<SessionId>().unwrap());
+        all.sort();
+        let names: Vec<String> = all.iter().map(|id| ShortNames::of_others(&all).name(id, 7)).collect();
+        assert_eq!(names, ["20261121-204512-3f9:7", "20261121-204513-3f0:7", "20261121-204513-3f9:7"]);
+        assert_eq!(ShortNames::of_others(&all[..2]).name(&all[0], 7), "20261121-204512:7");
         for (text, lane) in [("2", Some(2)), ("12", Some(12)), ("2026", None), ("2-", None)] {
             assert_eq!(text.parse::<SessionName>().unwrap().lane(), lane, "{text}");
         }

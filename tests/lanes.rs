@@ -900,6 +900,8 @@ fn variables_that_lie_in_the_users_work_tree_name_the_lane() {
     folders.extend(std::env::split_paths(&path));
     let path = std::env::join_paths(folders).expect("plain names");
     let call = scene.call("run --lane").env("PATH", path).env("VIRTUAL_ENV", &users);
+    // Its path is another one than where printed commands are tried.
+    scene.try_no_hints();
     call.env("OTHER", &elsewhere).with_baseline().run().code(0);
     let lane = lanes(&scene).join("1");
     let (lane, elsewhere) = (lane.display(), elsewhere.display());
@@ -957,7 +959,8 @@ fn what_leads_from_a_lane_to_the_users_files_is_refused() {
     ];
     for (name, change, words, expected) in table {
         let scene = ready("- [ ] T001 a", AGENT);
-        scene.write(".gitignore", ".venv\n").commit("Ignore");
+        // What an installation left is removed once that goes elsewhere.
+        scene.try_no_hints().write(".gitignore", ".venv\n").commit("Ignore");
         change(&scene);
         fs::write(scene.outside("home/precious"), "x").expect("it is the scene's");
         let words = words.iter().map(|word| with_repo(&scene, word));

@@ -97,6 +97,7 @@ fn tasks_are_worked_on_at_once_and_each_comes_on_the_branch_once() {
     assert_eq!(tip, "passed");
     scene.ralph("fsck").code(0);
     scene.ralph("status").code(0).stdout_has("4 of 4 done");
+    scene.ralph("report --all -o -").code(0).stdout_has("1 night").stdout_lacks("2 nights");
     // Whichever is named, the page and its data are of both.
     for session in &sessions {
         let report = |words: &str| scene.ralph(&format!("report --session {} -o - {words}", session.id()));

@@ -4,7 +4,7 @@ use indexmap::IndexMap;
 
 use ralph_core::record::{
     Closing, Cost, CostTotals, CutShort, EndedBy, FailureClass, Interruption, Limit, Need, NeedKind, NotDone,
-    Session, SessionTotals, Status, StopReason, Summary, TaskName, TaskStates,
+    Session, SessionId, SessionTotals, Status, StopReason, Summary, TaskName, TaskStates,
 };
 
 use super::local_time::clock;
@@ -53,10 +53,10 @@ pub fn attempts(totals: &SessionTotals) -> String {
 /// `47 attempts, 15 failed, 9 of them solved later ($27.76 in failed ones)`
 pub fn attempts_and_failures(totals: &SessionTotals, summary: &Summary) -> String {
     // Causes are counted over all sessions.
-    let own = summary.session.as_ref().map(|part| &part.id);
+    let own = |id: &SessionId| summary.session.as_ref().is_some_and(|part| part.names.has(id));
     let solved = match summary.sessions {
         1 => summary.causes.solved_attempts,
-        _ => summary.solved_attempts.iter().filter(|attempt| Some(&attempt.session) == own).count(),
+        _ => summary.solved_attempts.iter().filter(|attempt| own(&attempt.session)).count(),
     };
     let cost = totals.cost.failed_usd.filter(|usd| *usd > 0.0);
     let cost = cost.map_or(String::new(), |usd| format!(" ({} in failed ones)", Cost::of(usd)));
@@ -302,7 +302,7 @@ pub fn limit_of(limit: Limit, attempts: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ralph_core::record::{SessionId, Timestamp};
+    use ralph_core::record::{AttemptId, SessionPart, ShortNames, Timestamp};
 
     #[test]
     fn what_is_left_is_said_by_state() {
@@ -316,6 +316,23 @@ mod tests {
             let [done, asks, fails, waits, open] = states;
             assert_eq!(tasks(TaskStates { done, asks, fails, waits, open }), expected);
         }
+    }
+
+    #[test]
+    fn what_was_solved_is_counted_of_all_loops_of_the_start_that_is_shown() {
+        let [older, first, second] =
+            [0, 1, 2].map(|number| SessionId::new(Timestamp::from_seconds(number), 1));
+        let totals = SessionTotals { attempts: 7, failed: 3, ..SessionTotals::default() };
+        let names = ShortNames::of([(first.clone(), Some(1)), (second.clone(), Some(2))].into_iter());
+        let part = SessionPart { id: first.clone(), names, totals: totals.clone() };
+        let solved = [(older, 1), (first, 1), (second, 2)];
+        let summary = Summary {
+            sessions: 3,
+            session: Some(part),
+            solved_attempts: solved.map(|(session, number)| AttemptId { session, number }).into(),
+            ..Summary::default()
+        };
+        assert!(attempts_and_failures(&totals, &summary).contains("3 failed, 2 of them solved"));
     }
 
     #[test]

@@ -325,7 +325,7 @@ fn head(status: &FeatureStatus, now: Timestamp, screen: Screen) -> Vec<String> {
         let [own, all] = [&part.totals, &status.summary.totals].map(|totals| totals.cost.usd.map(Cost::of));
         parts.extend(own.map(|own| format!("{own}{limit}")));
         let all = all.filter(|_| status.summary.starts > 1);
-        parts.extend(all.map(|all| format!("{all} in {} sessions", status.summary.sessions)));
+        parts.extend(all.map(|all| format!("{all} in {} sessions", status.summary.starts)));
     }
     screen.named_parts(&name, &parts)
 }

@@ -119,7 +119,7 @@ fn feature_view(index: &SessionsIndex, summary: &Summary) -> Value {
     let sessions: Vec<&SessionSummary> =
         index.sessions.iter().rev().filter(|session| session.feature == summary.feature).collect();
     let states = summary.tasks;
-    let count = counted(summary.sessions as u64, "night");
+    let count = counted(summary.starts as u64, "night");
     let cost = match summary.totals.cost.usd {
         Some(cost) => format!("{} over {count}", dollars(cost)),
         None => count,

@@ -158,7 +158,7 @@ impl<'a> Recorder<'a> {
 
     /// Records that the session ended. `entry` goes to progress.txt as well, if it says anything.
     pub fn end(&mut self, session: &Session, entry: &str, ended_at: Timestamp) -> Result<ObjectId> {
-        self.restore_objects()?;
+        self.store.settle(&self.spool.kept_objects(), true)?;
         let slot = self.spool.slot("end");
         slot.create()?;
         let entry = self.redactor.settle(entry);
@@ -254,6 +254,9 @@ impl<'a> Recorder<'a> {
         self.tips.log.clone_from(&draft.parent);
         self.tips.snapshot.clone_from(&draft.snapshot_parent);
         self.put_refs_back()?;
+        if draft.kind == RecordKind::End {
+            self.store.settle(&self.spool.kept_objects(), true)?;
+        }
         let commit = self.store.append(slot, draft, &self.redactor)?;
         self.moved(draft, &commit);
         self.spool.keep_objects(slot)?;

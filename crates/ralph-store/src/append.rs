@@ -10,7 +10,7 @@ use anyhow::{Result, bail};
 use camino::Utf8Path;
 use redact_stream::Redactor;
 
-use ralph_core::record::{Iteration, ObjectId, Subject};
+use ralph_core::record::{Iteration, ObjectId, RecordKind, Subject};
 use ralph_os::process;
 
 use super::Store;
@@ -43,11 +43,13 @@ impl Store {
             old: Some(base.clone()),
             new: Some(published.clone()),
         });
+        // The objects of all others are looked for again before the next record.
+        let is_last = draft.kind == RecordKind::End;
         if tip == draft.parent {
             let commit = self.write_objects(slot, draft, redactor)?;
             let log = RefUpdate { name: refs.log(), old: tip, new: Some(commit.clone()) };
             let updates: Vec<_> = publication.into_iter().chain(snapshot).chain([log]).collect();
-            self.move_refs(&updates, &slot.objects())?;
+            self.move_refs(&updates, &slot.objects(), is_last)?;
             return Ok(commit);
         }
         let Some(done) = self.find_done(&refs, tip.as_ref(), draft)? else {
@@ -56,16 +58,16 @@ impl Store {
         // Refs move one after the other, and the earlier try may have died between the two.
         for update in publication.into_iter().chain(snapshot) {
             if self.refs().tip(&update.name)? == update.old {
-                self.move_refs(&[update], &slot.objects())?;
+                self.move_refs(&[update], &slot.objects(), is_last)?;
             }
         }
-        self.settle(&slot.objects())?;
+        self.settle(&slot.objects(), is_last)?;
         Ok(done)
     }
 
-    /// Moves refs to objects that are in `dir`, too, and sees that they stay. The branch of a lane moves while no other loop moves it, and
-    /// where git dies over that, once more.
-    pub(super) fn move_refs(&self, updates: &[RefUpdate], dir: &Utf8Path) -> Result<()> {
+    /// Moves refs to objects that are in `dir`, too, and sees that they stay, as [`Store::settle`] does. The branch of a lane moves while
+    /// no other loop moves it, and where git dies over that, once more.
+    pub(super) fn move_refs(&self, updates: &[RefUpdate], dir: &Utf8Path, is_last: bool) -> Result<()> {
         let restore = || self.restore_objects(dir);
         let move_all = || self.refs().move_to(updates, restore);
         let mut moved = updates.iter().filter_map(|update| Some((&update.name, update.new.as_ref()?)));
@@ -84,7 +86,7 @@ impl Store {
         } else {
             move_all()?;
         }
-        self.settle(dir)
+        self.settle(dir, is_last)
     }
 
     /// Writes those objects in `dir` again that the repository does not have any more: a `git prune` beside us takes what the
@@ -118,18 +120,24 @@ impl Store {
     }
 
     /// Sees that the objects in `dir`, which refs lead to by now, stay: a `git prune` that looked at the refs before may still take them.
-    /// While one runs they go into a pack, as it takes loose objects alone, and a repack the packs that it found when it began.
-    pub(super) fn settle(&self, dir: &Utf8Path) -> Result<()> {
-        if !self.may_be_pruned()? {
+    /// While one runs they go into a pack, as it takes loose objects alone, and a repack the packs that it found when it began. If it is
+    /// the last time that they are looked for, the processes of the system are asked, too: `git gc` notes that it runs, `git prune` not.
+    pub fn settle(&self, dir: &Utf8Path, is_last: bool) -> Result<()> {
+        let common_dir = &self.repository().common_dir;
+        let may_prune = common_dir.join("gc.pid").exists() || is_last && self.is_pruned_here()?;
+        if !may_prune {
             return self.restore_objects(dir).map(drop);
+        }
+        if !dir.is_dir() {
+            return Ok(());
         }
         let quarantine = Quarantine::open(dir, self.repository().hash)?;
         quarantine.drop_torn()?;
-        quarantine.pack_into(&self.repository().common_dir, self.syncing)
+        quarantine.pack_into(common_dir, self.syncing)
     }
 
-    /// Returns true if a git runs here that takes objects, as far as that is to be seen: `git gc` notes it for all machines.
-    fn may_be_pruned(&self) -> Result<bool> {
+    /// Returns true if a git of this machine takes objects of the repository.
+    fn is_pruned_here(&self) -> Result<bool> {
         let common_dir = &self.repository().common_dir;
         let mut folders = vec![common_dir.clone()];
         folders.extend(common_dir.parent().filter(|_| common_dir.ends_with(".git")).map(Utf8Path::to_owned));
@@ -141,7 +149,7 @@ impl Store {
             folders.extend(top.filter(|top| top.is_absolute()));
         }
         let folders: Vec<&Utf8Path> = folders.iter().map(|folder| &**folder).collect();
-        Ok(common_dir.join("gc.pid").exists() || process::is_git_pruning(&folders))
+        Ok(process::is_git_pruning(&folders))
     }
 
     /// Throws away what a power cut left half written of the objects in `slot`; they are written again.

@@ -119,7 +119,7 @@ impl Store {
         let made = quarantine.write_commit(made, std::slice::from_ref(&found), &signature, &after)?;
         self.publish(&quarantine)?;
         let one = RefUpdate { name: refname.clone(), old: None, new: Some(made.clone()) };
-        self.move_refs(&[one], objects)?;
+        self.move_refs(&[one], objects, true)?;
         Ok(RestorePoint { number, refname, found, made })
     }
 

@@ -30,7 +30,7 @@ impl Store {
         let quarantine = Quarantine::open(&slot.objects(), self.repository().hash)?;
         self.publish(&quarantine)?;
         let one = RefUpdate { name: refs.snapshot(), old: old.cloned(), new: Some(new.clone()) };
-        self.move_refs(&[one], quarantine.dir())
+        self.move_refs(&[one], quarantine.dir(), true)
     }
 
     /// Writes a snapshot of the same files as the one before it, with the commit `published` of a lane as its second parent: it goes

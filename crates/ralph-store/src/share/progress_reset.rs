@@ -26,7 +26,7 @@ impl Store {
         let message = message::of_clearing(feature, at);
         let commit = self.commit_tree(&quarantine, &tree, old.as_slice(), &signature, &message)?;
         let update = RefUpdate { name: name.clone(), old, new: Some(commit) };
-        self.move_refs(&[update], quarantine.dir())?;
+        self.move_refs(&[update], quarantine.dir(), true)?;
         Ok(name)
     }
 

@@ -61,7 +61,7 @@ impl Store {
             let Some((new, made)) = write(old.as_ref(), &quarantine)? else { return Ok(None) };
             match self.refs().change(&[RefUpdate { name: name.to_owned(), old, new: Some(new) }]) {
                 Ok(()) => {
-                    self.settle(quarantine.dir())?;
+                    self.settle(quarantine.dir(), true)?;
                     return Ok(Some(made));
                 }
                 Err(error) if attempts == MAX_ATTEMPTS => return Err(error),

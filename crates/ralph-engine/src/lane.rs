@@ -403,8 +403,8 @@ pub(super) fn result_message(subject: &str, done: &CommitSubject<'_>, passed: Op
     message
 }
 
-/// Writes spec-kit's note of the feature into a lane that was taken to a commit: it belongs to a checkout, so that no commit has it. One that is tracked
-/// stays as it is, and so does a lane without a folder of spec-kit's.
+/// Writes spec-kit's note of the feature into a lane that was taken to a commit: it belongs to a checkout, so that no commit has it.
+/// One that is tracked stays as it is, and so does a lane without a folder of spec-kit's.
 pub fn write_feature_file(feature: &Feature, project_root: &Utf8Path, work_tree: &WorkTree) -> Result<()> {
     let path = project_root.join(FEATURE_FILE);
     let Some(directory) = feature.directory_in(project_root) else { return Ok(()) };

@@ -274,7 +274,7 @@ impl WorkTree {
     }
 
     /// Makes the files of a lane those of the commit `tip`, whatever was left there; ignored files stay. The repository for git
-    /// commands in it is made anew.
+    /// commands in it is made anew. What the commit leads to may be in the folder `objects` alone.
     pub fn take_lane_to(&self, tip: &ObjectId, objects: Option<&Utf8Path>) -> Result<()> {
         let Some(lane) = &self.lane else { return Ok(()) };
         self.take_to(lane, Some(tip), (tip, objects), &["-ffdq"])

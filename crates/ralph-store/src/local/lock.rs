@@ -4,7 +4,7 @@ use std::fs::{File, TryLockError};
 use std::io::{Read, Seek, Write};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, ensure};
 use camino::{Utf8Path, Utf8PathBuf};
 use serde::{Deserialize, Serialize};
 
@@ -23,6 +23,9 @@ const HOLDER: &str = "holder";
 
 /// Longer than anybody holds the lock who only looks at it.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
+
+/// Time between two tries for what is held for milliseconds.
+const TRY_INTERVAL: Duration = Duration::from_millis(10);
 
 /// A loop that holds a branch for so long, as it does for milliseconds, was stopped or hangs.
 pub const SILENCE: Duration = Duration::from_mins(1);
@@ -231,21 +234,39 @@ pub fn wait_to_pick(
 ) -> Result<Option<File>> {
     let path = branch_file(repository, branch, "lock");
     let mut file = open_shared(&path, repository)?;
-    let (asked, mut is_named) = (Instant::now(), false);
-    while !has_locked(file.try_lock(), &path)? {
-        if is_to_stop() {
-            return Ok(None);
-        }
-        if !is_named && asked.elapsed() >= patience {
-            is_named = true;
+    let is_held = try_for_branch(&file, &path, patience, |is_silent| {
+        if is_silent {
             name(silent_words(&path, branch));
         }
-        // Held for milliseconds, and the kernel wakes only who cannot be stopped.
-        std::thread::sleep(POLL_INTERVAL / 20);
+        Ok(!is_to_stop())
+    })?;
+    if !is_held {
+        return Ok(None);
     }
     remove_dead_lock(repository, &full_branch_name(branch), &mut file)?;
     note_holder(&mut file).with_context(|| format!("write {path}"))?;
     Ok(Some(file))
+}
+
+/// Tries for the lock of a branch, which is held for milliseconds: the kernel would wake only who cannot be stopped. Before each
+/// further try `is_to_wait` says whether there is one; it hears once that `patience` is over. That is counted in tries, as a loop that
+/// was stopped itself has not waited.
+fn try_for_branch(
+    file: &File,
+    path: &Utf8Path,
+    patience: Duration,
+    mut is_to_wait: impl FnMut(bool) -> Result<bool>,
+) -> Result<bool> {
+    let most = patience.as_millis() / TRY_INTERVAL.as_millis();
+    let mut tries = 0;
+    while !has_locked(file.try_lock(), path)? {
+        if !is_to_wait(tries == most)? {
+            return Ok(false);
+        }
+        tries += 1;
+        std::thread::sleep(TRY_INTERVAL);
+    }
+    Ok(true)
 }
 
 /// Notes who has the lock of a branch, below what is noted of a move.
@@ -332,13 +353,10 @@ impl BranchMove {
         let name = branch.trim_start_matches("refs/heads/");
         let path = branch_file(repository, name, "lock");
         let mut file = open_shared(&path, repository)?;
-        let asked = Instant::now();
-        while !has_locked(file.try_lock(), &path)? {
-            if asked.elapsed() >= patience {
-                bail!(silent_words(&path, name));
-            }
-            std::thread::sleep(POLL_INTERVAL / 20);
-        }
+        try_for_branch(&file, &path, patience, |is_silent| {
+            ensure!(!is_silent, silent_words(&path, name));
+            Ok(true)
+        })?;
         remove_dead_lock(repository, branch, &mut file)?;
         let noted = file.set_len(0).and_then(|()| file.rewind());
         let noted = noted.and_then(|()| write!(file, "{branch} {to}\n{}\n", std::process::id()));

@@ -370,7 +370,8 @@ fn listed_rows(listed: &Listed<'_>, screen: Screen) -> Vec<String> {
         let headings = new_day.into_iter().chain(new_phase);
         let headings = headings.map(|heading| cut(&format!("{INDENT}{heading}"), screen.width));
         lines.extend(headings.map(|heading| screen.paint(Look::Dim, &heading)));
-        (day, phase) = (Some(&row.day), row.phase.as_ref());
+        // A merge of several results is of no phase.
+        (day, phase) = (Some(&row.day), row.phase.as_ref().or(phase));
         lines.push(match screen.width {
             usize::MAX => row.unpadded(screen.paint),
             _ => row.line(&widths, screen.paint),

@@ -302,6 +302,11 @@ impl WorkTree {
         self.with_objects(objects).into_iter().fold(self.git(), |git, (name, value)| git.env(name, value))
     }
 
+    /// Returns git that finds what may be in the folder `objects` alone.
+    fn git_reading(&self, objects: Option<&Utf8Path>) -> Tool {
+        objects.map_or_else(|| self.git(), |objects| self.git_with_objects(objects))
+    }
+
     fn git_private(&self, private_index: PrivateIndex<'_>) -> Tool {
         // A split index would put its other half beside the user's; the cache of what is untracked is of no use here.
         // If a file is as new as the index, any of these may read it again, through the user's filters.

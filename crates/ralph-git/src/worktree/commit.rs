@@ -109,8 +109,7 @@ impl WorkTree {
     ) -> Result<BTreeSet<RawPath>> {
         let base = self.base(head)?;
         let listing = ["diff-tree", "-r", "-z", "--name-only", "--no-renames", ALL_SUBMODULES];
-        let git = objects.map_or_else(|| self.git(), |objects| self.git_with_objects(objects));
-        let output = git.args(listing).args([base.as_str(), tree.as_str()]).read()?;
+        let output = self.git_reading(objects).args(listing).args([base.as_str(), tree.as_str()]).read()?;
         Ok(split(&output).map(<[u8]>::to_vec).collect())
     }
 

@@ -316,7 +316,7 @@ impl WorkTree {
             // What is in no commit is in no index either, as where the tree was made.
             if let Some(head) = head {
                 let index = dir.join("index");
-                let git = objects.map_or_else(|| self.git(), |objects| self.git_with_objects(objects));
+                let git = self.git_reading(objects);
                 git.env("GIT_INDEX_FILE", index.as_str()).args(["read-tree", head.as_str()]).read()?;
             }
             Ok(())
@@ -401,7 +401,7 @@ impl WorkTree {
         // Only the holder of the loop's lock gets here.
         fs::remove_file(self.git_dir.join("index.lock")).if_there()?;
         // A checkout may fetch files that a partial clone lacks.
-        let git = objects.map_or_else(|| self.git(), |objects| self.git_with_objects(objects));
+        let git = self.git_reading(objects);
         let git = git.in_own_session().env(NO_LAZY_FETCH, "0").limit(LONG);
         let reset = git.clone().args(["read-tree", "--reset", "-u", tree.as_str()]);
         let clean = git.args(["clean"]).args(clean);

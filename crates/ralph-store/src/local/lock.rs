@@ -244,7 +244,7 @@ pub fn wait_to_pick(
         return Ok(None);
     }
     remove_dead_lock(repository, &full_branch_name(branch), &mut file)?;
-    note_holder(&mut file).with_context(|| format!("write {path}"))?;
+    note_holder(&mut file, &path, "")?;
     Ok(Some(file))
 }
 
@@ -269,11 +269,11 @@ fn try_for_branch(
     Ok(true)
 }
 
-/// Notes who has the lock of a branch, below what is noted of a move.
-fn note_holder(file: &mut File) -> std::io::Result<()> {
-    file.set_len(0)?;
-    file.rewind()?;
-    writeln!(file, "\n{}", std::process::id())
+/// Notes who has the lock of a branch, below where that is moved, if it is.
+fn note_holder(file: &mut File, path: &Utf8Path, moved: &str) -> Result<()> {
+    let noted = file.set_len(0).and_then(|()| file.rewind());
+    let noted = noted.and_then(|()| writeln!(file, "{moved}\n{}", std::process::id()));
+    noted.with_context(|| format!("write {path}"))
 }
 
 /// Names the loop that has the lock of a branch and does not give it back.
@@ -358,9 +358,7 @@ impl BranchMove {
             Ok(true)
         })?;
         remove_dead_lock(repository, branch, &mut file)?;
-        let noted = file.set_len(0).and_then(|()| file.rewind());
-        let noted = noted.and_then(|()| write!(file, "{branch} {to}\n{}\n", std::process::id()));
-        noted.with_context(|| format!("write {path}"))?;
+        note_holder(&mut file, &path, &format!("{branch} {to}"))?;
         Ok(Self { file, branch: branch.to_owned() })
     }
 
@@ -465,12 +463,17 @@ mod tests {
 
     use super::*;
 
-    #[test]
-    fn a_lock_of_gits_is_removed_only_where_a_note_says_that_its_git_died_over_that_move() {
+    fn new_repository() -> (tempfile::TempDir, Repository) {
         let folder = tempfile::tempdir().unwrap();
         let top = Utf8PathBuf::try_from(folder.path().canonicalize().unwrap()).unwrap();
         Tool::git(&top).args(["init", "--quiet"]).read().unwrap();
         let (repository, _) = Repository::discover(&top, &[None, None], None).unwrap();
+        (folder, repository)
+    }
+
+    #[test]
+    fn a_lock_of_gits_is_removed_only_where_a_note_says_that_its_git_died_over_that_move() {
+        let (_folder, repository) = new_repository();
         let [to, other] = ["1", "2"].map(|digit| digit.repeat(40));
         let lock = repository.common_dir.join("refs/heads/ralph/x.lock");
         std::fs::create_dir_all(lock.parent().unwrap()).unwrap();
@@ -503,10 +506,7 @@ mod tests {
 
     #[test]
     fn a_loop_that_does_not_give_a_branch_back_is_named() {
-        let folder = tempfile::tempdir().unwrap();
-        let top = Utf8PathBuf::try_from(folder.path().canonicalize().unwrap()).unwrap();
-        Tool::git(&top).args(["init", "--quiet"]).read().unwrap();
-        let (repository, _) = Repository::discover(&top, &[None, None], None).unwrap();
+        let (_folder, repository) = new_repository();
         let named = std::cell::RefCell::new(Vec::new());
         let pick = |patience| {
             let mut name = |words| named.borrow_mut().push(words);
@@ -530,10 +530,7 @@ mod tests {
 
     #[test]
     fn a_validation_knows_whether_another_ran_in_any_part_of_its_time() {
-        let folder = tempfile::tempdir().unwrap();
-        let top = Utf8PathBuf::try_from(folder.path().canonicalize().unwrap()).unwrap();
-        Tool::git(&top).args(["init", "--quiet"]).read().unwrap();
-        let (repository, _) = Repository::discover(&top, &[None, None], None).unwrap();
+        let (_folder, repository) = new_repository();
         let begin = |is_alone| ValidationTurn::wait(&repository, "x", is_alone, &mut || false).unwrap();
         let first = begin(false).unwrap();
         assert!(first.was_alone());
